@@ -1,25 +1,59 @@
-"""Worlds: what the agent acts on, and with which actions."""
+"""Environments: what an agent acts on, and with which actions.
+
+Protocols and base classes
+
+- ``base``: ``Environment``, the class to derive from, with ``@action`` and ``@query``. ``optional`` and
+  ``method_support`` document its optional members.
+- ``types``: tasks, selections, actions, observations, verdicts, snapshots.
+- ``preconditions``: ``Preconditions``, what must hold before an action, for checking plans before they run.
+- ``method_support``: ``Goals``, what a selector of DEPS may ask about goals.
+- ``errors``: every error of this package.
+
+Using environments
+
+- ``registry``: load one by name, from another package, or from a file.
+- ``selection``: from a selection to tasks.
+- ``checking``: find an author's mistakes (``planbook check-env``).
+- ``resources``: packages, install commands and digests of data.
+- ``text_matching``: "did you mean", token set ratio, BM25.
+
+Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
+``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them.
+"""
 
 if __name__ == "envs":
     raise ImportError("envs is a package of planbook: import planbook.envs", name="envs")
 
-from planbook.envs.base import Environment, NoOptions, action, query
+from planbook.envs.base import Environment, action, query
+from planbook.envs.checking import Checked, check_environment
 from planbook.envs.errors import (
     BadSelection,
     Diverged,
+    EnvironmentBroken,
     EnvsError,
     EpisodeEnded,
     MissingRequirement,
     UnknownAction,
-    UnknownWorld,
-    WorldBroken,
+    UnknownEnvironment,
+    raised_at,
 )
-from planbook.envs.goals import Features, Goals
-from planbook.envs.preconditions import Change, Deed, Fact, Need, Preconditions
-from planbook.envs.registry import known_worlds, load_world
+from planbook.envs.method_support import Features, Goals
+from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
+from planbook.envs.registry import CannotLoad, import_error, known_environments, load_environment, load_module
+from planbook.envs.resources import (
+    file_digest,
+    files_digest,
+    folder_digest,
+    install_command,
+    missing_extra,
+    package_version,
+    texts_digest,
+)
+from planbook.envs.text_matching import BM25, did_you_mean, nearest_names
 from planbook.envs.types import (
     Action,
     ActionSpec,
+    NoOptions,
     Observation,
     Offered,
     Requirement,
@@ -30,13 +64,19 @@ from planbook.envs.types import (
 )
 
 __all__ = [
+    "BM25",
+    "UNKNOWN",
     "Action",
     "ActionSpec",
     "BadSelection",
+    "Beliefs",
+    "CannotLoad",
     "Change",
+    "Checked",
     "Deed",
     "Diverged",
     "Environment",
+    "EnvironmentBroken",
     "EnvsError",
     "EpisodeEnded",
     "Fact",
@@ -53,11 +93,23 @@ __all__ = [
     "Snapshot",
     "Task",
     "UnknownAction",
-    "UnknownWorld",
+    "UnknownEnvironment",
     "Verdict",
-    "WorldBroken",
     "action",
-    "known_worlds",
-    "load_world",
+    "check_environment",
+    "did_you_mean",
+    "file_digest",
+    "files_digest",
+    "folder_digest",
+    "import_error",
+    "install_command",
+    "known_environments",
+    "load_environment",
+    "load_module",
+    "missing_extra",
+    "nearest_names",
+    "package_version",
     "query",
+    "raised_at",
+    "texts_digest",
 ]

@@ -1,53 +1,42 @@
-"""The class that every world derives from.
+"""The base class of every environment: the members an author writes, and the engine that runs its episodes.
 
-A world is one class. Its actions are methods marked ``@action``: signature, docstring and example of the method are the
+The actions of an environment are methods marked ``@action``. Signature, docstring and example of such a method are the
 single source of the prompt text, the static check, the wire schema and the documentation.
 """
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel
 
-from planbook.envs.errors import BadSelection, Diverged, EnvsError, EpisodeEnded, UnknownAction, WorldBroken
-from planbook.envs.goals import Goals
-from planbook.envs.preconditions import Preconditions
-from planbook.envs.raised import raised_at
-from planbook.envs.selection import chosen_split, chosen_types, find_task, why_none
-from planbook.envs.types import (
-    Action,
-    ActionSpec,
-    Observation,
-    Offered,
-    Requirement,
-    Selection,
-    Snapshot,
-    Task,
-    Verdict,
-)
+from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
+from planbook.envs.method_support import AdaptSupport, AdvocateSupport, AutoManualSupport, DepsSupport
+from planbook.envs.optional import Judging, Prompting, Provenance, Restoring, SelectingTasks
+from planbook.envs.selection import select
+from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offered, Selection, Snapshot, Task, Verdict
 
 P = ParamSpec("P")
-W = TypeVar("W")
+E = TypeVar("E")
 R = TypeVar("R")
-Seen = TypeVar("Seen", bound=Observation | str)
+Answer = TypeVar("Answer", bound=Observation | str)
 _MARK = "_planbook_spec"
 
 
 def action(
     example: str = "", name: str = ""
-) -> Callable[[Callable[Concatenate[W, P], Seen]], Callable[Concatenate[W, P], Seen]]:
+) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
     """Mark a method as an action. ``example`` is one line: a call and what it returned.
 
-    The method returns an Observation; a plain text is taken for one. ``name`` is needed only where the method cannot
-    bear the action's name (``close`` is the world's own).
+    The method returns an Observation, or a string that becomes one. ``name`` is needed only where the method cannot
+    have the action's name, such as ``close``, which is the environment's own.
     """
     if not isinstance(example, str):
         raise TypeError(f"{example.__qualname__} is marked with @action without brackets; write @action()")
 
-    def mark(function: Callable[Concatenate[W, P], Seen]) -> Callable[Concatenate[W, P], Seen]:
+    def mark(function: Callable[Concatenate[E, P], Answer]) -> Callable[Concatenate[E, P], Answer]:
         setattr(function, _MARK, ("action", example, name))
         return function
 
@@ -56,98 +45,84 @@ def action(
 
 def query(
     example: str = "",
-) -> Callable[[Callable[Concatenate[W, P], R]], Callable[Concatenate[W, P], R]]:
-    """Mark a read-only method: it tells the plan something that JSON can hold, is no action, and leaves no step."""
+) -> Callable[[Callable[Concatenate[E, P], R]], Callable[Concatenate[E, P], R]]:
+    """Mark a read-only method that plans may call. It returns JSON values, is no action, and leaves no step."""
 
-    def mark(function: Callable[Concatenate[W, P], R]) -> Callable[Concatenate[W, P], R]:
+    def mark(function: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
         setattr(function, _MARK, ("query", example, ""))
         return function
 
     return mark
 
 
-def _checked(world: type, spec: ActionSpec) -> ActionSpec:
-    """The spec, if calls of it can be written down by position. Raises TypeError."""
-    if inspect.iscoroutinefunction(spec.function):
-        raise TypeError(f"{world.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
-    for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
-        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            raise TypeError(
-                f"{world.__name__}.{spec.name}: parameter {parameter} cannot be used in an action; "
-                "give it a plain name, and pass several values as a list"
-            )
-    return spec
+class Environment(
+    Prompting,
+    SelectingTasks,
+    Judging,
+    Restoring,
+    Provenance,
+    AutoManualSupport,
+    AdaptSupport,
+    AdvocateSupport,
+    DepsSupport,
+    ABC,
+):
+    """What an agent acts on. Subclass it, and write at least the members listed here.
 
+    - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits.
+    - ``tasks``: list the tasks. ``--split``, ``--types``, ``--seeds`` and a limit are applied to the list, so it may
+      ignore the selection; with ``seeded = True`` it must make tasks for ``selection.seeds``.
+    - ``begin``: set a task up from scratch, and return the first observation.
+    - at least one method marked ``@action()``, with annotated parameters and a docstring. It returns an Observation or
+      a string; ``Observation(text, terminated=True)`` ends the episode.
+    - ``verdict``: judge the current state. Plans never see the verdict.
 
-def _observed(answer: object, what: str, function: Callable[..., Any]) -> Observation:
-    """Return an answer as an observation; a text is one. Raises WorldBroken for anything else."""
-    if isinstance(answer, Observation):
-        return answer
-    if isinstance(answer, str):
-        return Observation(answer)
-    code = inspect.unwrap(function).__code__
-    place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
-    raise WorldBroken(f"{what} ({place}) must return an Observation or a str, and returned {type(answer).__name__}")
+    The class docstring is shown to models unless ``about`` is set. Everything random must follow from the task's seed,
+    so that the same actions always get the same answers. ``planbook check-env FILE.py`` finds the common mistakes. All
+    other members are optional; ``planbook.envs.optional`` and ``planbook.envs.method_support`` document them.
 
-
-class NoOptions(BaseModel):
-    """The options of a world that has none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Environment(ABC):
-    """A world. Subclasses name it, mark actions, and implement ``tasks``, ``begin`` and ``verdict``.
-
-    One instance plays one episode at a time and belongs to one thread.
+    One instance plays one episode at a time and belongs to one thread. ``self.task`` is the current task.
     """
 
     name: ClassVar[str]
-    about: str = ""
-    """A paragraph for prompts: what the environment is, what the agent is in it, how its observations are read.
-
-    Where it is not given, the docstring of the class says it.
-    """
-    actions: ClassVar[Mapping[str, ActionSpec]] = {}
-    queries: ClassVar[Mapping[str, ActionSpec]] = {}
-    attributes: ClassVar[Mapping[str, str]] = {}
-    """Read-only attributes of the plan's ``agent``: name to description."""
-    helpers: ClassVar[str] = ""
-    modules: ClassVar[tuple[str, ...]] = ()
-    """Packages that plans may import beyond the standard library; once imported they must need no file, as numpy."""
-    """Plan code that defines the world's bare functions."""
     types: ClassVar[tuple[str, ...]] = ()
+    """The task types."""
     splits: ClassVar[tuple[str, ...]] = ()
-    """The first is the default."""
-    parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    """Splits that are made of tasks of other splits, and of which."""
-    seeded: ClassVar[bool] = False
-    """Whether tasks are made from seeds, any number of them; else the tasks are a fixed set."""
-    action_limit: ClassVar[int] = 50
-    """How many actions a replay allows unless the run says otherwise."""
-    pauses: ClassVar[bool] = False
-    """Whether plans do well to stop in between and look (a page that shows its results only after an action)."""
-    hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
-    """What the executor of a sub-task is told of those done before it (ADaPT, appendix A).
+    """The splits; the first is the default."""
 
-    With "note" that is the state, and what the last of them said at its end; their planner is told which failed.
-    """
-    naive: ClassVar[str] = ""
-    """Plan code that plays any task without thinking, where that earns something: what a score is held against."""
-    answering: ClassVar[str] = ""
-    """The action that ends an episode with an answer (``stop``); empty where nothing has to be answered."""
-    restores: ClassVar[str] = ""
-    """What ``restore`` brings back and what it does not, in a sentence; empty where it brings back everything."""
-    all_milestones: ClassVar[tuple[str, ...]] = ()
-    """Everything that ``milestones`` can tell, where that is the same for every task."""
-    object_ids: ClassVar[str] = ""
-    """A pattern (without groups) of the names that objects bear, as ``[a-z]+_[0-9]+``.
+    @classmethod
+    @abstractmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """Return the selected tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
 
-    Where only such names differ, a replay says that they were renamed; without a pattern every difference counts.
-    """
-    parallel: ClassVar[bool] = True
-    """Whether instances may work side by side in threads."""
+    @abstractmethod
+    def begin(self, task: Task) -> Observation:
+        """Set the task up from scratch and return the first observation.
+
+        Where goal and params are known only now (a page shows them), set ``self.task`` to a copy that has them.
+        """
+
+    @abstractmethod
+    def verdict(self) -> Verdict:
+        """Return the judgement of the current state; the plan never sees it."""
+
     Options: ClassVar[type[BaseModel]] = NoOptions
+    """The model of the environment's options; an instance is given to ``__init__`` and to the class methods."""
+    action_limit: ClassVar[int] = 50
+    """Number of actions a replay allows unless the run says otherwise."""
+    parallel: ClassVar[bool] = True
+    """Whether instances may run side by side in threads."""
+    actions: ClassVar[Mapping[str, ActionSpec]] = {}
+    """The methods marked ``@action``, by name. Set by this class."""
+    queries: ClassVar[Mapping[str, ActionSpec]] = {}
+    """The methods marked ``@query``, by name. Set by this class."""
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        self.options: BaseModel = options if options is not None else self.Options()
+        self.offer = self.offered(self.options)
+        self.history: list[tuple[Action, Observation]] = []
+        self.task: Task | None = None
+        self._first = self._last = Observation("")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -161,209 +136,35 @@ class Environment(ABC):
                 specs[kind][name] = _checked(cls, ActionSpec(name, member, inspect.getdoc(member) or "", example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
-    def __init__(self, options: BaseModel | None = None) -> None:
-        self.options: BaseModel = options if options is not None else self.Options()
-        self.offer = self.offered(self.options)
-        self.history: list[tuple[Action, Observation]] = []
-        self.task: Task | None = None
-        self._first = self._last = Observation("")
-
-    @classmethod
-    @abstractmethod
-    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """The chosen tasks, in a fixed order. Raises BadSelection or MissingRequirement."""
-
     @classmethod
     def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
-        """Return the tasks that ``tasks`` lists and that fit the selection, whatever part of it ``tasks`` looked at.
+        """Return the tasks that fit the selection, whatever part of it ``tasks`` observed.
 
-        Raises BadSelection for a split, a type or an id that does not exist, and where nothing is left.
+        Raises BadSelection for a split, a type or an id that does not exist, and where no task is left.
         """
-        split = chosen_split(selection, cls.splits, cls.name)
-        if not selection.ids and cls.types:
-            chosen_types(selection, cls.types, cls.name)
-        listed = cls._listed(selection, options)
-        if selection.ids:
-            return [find_task(listed, task_id, cls.name) for task_id in selection.ids]
-        fitting = cls._fitting(listed, selection, split)
-        if len(fitting) < len(listed) and selection.limit is not None:  # it may have counted those that do not fit
-            fitting = cls._fitting(cls._listed(selection.model_copy(update={"limit": None}), options), selection, split)
-        if not fitting:
-            left_out = cls.unjudgeable(selection, options).items()
-            why = why_none(listed, selection, split) + "".join(f"; {n} left out: {reason}" for reason, n in left_out)
-            raise BadSelection(f"{cls.name} has no task that fits the selection{why}")
-        return fitting[: selection.limit]
-
-    @classmethod
-    def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many tasks of the selection ``tasks`` leaves out, as nothing here can judge them, by reason.
-
-        A run does not play them, and counts them beside its results.
-        """
-        return {}
-
-    @classmethod
-    def _listed(cls, selection: Selection, options: BaseModel | None) -> list[Task]:
-        """Return what ``tasks`` lists. Raises WorldBroken where it fails, lists anything else, or an id twice."""
-        try:
-            tasks = list(cls.tasks(selection, options))
-        except EnvsError:
-            raise
-        except Exception as error:
-            place, told = raised_at(error)[0], " ".join(str(error).split())
-            raise WorldBroken(f"{cls.name}: tasks() raised {type(error).__name__} ({place}): {told}") from error
-        seen: set[str] = set()
-        for task in tasks:
-            if not isinstance(task, Task):
-                raise WorldBroken(f"{cls.name}: tasks() must list Task objects, and lists a {type(task).__name__}")
-            if task.id in seen and not selection.ids:
-                raise WorldBroken(f"{cls.name} lists the task id {task.id!r} twice; give every task an id of its own")
-            seen.add(task.id)
-        return tasks
-
-    @classmethod
-    def _fitting(cls, tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
-        """Return the tasks of the chosen split, seeds and types."""
-        splits, seeds = cls.parts.get(split, (split,)), cls.seeds_of(split, selection.seeds)
-        return [
-            task
-            for task in tasks
-            if (not split or task.split in splits)
-            and (not seeds or task.seed in seeds)
-            and (not selection.types or task.type in selection.types)
-        ]
-
-    @classmethod
-    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the seeds that tasks of a split bear which were made from these."""
-        return seeds
-
-    @classmethod
-    def takes_seeds(cls, split: str) -> bool:
-        """Return whether the tasks of a split are made from seeds, which a selection may name."""
-        return cls.seeded
+        return select(cls, selection, options)
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """The actions and queries under these options; unless a world says otherwise, all it has."""
+        """Return the actions and queries under these options; by default all."""
         return Offered(cls.actions, cls.queries)
 
-    @classmethod
-    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """The task's params that a prompt may tell; a world leaves out what the goal does not say as plainly."""
-        return task.params
-
-    @classmethod
-    def requirements(cls) -> Sequence[Requirement]:
-        """What the world needs beyond its Python packages, found or not."""
-        return ()
-
-    @classmethod
-    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The SHA-256 of the data that these tasks are played on, by what the data are; see
-        ``planbook.envs.checksums``.
-
-        What follows from the code of the world alone has none. Raises MissingRequirement, BadSelection.
-        """
-        return {}
-
-    @classmethod
-    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions | None:
-        """What must hold before the actions of this task, as far as an agent may know it; None: nothing is declared.
-
-        For checking plans before they run (``planbook check --task``). Raises MissingRequirement.
-        """
-        return None
-
-    @abstractmethod
-    def begin(self, task: Task) -> Observation:
-        """Set the task up from scratch and return the first observation.
-
-        A world that learns goal and params only now (a page shows them) sets ``self.task`` to a copy that has them.
-        """
-
-    @abstractmethod
-    def verdict(self) -> Verdict:
-        """The world's judgement of the current state; the plan never sees it."""
-
-    def unjudged(self) -> str:
-        """Where nothing says whether the task was done (one of the user's own), what it came to; else empty.
-
-        Its verdict is that it was not solved; for the host only.
-        """
-        return ""
-
-    def state(self) -> str:
-        """One line for prompts: where things stand now."""
-        return ""
-
-    def scene(self) -> str:
-        """What is to be seen, without the goal: for whoever works on a part of the task.
-
-        That is what stays true of the first observation, beside ``state``; by default all of it.
-        """
-        return self._first.text
-
-    @property
-    def goals(self) -> Goals:
-        """What a selector may ask about goals."""
-        return Goals(self)
-
-    def possible_actions(self) -> list[Action] | None:
-        """The actions that can be taken now, where the world can list them; for the host only."""
-        return None
-
-    def milestones(self) -> Sequence[str]:
-        """What of the way to the goal has been reached, in order; for the host only."""
-        return ()
-
-    def measures(self) -> Mapping[str, float]:
-        """Further figures of the episode as it stands, by name (a game's reward); for the host only."""
-        return {}
-
-    def brief(self, observation: Observation, before: Observation) -> str:
-        """An observation as feedback lists it, after the one before; the last is told in full where this is less."""
-        return observation.text
-
-    def attribute_values(self) -> Mapping[str, JsonValue]:
-        """The current values of ``attributes``."""
-        return {}
-
-    def counts(self, action: Action) -> bool:
-        """Whether the action counts towards the action limit."""
-        return True
-
-    def versions(self) -> Mapping[str, str]:
-        """What a run records beside its figures: engine, grammar, browser, data."""
-        return {}
-
     def close(self) -> None:
-        """Give back what the world holds; closing twice is harmless."""
-
-    def _save(self) -> object:
-        """A cheap copy of the current state, or None where the world has none."""
-        return None
-
-    def _load(self, native: object) -> Observation | None:
-        """Return to a copy made by ``_save`` in the same episode.
-
-        Where things look otherwise now than they did then, what is to be seen; else None.
-        """
-        return None
+        """Release what the environment holds. Closing twice is harmless."""
 
     def reset(self, task: Task) -> Observation:
-        """Begin the task from scratch; the history starts anew."""
+        """Begin the task from scratch, with an empty history."""
         self.history, self.task = [], task
         self._first = self._last = _observed(self.begin(task), f"{type(self).__name__}.begin", type(self).begin)
         return self._last
 
     @property
     def ended(self) -> bool:
-        """Whether the world's episode is over."""
+        """Whether the environment has ended the episode."""
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:
-        """Take one action. Raises EpisodeEnded after the end, UnknownAction for a name the world does not have."""
+        """Take one action. Raises EpisodeEnded after the end, UnknownAction for an action that is not offered."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         if self.ended:
@@ -377,16 +178,16 @@ class Environment(ABC):
         return self._last
 
     def snapshot(self) -> Snapshot:
-        """The current state, to come back to with ``restore``."""
+        """Return the current state, for ``restore``."""
         if self.task is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
         return Snapshot(self.task, tuple(self.history), self._last, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
-        """Go back to a snapshot and return its observation, or what is to be seen there now (see ``restores``).
+        """Return to a snapshot, and return its observation or what ``_load`` observes now (see ``restores``).
 
-        Without a native copy the task is reset and its actions are walked again; raises Diverged if one of them is
-        answered differently.
+        Without a native copy the task is reset and its actions are repeated. Raises Diverged if one of them is answered
+        differently.
         """
         if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.native)
@@ -397,3 +198,36 @@ class Environment(ABC):
             if (actual := self.act(past)) != expected:
                 raise Diverged(number, past, expected, actual)
         return self._last
+
+    def scene(self) -> str:
+        """Return what can be observed, without the goal: for an agent that works on a part of the task.
+
+        It is the part of the first observation that stays true, beside ``state``; by default all of it.
+        """
+        return self._first.text
+
+
+def _checked(environment: type, spec: ActionSpec) -> ActionSpec:
+    """Return the spec if all its arguments can be given by position. Raises TypeError."""
+    if inspect.iscoroutinefunction(spec.function):
+        raise TypeError(f"{environment.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
+    for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise TypeError(
+                f"{environment.__name__}.{spec.name}: parameter {parameter} cannot be used in an action; "
+                "give it a plain name, and pass several values as a list"
+            )
+    return spec
+
+
+def _observed(answer: object, what: str, function: Callable[..., Any]) -> Observation:
+    """Return an answer as an observation. Raises EnvironmentBroken if it is neither an Observation nor a string."""
+    if isinstance(answer, Observation):
+        return answer
+    if isinstance(answer, str):
+        return Observation(answer)
+    code = inspect.unwrap(function).__code__
+    place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+    raise EnvironmentBroken(
+        f"{what} ({place}) must return an Observation or a str, and returned {type(answer).__name__}"
+    )

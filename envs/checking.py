@@ -14,8 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from planbook.envs.base import Environment
-from planbook.envs.errors import EnvsError, MissingRequirement
-from planbook.envs.raised import raised_at
+from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
 
 TASKS = 3

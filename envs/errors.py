@@ -1,15 +1,19 @@
-"""Everything the envs package raises.
+"""Errors of the envs package, and where in an author's code an error was raised.
 
 EnvsError
 ├── BadSelection        the tasks asked for do not exist
-├── UnknownWorld        no world of that name
-├── UnknownAction       the world has no such action
-├── MissingRequirement  data, a browser or a package is not there
+├── UnknownEnvironment        no environment of that name
+├── UnknownAction       the environment has no such action
+├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action after the end, or before the beginning
-├── Diverged            a walked-again action was answered differently
-└── WorldBroken         the world itself failed (a browser died, a game file is damaged)
+├── Diverged            a repeated action was answered differently
+└── EnvironmentBroken         the environment itself failed (a browser died, a game file is damaged)
 """
 
+import sysconfig
+import traceback
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ class BadSelection(EnvsError):
     """The tasks asked for do not exist; the message names what does."""
 
 
-class UnknownWorld(EnvsError):
+class UnknownEnvironment(EnvsError):
     """No world of that name is registered."""
 
 
@@ -40,7 +44,7 @@ class EpisodeEnded(EnvsError):
     """An action was tried when no episode was running."""
 
 
-class WorldBroken(EnvsError):
+class EnvironmentBroken(EnvsError):
     """The world failed, not the plan: the episode counts as BROKEN."""
 
 
@@ -50,3 +54,28 @@ class Diverged(EnvsError):
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
         super().__init__(f"action {number}, {action}: expected {expected.text!r}, got {actual.text!r}")
+
+
+_INSTALLED = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))
+_CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selection.py"))
+"""Files that call an author's code."""
+
+
+def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str, str]:
+    """Return FILE:LINE of the innermost code that is not of a library, and the traceback from the outermost one on.
+
+    Files in the folders ``besides`` and the base class of environments are passed over. Both texts are empty where
+    nothing else was on the way.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        number
+        for number, frame in enumerate(frames)
+        if Path(frame.filename) not in _CALLERS
+        and Path(frame.filename).parent not in besides
+        and not frame.filename.startswith(_INSTALLED)
+    ]
+    if not own:
+        return "", ""
+    last = frames[own[-1]]
+    return f"{Path(last.filename).name}:{last.lineno}", "".join(traceback.format_list(frames[own[0] :])).rstrip()

@@ -1,7 +1,8 @@
-"""What must hold before an action, as far as a world declares it, and what is known of that at a point of a plan.
+"""Declare what must hold before each action, and track what is known of it along a plan.
 
-A world declares by a function for each action, from its arguments to a ``Deed``: what the action needs and what it
-changes, in facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and so may what a fact is.
+An environment declares one function for each action. It takes the action's arguments and returns a ``Deed``: what the
+action needs and what it changes, stated as facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and
+so may the value of a fact.
 
     HOLDING = Fact("holding")
 
@@ -20,10 +21,52 @@ from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
-from planbook.envs.belief import ANY, Belief
+MOST_VALUES = 12
+"""With more values that a fact may have, any is taken to be possible."""
 
 
-class Unknown(Enum):
+@dataclass(frozen=True)
+class Belief:
+    """The values that a fact may have (None: any), and the plan lines that left it so.
+
+    ``before`` is what was believed until then: one belief, or two where ways of the plan came together.
+    """
+
+    values: frozenset[Hashable] | None = None
+    since: frozenset[int] = frozenset()
+    before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
+
+    def either(self, other: "Belief") -> "Belief":
+        """What is believed where one of the two is right."""
+        if self == other:
+            return self
+        if self.values is None or other.values is None or len(self.values | other.values) > MOST_VALUES:
+            return Belief()
+        return Belief(self.values | other.values, self.since | other.since, (self, other))
+
+    def following(self, before: "Belief", line: int) -> "Belief":
+        """The same, as what a line made of another; where it left the values as they were, that one."""
+        return before if self.values == before.values else Belief(self.values, frozenset({line}), (before,))
+
+    def since_when(self, told: "Callable[[Belief], str]") -> tuple[int, ...]:
+        """The lines from which on this is told of the fact (none: from the start); ``told`` is "" where it is not."""
+        waiting, seen, lines = [self], set[int](), set[int]()
+        while waiting:
+            belief = waiting.pop()
+            if id(belief) in seen:
+                continue
+            seen.add(id(belief))
+            if len(belief.before) > 1 or any(told(each) == told(belief) for each in belief.before):
+                waiting.extend(belief.before)
+            else:
+                lines |= belief.since
+        return tuple(sorted(lines))
+
+
+ANY = Belief()
+
+
+class UnknownValue(Enum):
     """Stands for a value that a plan has only when it runs."""
 
     UNKNOWN = "unknown"
@@ -32,7 +75,7 @@ class Unknown(Enum):
         return "..."
 
 
-UNKNOWN = Unknown.UNKNOWN
+UNKNOWN = UnknownValue.UNKNOWN
 Given = Any
 """An argument of an action: JSON, or UNKNOWN."""
 
@@ -135,7 +178,7 @@ class Preconditions:
         return replace(deed, sure=False) if any(each is UNKNOWN for each in args) else deed
 
 
-class Refusal(NamedTuple):
+class Violation(NamedTuple):
     """Why an action cannot succeed, and the lines since which it is so (none: from the start)."""
 
     why: str
@@ -182,15 +225,15 @@ class Beliefs:
         others = {name: old.either(belief) if name == fact.name else old for name, old in self.others.items()}
         return Beliefs(known, others)
 
-    def after(self, deed: Deed, line: int) -> "tuple[Beliefs, Refusal | None]":
+    def after(self, deed: Deed, line: int) -> "tuple[Beliefs, Violation | None]":
         """What is known after an action that may have been refused; why, where it certainly was."""
         if deed.impossible:
-            return self, Refusal(deed.impossible, ())
+            return self, Violation(deed.impossible, ())
         met, open_needs = self, list[Need]()
         for need in deed.needs:
             belief = self.of(need.fact)
-            if why := _refused(need, belief):
-                return self, Refusal(why, belief.since_when(partial(_refused, need)))
+            if why := _violation(need, belief):
+                return self, Violation(why, belief.since_when(partial(_violation, need)))
             if belief.values is None or any(map(need.refusal, belief.values)):
                 open_needs.append(need)
                 met = met._met(need, belief)
@@ -237,7 +280,7 @@ class Beliefs:
         )
 
 
-def _refused(need: Need, belief: Belief) -> str:
+def _violation(need: Need, belief: Belief) -> str:
     """Why no value that the fact may have will do; nothing where one may."""
     values = sorted(belief.values or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]

@@ -1,15 +1,48 @@
-"""Finding a world by name: those that ship, those that other packages register, and a class in a file of yours."""
+"""Load an environment by name, from another package's entry point, or from a Python file."""
 
 import importlib
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 
+from planbook import PACKAGES
 from planbook.envs.base import Environment
-from planbook.envs.errors import UnknownWorld
-from planbook.envs.loading import CannotLoad, module_of
-from planbook.envs.nearest import instead
+from planbook.envs.errors import UnknownEnvironment
+from planbook.envs.text_matching import did_you_mean
+
+
+class CannotLoad(Exception):
+    """A Python file that was named is not there, or fails while it is imported."""
+
+
+@cache
+def load_module(path: Path) -> ModuleType:
+    """Return the module of a file, executed once a process. It may import modules beside it. Raises CannotLoad."""
+    if not path.is_file():
+        raise CannotLoad(f"no file {path}")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # at the end: what is installed goes first
+    module = ModuleType(f"planbook_own_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    try:
+        exec(
+            compile(path.read_bytes(), path, "exec"), vars(module)
+        )  # no bytecode cache: it may be edited at any moment
+    except (Exception, SystemExit) as error:
+        raise CannotLoad(f"{path} failed while it was imported: {import_error(error)}") from error
+    return module
+
+
+def import_error(error: BaseException) -> str:
+    """Return an import's error in a line, with the new name of a package that was planbook's own before 0.2."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
+    return f"{type(error).__name__}: {error}{renamed}"
+
 
 ENTRY_POINT_GROUP = "planbook.environments"
 SHIPPED: Mapping[str, str] = {
@@ -25,25 +58,25 @@ SHIPPED: Mapping[str, str] = {
 }
 
 
-def known_worlds() -> dict[str, str]:
+def known_environments() -> dict[str, str]:
     """Name to "module:class" of every world that loads by name; other packages may not replace a shipped one."""
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
 
 
-def load_world(name: str) -> type[Environment]:
-    """The class of a world, by its name or as ``FILE.py:Class``. Raises UnknownWorld, saying what exists."""
+def load_environment(name: str) -> type[Environment]:
+    """The class of a world, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment, saying what exists."""
     path, _, class_name = name.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path).resolve(), class_name)
-    known = known_worlds()
+    known = known_environments()
     if name not in known:
-        raise UnknownWorld(f"no world is called {name!r}{instead(name, sorted(known))}, or FILE.py:Class")
+        raise UnknownEnvironment(f"no world is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class")
     module_name, _, class_name = known[name].partition(":")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise UnknownWorld(f"the world {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UnknownEnvironment(f"the world {name!r} cannot be imported: {type(error).__name__}: {error}") from error
     return _checked(getattr(module, class_name, None), name)
 
 
@@ -51,20 +84,20 @@ def load_world(name: str) -> type[Environment]:
 def _from_file(path: Path, class_name: str) -> type[Environment]:
     """Executed once a process, so that a name always means the same class."""
     try:
-        module = module_of(path)
+        module = load_module(path)
     except CannotLoad as error:
-        raise UnknownWorld(f"{error}; a world of yours is named FILE.py:Class") from error
+        raise UnknownEnvironment(f"{error}; a world of yours is named FILE.py:Class") from error
     worlds = [
         name for name, member in vars(module).items() if _is_world(member) and member.__module__ == module.__name__
     ]
     if not worlds:
-        raise UnknownWorld(f"{path} defines no class derived from envs.Environment")
+        raise UnknownEnvironment(f"{path} defines no class derived from envs.Environment")
     if not class_name and len(worlds) == 1:
         class_name = worlds[0]
     if class_name not in worlds:
         choices = " or ".join(f"{path.name}:{world}" for world in worlds)
         there = f"has no environment {class_name!r}" if class_name else f"has {len(worlds)} environments"
-        raise UnknownWorld(f"{path} {there}: name {choices}")
+        raise UnknownEnvironment(f"{path} {there}: name {choices}")
     return _checked(getattr(module, class_name), f"{path}:{class_name}")
 
 
@@ -74,12 +107,14 @@ def _is_world(member: object) -> bool:
 
 def _checked(member: object, name: str) -> type[Environment]:
     if not (isinstance(member, type) and issubclass(member, Environment)):
-        raise UnknownWorld(f"{name} does not name a class derived from envs.Environment")
+        raise UnknownEnvironment(f"{name} does not name a class derived from envs.Environment")
     if not isinstance(getattr(member, "name", None), str):
-        raise UnknownWorld(f'{name}: give the class a name, such as name = "{member.__name__.lower()}"')
+        raise UnknownEnvironment(f'{name}: give the class a name, such as name = "{member.__name__.lower()}"')
     for field in ("types", "splits"):
         if isinstance(getattr(member, field), str):
-            raise UnknownWorld(f'{name}: {field} must be a tuple, such as {field} = ("{getattr(member, field)}",)')
+            raise UnknownEnvironment(
+                f'{name}: {field} must be a tuple, such as {field} = ("{getattr(member, field)}",)'
+            )
     if not isinstance(member.attributes, Mapping):
-        raise UnknownWorld(f"{name}: attributes must map names to descriptions")
+        raise UnknownEnvironment(f"{name}: attributes must map names to descriptions")
     return member

@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
 from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
-from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 THINGS = ("apple", "book", "coin", "key", "lamp", "pen", "ring", "spoon")
@@ -48,18 +47,11 @@ class Toy(Environment):
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """One task for each chosen type and seed."""
         if selection.ids:
-            return [cls._task_of(task_id) for task_id in selection.ids]
+            return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         chosen_split(selection, cls.splits, cls.name)
         seeds = selection.seeds or DEFAULT_SEEDS
         types = chosen_types(selection, cls.types, cls.name)
         return list(in_turn(([cls._task(kind, seed) for seed in seeds] for kind in types), selection.limit))
-
-    @classmethod
-    def _task_of(cls, task_id: str) -> Task:
-        kind, _, seed = task_id.partition("/")
-        if kind not in cls.types or not seed.isdecimal():
-            raise BadSelection(f"toy has no task {task_id!r}; an id reads TYPE/SEED, for example {cls.types[0]}/3")
-        return cls._task(kind, int(seed))
 
     @classmethod
     def _task(cls, kind: str, seed: int) -> Task:
@@ -119,7 +111,7 @@ class Toy(Environment):
     def open(self, box: str) -> Observation:
         """Open a box and see what is in it. An open box may be opened again."""
         if box not in self._boxes:
-            return self._refused(f"there is no {box}")
+            return Observation.refused(f"there is no {box}")
         self._open.add(box)
         return Observation(f"You open {box}. In it, you see {', '.join(self._boxes[box]) or 'nothing'}.")
 
@@ -127,9 +119,9 @@ class Toy(Environment):
     def take(self, thing: str, box: str) -> Observation:
         """Take a thing out of a box that was opened. The hand must be empty."""
         if self._holding != "nothing":
-            return self._refused(f"you hold {self._holding}")
+            return Observation.refused(f"you hold {self._holding}")
         if box not in self._open or thing not in self._boxes[box]:
-            return self._refused(f"you see no {thing} in {box}")
+            return Observation.refused(f"you see no {thing} in {box}")
         self._boxes[box].remove(thing)
         self._holding = thing
         return Observation(f"You take {thing} from {box}.")
@@ -138,7 +130,7 @@ class Toy(Environment):
     def put(self, thing: str) -> Observation:
         """Put the thing in hand on the table. No other thing can be put there."""
         if self._holding != thing or thing == "nothing":
-            return self._refused(f"you do not hold {thing}")
+            return Observation.refused(f"you do not hold {thing}")
         self._table.append(thing)
         self._holding = "nothing"
         return Observation(f"You put {thing} on the table.", terminated=self.verdict().solved)
@@ -147,10 +139,6 @@ class Toy(Environment):
     def table(self) -> list[JsonValue]:
         """What lies on the table."""
         return list(self._table)
-
-    @staticmethod
-    def _refused(why: str) -> Observation:
-        return Observation(f"Nothing happens: {why}.", accepted=False)
 
     def state(self) -> str:
         """What is in hand and on the table."""

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -21,6 +21,21 @@ class Task(BaseModel):
     goal: str
     params: dict[str, JsonValue] = Field(default_factory=dict)
     seed: int = 0
+
+
+class EnvironmentOptions(BaseModel):
+    """Base of the options of an environment."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def read(cls, options: BaseModel | None) -> Self:
+        """Return options given by a caller as this class; the default ones for None."""
+        return options if isinstance(options, cls) else cls.model_validate(options.model_dump() if options else {})
+
+
+class NoOptions(EnvironmentOptions):
+    """The options of an environment that has none."""
 
 
 class Selection(BaseModel):
@@ -64,6 +79,11 @@ class Observation:
     terminated: bool = False
     truncated: bool = False
     lasting: bool = False
+
+    @classmethod
+    def refused(cls, reason: object) -> Self:
+        """Return the observation of an action that changes nothing, for this reason."""
+        return cls(f"Nothing happens: {reason}.", accepted=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from planbook.manuals.manual import Manual
 from planbook.manuals.markdown import render_rule
 from planbook.manuals.outline import read_outline
 from planbook.manuals.templates import FOLDER
-from planbook.planner import Prompts, Scope, surface
+from planbook.planner import Prompts, Scope, action_docs
 from planbook.planner.models import Message
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.templates import PROMPTS as PLANNER_PROMPTS
@@ -64,6 +64,6 @@ def words_beside(rules: str, tokens: int) -> int:
 
 
 def _system(world: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
-    offered = PLANNER_PROMPTS["surface"].render(surface=surface(world, options))
-    text = PROMPTS["formulator"].render(about=world.about, types=world.types, surface=offered, untyped=untyped)
+    offered = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(world, options))
+    text = PROMPTS["formulator"].render(about=world.about, types=world.types, action_docs=offered, untyped=untyped)
     return Message(role="system", content=text)

@@ -1,47 +1,133 @@
 """Libraries of procedures: the one that ships, and folders of the user's own.
 
-A library is a folder with one folder a world; in it ``procedures/`` holds a file for each task type, and ``helpers/``
-the plan code that several of them use.
+A library is a folder with one folder for each environment. Its ``procedures/`` holds the procedures, and ``helpers/``
+the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module of
+several: its docstring has the header lines that all share, and each procedure is a function whose docstring adds its
+``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
 """
 
-from collections.abc import Mapping
+import ast
+import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import Procedure, Recall, checked_procedure, read_procedure
+from planbook.planner import Procedure, Recall, checked_procedure, parse_procedure, read_procedure
+from planbook.sandbox.reading import parse as parse_python
+from planbook.sandbox.types import Fault
 
 SHIPPED = Path(__file__).parent
+_TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
+_SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
-    """The procedures for one world. A file is read and checked when a task of its type first comes up."""
+    """The procedures for one environment. A procedure is checked when a task of its type first comes up."""
 
     def __init__(self, world: type[Environment], folder: Path = SHIPPED, options: BaseModel | None = None) -> None:
         self.world, self.folder, self.options = world, folder / world.name / "procedures", options
         self._recalls: dict[str, Recall] = {}
 
     @cached_property
+    def _found(self) -> Mapping[str, tuple[Path, Procedure]]:
+        read = ((path, procedure) for path in sorted(self.folder.glob("*.py")) for procedure in read_procedures(path))
+        return {procedure.type: (path, procedure) for path, procedure in read}
+
+    @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The procedure file of each task type that has one."""
-        return {_type_of(path): path for path in sorted(self.folder.glob("*.py"))}
+        """The file that holds the procedure of each task type that has one."""
+        return {kind: path for kind, (path, _) in self._found.items()}
 
     def procedure(self, task_type: str) -> Procedure | None:
-        """The procedure for a task type, or None. Raises BadProcedure if its file does not pass the check."""
+        """Return the procedure for a task type, or None. Raises BadProcedure if it does not pass the check."""
         return self.checked(task_type) if task_type in self.files else None
 
     def checked(self, task_type: str) -> Procedure:
-        """Read the procedure of a task type that has one. Raises BadProcedure if its file does not pass the check."""
-        return checked_procedure(read_procedure(self.files[task_type]), self.world, self.options)
+        """Return the procedure of a task type that has one. Raises BadProcedure if it does not pass the check."""
+        return checked_procedure(self._found[task_type][1], self.world, self.options)
 
     def recall(self, task: Task) -> Recall:
-        """The procedure for the task's type, if there is one."""
+        """Return the procedure for the task's type, if there is one."""
         if task.type not in self._recalls:
             self._recalls[task.type] = Recall(procedure=self.procedure(task.type))
         return self._recalls[task.type]
 
 
-def _type_of(path: Path) -> str:
-    return read_procedure(path).type
+def read_procedures(path: Path) -> list[Procedure]:
+    """Return the procedures of a file, each as if it stood alone. Raises BadProcedure."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    tree = parse_python(text)
+    several = [] if isinstance(tree, Fault) else [node for node in tree.body if _TYPE.search(_docstring(node))]
+    if isinstance(tree, Fault) or not several:
+        return [read_procedure(path)]
+    return [
+        parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
+        for function in several
+        for kind, code in _standing_alone(text, tree, function)
+    ]
+
+
+def _docstring(node: ast.stmt) -> str:
+    return (ast.get_docstring(node) or "") if isinstance(node, ast.FunctionDef) else ""
+
+
+def _standing_alone(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield each task type of a function with the text of a file that has this procedure only."""
+    told = _docstring(function)
+    header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(told))}
+    body = _body(text, tree, function)
+    for kind, summary in _TYPE.findall(told):
+        fields = {"world": header.get("world", ""), "type": kind, "source": header.get("source", ""), **header}
+        lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
+        yield kind, f'"""{summary or told.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
+
+
+def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
+    """Return the function as ``solve``, with the statements of the module that it needs, in their order."""
+    kept, waiting = set[int](), [function]
+    while waiting:
+        node = waiting.pop()
+        kept.add(id(node))
+        used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        waiting += [each for each in tree.body if id(each) not in kept and used & _bound(each)]
+    parts, before = "", None
+    for node in tree.body:
+        if id(node) in kept:
+            parts += "\n" * _blank(before, node) + (_as_solve(text, node) if node is function else _source(text, node))
+            before = node
+    return parts
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module defines."""
+    if isinstance(node, ast.FunctionDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def _blank(before: ast.stmt | None, node: ast.stmt) -> int:
+    """Return the number of line ends before a statement: functions stand apart."""
+    if isinstance(node, ast.FunctionDef) or isinstance(before, ast.FunctionDef):
+        return 3 if before else 2
+    return 1 if before and type(before) is type(node) else 2 if before else 1
+
+
+def _source(text: str, node: ast.stmt) -> str:
+    """Return the lines of a statement, with its decorators and a comment at its end."""
+    lines = text.split("\n")
+    first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    return "\n".join(lines[first - 1 : node.end_lineno])
+
+
+def _as_solve(text: str, node: ast.stmt) -> str:
+    """Return the lines of a procedure's function, named ``solve`` and without its docstring."""
+    assert isinstance(node, ast.FunctionDef)
+    head, *lines = _source(text, node).split("\n")
+    docstring = node.body[0]
+    body = lines[docstring.end_lineno - node.lineno :] if docstring.end_lineno else lines
+    return "\n".join([head.replace(f"def {node.name}(", "def solve(", 1), *body])

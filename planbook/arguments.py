@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, JsonValue
 
 from planbook.config import LIBRARIES, RECORDINGS, SHIPPED_LIBRARY, Config, Learning
-from planbook.envs import Environment, Selection, load_world
+from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import usual_starts
 from planbook.option_values import pairs, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import Budget, method
-from planbook.planner.asking import DEFAULT
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
+from planbook.planner.roles import DEFAULT
 from planbook.sandbox import Limits
 
 Named = TypeVar("Named", bound=BaseModel)
@@ -56,10 +56,10 @@ class Asked(BaseModel):
     store: str | None = None
 
     def world(self) -> type[Environment]:
-        """The world that was named. Raises BadArgument, UnknownWorld."""
+        """The world that was named. Raises BadArgument, UnknownEnvironment."""
         if not self.env:
             raise BadArgument("name a world with --env; `planbook envs` lists them")
-        return load_world(self.env)
+        return load_environment(self.env)
 
     def _lasting_name(self) -> str:
         """The world's name, good in any folder."""
@@ -225,7 +225,11 @@ def counts_of(text: str) -> tuple[int, ...]:
 def learning_of(given: dict[str, Any]) -> Learning:
     """Take out of the options what says how rules are built."""
     start = given.pop("start")
-    usual = usual_starts(load_world(given["env"]).name, given["split"] or "") if start is None and given["env"] else ()
+    usual = (
+        usual_starts(load_environment(given["env"]).name, given["split"] or "")
+        if start is None and given["env"]
+        else ()
+    )
     return Learning(
         start=tuple(filter(None, start.split(","))) if start is not None else usual,
         tasks_per_type=given.pop("tasks_per_type"),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.envs import Environment, Selection, load_world
+from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals import SHIPPED
 from planbook.planner import method
 from planbook.planner.errors import UnknownStrategy
@@ -115,8 +115,8 @@ class Config(BaseModel):
 
     @property
     def world(self) -> type[Environment]:
-        """The world's class. Raises UnknownWorld."""
-        return load_world(self.env)
+        """The world's class. Raises UnknownEnvironment."""
+        return load_environment(self.env)
 
     @property
     def world_options(self) -> BaseModel:

@@ -21,7 +21,7 @@ class FigureTable(Table):
     """A table that gives up its lines, and breaks its headings and names, before it cuts a figure off."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the table, in a narrow form where the terminal has no room for the usual one."""
+        """Sample the table, in a narrow form where the terminal has no room for the usual one."""
         needed = Measurement.get(console, options.update(max_width=1_000), self).maximum
         narrow = self if needed <= options.max_width else self._narrow(options)
         yield from Table.__rich_console__(narrow, console, options)
@@ -60,7 +60,7 @@ def right_aligned(
 
 
 def table_of(grid: Grid) -> Table:
-    """Draw a method's own table."""
+    """Sample a method's own table."""
     table = right_aligned(grid.name, grid.columns, title=grid.title, long="whole")
     for row in grid.rows:
         table.add_row(*row)

@@ -11,18 +11,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import Task, known_worlds
-from planbook.envs.checksums import of_file, of_folder, of_texts
+from planbook.envs import Task, file_digest, folder_digest, known_environments, texts_digest
 from planbook.knowledge.knowing import PROCEDURES
 from planbook.knowledge.state import learnt_in, start_of, with_manual
 from planbook.manuals import SHIPPED, usual_starts
 from planbook.manuals.demonstrations import FOLDER
 from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
-from planbook.planner.asking import DEFAULT
 from planbook.planner.graph.asking import PROMPTS as GRAPHS
 from planbook.planner.models import Sampling
 from planbook.planner.models.prices import SHIPPED as PRICES
+from planbook.planner.roles import DEFAULT
 from planbook.planner.strategies import is_file, registered
 from planbook.planner.templates import PROMPTS as PLANNER
 from planbook.rules.telling import PROMPTS as RULES
@@ -31,7 +30,7 @@ from planbook.run.manifest import MadeOf
 
 SHOWN = 16
 """Digits of a prompt's digest that are recorded: enough to tell two versions apart."""
-EVERYWHERE = ("repair.j2", "surface.j2")
+EVERYWHERE = ("repair.j2", "action_docs.j2")
 """Templates of every method that asks a model."""
 LEARNING = ("automanual/conclu*.j2", "trajectory.j2")
 """The planner's templates that learning from an episode needs, whichever method played it."""
@@ -72,8 +71,8 @@ def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     found = dict(config.world.checksums(list(each.values()), config.world_options))
     file = Path(config.env.partition(":")[0])
     if file.suffix == ".py":
-        return found | {f"the world's file {file.name}": of_file(file)} | of_modules_beside(file, "world")
-    return found | of_registered(known_worlds().get(config.env, ""), "world")
+        return found | {f"the world's file {file.name}": file_digest(file)} | of_modules_beside(file, "world")
+    return found | of_registered(known_environments().get(config.env, ""), "world")
 
 
 def model_digests(config: Config) -> dict[str, str]:
@@ -93,12 +92,12 @@ def _of_model(spec: str) -> str:
 
 
 def _if_file(path: Path) -> str:
-    return of_file(path) if path.is_file() else ""
+    return file_digest(path) if path.is_file() else ""
 
 
 def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
     """Return the digest of the price table, where a model is asked."""
-    return {"price table": of_file(prices or PRICES)} if config.models else {}
+    return {"price table": file_digest(prices or PRICES)} if config.models else {}
 
 
 def seeds_of(config: Config) -> dict[str, int | None]:
@@ -117,7 +116,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
     found: dict[str, str] = {}
     if is_file(config.planner):
         file = Path(config.planner.partition(":")[0])
-        found |= {f"the method's file {file.name}": of_file(file)[:SHOWN], **of_modules_beside(file, "method")}
+        found |= {f"the method's file {file.name}": file_digest(file)[:SHOWN], **of_modules_beside(file, "method")}
     elif config.planner not in METHODS:
         found |= of_registered(registered()[config.planner].value, "method")
     if strategy.roles:
@@ -125,7 +124,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
     if config.learning is not None:
         found |= _of_files({**PLANNER.files(*EVERYWHERE, *LEARNING), **RULES.files(), **MANUALS.files()})
     if texts := options.texts(config.world.name):
-        found |= graph_templates() | {name: of_texts([text])[:SHOWN] for name, text in texts.items()}
+        found |= graph_templates() | {name: texts_digest([text])[:SHOWN] for name, text in texts.items()}
     return found
 
 
@@ -135,7 +134,7 @@ def graph_templates() -> dict[str, str]:
 
 
 def _of_files(files: Mapping[str, Path]) -> dict[str, str]:
-    return {name: of_file(path)[:SHOWN] for name, path in files.items()}
+    return {name: file_digest(path)[:SHOWN] for name, path in files.items()}
 
 
 def knowledge_digests(config: Config) -> dict[str, str]:
@@ -143,7 +142,7 @@ def knowledge_digests(config: Config) -> dict[str, str]:
     found = _of_library(config)
     names = _starts(config)
     if names:
-        found["start"] = of_texts([start_of(config, names).model_dump_json()])
+        found["start"] = texts_digest([start_of(config, names).model_dump_json()])
     return found | _of_demonstrations(config)
 
 
@@ -152,10 +151,10 @@ def _of_library(config: Config) -> dict[str, str]:
     if is_run(folder):
         return _of_building_run(config, folder)
     home = folder / config.world.name
-    found = {name: of_folder(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}
+    found = {name: folder_digest(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}
     if config.planner == PROCEDURES:
         return found
-    return found | {name: of_file(home / name) for name in TEXTS if (home / name).is_file()}
+    return found | {name: file_digest(home / name) for name in TEXTS if (home / name).is_file()}
 
 
 def _of_building_run(config: Config, folder: Path) -> dict[str, str]:
@@ -165,7 +164,7 @@ def _of_building_run(config: Config, folder: Path) -> dict[str, str]:
             return {}
         states = learnt_in(run, config.after)
         told = {group: with_manual(run, group, state) for group, state in states.items()}
-        return {f"learnt ({group})": of_texts([known.model_dump_json()]) for group, known in told.items()}
+        return {f"learnt ({group})": texts_digest([known.model_dump_json()]) for group, known in told.items()}
 
 
 def _starts(config: Config) -> tuple[str, ...]:
@@ -179,7 +178,7 @@ def _of_demonstrations(config: Config) -> dict[str, str]:
     libraries = dict.fromkeys([config.library_folder, SHIPPED])
     folders = [library / config.world.name / FOLDER for library in libraries]
     found = {name: list(_shown(folders, name)) for name in method(config.planner).demonstrations}
-    return {f"demonstration {name}": of_texts(digests) for name, digests in found.items() if digests}
+    return {f"demonstration {name}": texts_digest(digests) for name, digests in found.items() if digests}
 
 
 def _shown(folders: Iterable[Path], name: str) -> Iterable[str]:
@@ -187,7 +186,7 @@ def _shown(folders: Iterable[Path], name: str) -> Iterable[str]:
     for folder in folders:
         for path in (*sorted((folder / name).glob("*.md")), folder / f"{name}.md"):
             if path.is_file():
-                yield from (path.name, of_file(path))
+                yield from (path.name, file_digest(path))
 
 
 def of_modules_beside(file: Path, what: str) -> dict[str, str]:
@@ -199,7 +198,7 @@ def of_modules_beside(file: Path, what: str) -> dict[str, str]:
             path = _beside(file.resolve().parent, name)
             if path is None or (key := f"the {what}'s module {name}") in found:
                 continue
-            found[key] = of_folder(path, ("*.py",)) if path.is_dir() else of_file(path)
+            found[key] = folder_digest(path, ("*.py",)) if path.is_dir() else file_digest(path)
             open_files += path.rglob("*.py") if path.is_dir() else [path]
     return found
 
@@ -211,7 +210,7 @@ def of_registered(value: str, what: str) -> dict[str, str]:
     if spec is None or not spec.origin:
         return {}
     path = Path(spec.origin)
-    digest = of_folder(path.parent, ("*.py",)) if spec.submodule_search_locations else of_file(path)
+    digest = folder_digest(path.parent, ("*.py",)) if spec.submodule_search_locations else file_digest(path)
     return {f"the {what}'s package {name}": digest}
 
 

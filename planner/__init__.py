@@ -3,7 +3,7 @@
 if __name__ == "planner":
     raise ImportError("planner is a package of planbook: import planbook.planner", name="planner")
 
-from planbook.planner.asking import Answer, Roles, as_text
+from planbook.planner.action_docs import ActionDocs, action_docs, functions_to_check, plan_attributes
 from planbook.planner.budget import Budget, Meter, Spent
 from planbook.planner.conclusion import Conclusion, about_the_world, conclude
 from planbook.planner.episode import Episode
@@ -21,7 +21,7 @@ from planbook.planner.errors import (
     UnusableReply,
     WrongMark,
 )
-from planbook.planner.frames import Frame
+from planbook.planner.frames import Frame, Mark
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
 from planbook.planner.memory import Memory, NoMemory, Recall
 from planbook.planner.play import play
@@ -34,6 +34,7 @@ from planbook.planner.procedure import (
     read_procedure,
 )
 from planbook.planner.prompts import Prompt, Prompts
+from planbook.planner.roles import Answer, Roles, as_text
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 from planbook.planner.strategies import (
@@ -49,14 +50,13 @@ from planbook.planner.strategies import (
     code_of,
     method,
 )
-from planbook.planner.surface import Surface, functions_to_check, plan_attributes, surface
-from planbook.planner.terms import Mark, Terms
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import Call, Round, RunFacts, Trajectory, read_trajectory, rows_of, tell_trajectory
-from planbook.planner.types import Cell, Ending, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
+from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
 
 __all__ = [
     "METHODS",
+    "ActionDocs",
     "Answer",
     "AutoManualOptions",
     "BadProcedure",
@@ -70,6 +70,7 @@ __all__ = [
     "Episode",
     "EpisodeBroken",
     "EpisodeOver",
+    "EpisodeSettings",
     "EpisodeStopped",
     "EventKind",
     "Feedback",
@@ -106,14 +107,13 @@ __all__ = [
     "Spent",
     "Step",
     "Strategy",
-    "Surface",
-    "Terms",
     "Thought",
     "Trajectory",
     "UnknownStrategy",
     "UnusableReply",
     "WrongMark",
     "about_the_world",
+    "action_docs",
     "as_plan",
     "as_text",
     "checked_procedure",
@@ -129,6 +129,5 @@ __all__ = [
     "read_procedure",
     "read_trajectory",
     "rows_of",
-    "surface",
     "tell_trajectory",
 ]

@@ -6,12 +6,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.asking import PLANNER, as_text
+from planbook.planner.action_docs import action_docs
 from planbook.planner.errors import UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
+from planbook.planner.roles import PLANNER, as_text
 from planbook.planner.scope import Scope
-from planbook.planner.surface import surface
 from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import Trajectory, tell_trajectory
@@ -57,7 +57,7 @@ def standalone(code: str, helpers: str) -> str:
 
 def about_the_world(world: type[Environment], options: BaseModel) -> Message:
     """The system message of questions about episodes: what the world is, and what plans can use there."""
-    return PROMPTS["automanual/concluding"].system(about=world.about, surface=surface(world, options))
+    return PROMPTS["automanual/concluding"].system(about=world.about, action_docs=action_docs(world, options))
 
 
 def _prompt(trajectory: Trajectory) -> Prompt:

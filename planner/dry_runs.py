@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from planbook.envs import Environment
-from planbook.envs.preconditions import UNKNOWN as NOT_KNOWN
-from planbook.envs.preconditions import Beliefs, Preconditions
-from planbook.envs.types import Action, ActionSpec
-from planbook.planner.surface import AGENT, TASK, plan_attributes
+from planbook.envs import UNKNOWN as NOT_KNOWN
+from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions
+from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
 from planbook.sandbox import Fault
 from planbook.sandbox.dry import UNKNOWN, Impossible, dry_run

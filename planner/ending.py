@@ -12,7 +12,7 @@ NOT_JUDGED = "not_judged"
 """The cause of a failure that may be none: the episode came to its end, and the world cannot say if it was solved."""
 
 
-class Standing(NamedTuple):
+class Judgement(NamedTuple):
     """The world's judgement of a round; of several rounds, that of the greatest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
@@ -28,7 +28,7 @@ class Standing(NamedTuple):
 
 
 def ending_of(
-    standing: Standing, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
+    standing: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
 ) -> Ending:
     """The ending by what is known now; ``used_up`` says whether an action was refused because none was left.
 

@@ -8,24 +8,30 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner import feedback as words
-from planbook.planner.asking import FIRST, SILENT, Answer, Draw, Roles
-from planbook.planner.blame import blaming_the_world
+from planbook.planner.action_docs import AGENT, plan_functions, seen_task
 from planbook.planner.dry_runs import cannot_succeed, known_after
-from planbook.planner.ending import Standing, broken_ending, ending_of
-from planbook.planner.errors import CellOver, EpisodeOver, NoPlan, RoundOver, UnusableReply, WrongMark
-from planbook.planner.frames import Frame, Frames, Functions
-from planbook.planner.hearing import Note
+from planbook.planner.ending import Judgement, broken_ending, ending_of
+from planbook.planner.errors import (
+    CellOver,
+    EpisodeOver,
+    NoPlan,
+    RoundOver,
+    UnusableReply,
+    WrongMark,
+    environment_errors_break,
+)
+from planbook.planner.frames import Frame, Frames, Functions, Mark
 from planbook.planner.journal import Journal
 from planbook.planner.memory import Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
+from planbook.planner.reply_stream import Note
+from planbook.planner.roles import FIRST_SAMPLE, SILENT, Answer, Roles, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Claim, Held, Span
-from planbook.planner.streaming import GrowingPlan, StreamedPlan, of_streamed
-from planbook.planner.surface import AGENT, plan_functions, seen_task
-from planbook.planner.terms import Mark, Terms, Told
+from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, of_streamed
 from planbook.planner.thought import as_plan
-from planbook.planner.types import Cell, Ending, Feedback, FeedbackKind, Plan, Step, Thought
+from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Plan, Step, Thought
 from planbook.sandbox import Fault, Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
@@ -48,13 +54,13 @@ class Episode:
         sandbox: Sandbox,
         journal: Journal,
         *,
-        terms: Terms,
+        settings: EpisodeSettings,
         path: str = "task/0",
         memory: Memory | None = None,
         roles: Roles = SILENT,
         guard: Callable[[], None] = lambda: None,
     ) -> None:
-        self.task, self.world, self.terms, self.path = task, world, terms, path
+        self.task, self.world, self.settings, self.path = task, world, settings, path
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
@@ -64,12 +70,12 @@ class Episode:
         """Whether each plan of the model is to do the whole task, so that one that ends before is an error step."""
         self.cells: list[Cell] = []
         self._used_up, self._refused = False, 0
-        self._best: Standing | None = None
+        self._best: Judgement | None = None
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
         functions = plan_functions(world.offer, self._act, self._query)
-        self._frames = Frames(sandbox, world, terms.limits, functions, guard)
+        self._frames = Frames(sandbox, world, settings.limits, functions, guard)
 
     # The verbs.
 
@@ -78,7 +84,7 @@ class Episode:
 
         Raises MissingRequirement if the world lacks something on this machine, EpisodeOver if there is nothing to do.
         """
-        with blaming_the_world(but=MissingRequirement):
+        with environment_errors_break(but=MissingRequirement):
             self.observation = self.world.reset(self.task)
         self.task = self.world.task or self.task
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
@@ -103,12 +109,18 @@ class Episode:
         return Recall.model_validate(recalled)
 
     def ask(
-        self, role: str, prompt: Question, *, history: Sequence[Message] = (), draw: Draw = FIRST, **variables: object
+        self,
+        role: str,
+        prompt: Question,
+        *,
+        history: Sequence[Message] = (),
+        sample: Sample = FIRST_SAMPLE,
+        **variables: object,
     ) -> Answer[Plan]:
         """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if it gives none that can be used."""
         frame = self._innermost()
         try:
-            return frame.scope.ask(role, prompt, read=as_plan, history=history, draw=draw, **variables)
+            return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
 
@@ -146,10 +158,10 @@ class Episode:
         prompt: Question,
         *,
         history: Sequence[Message] = (),
-        draw: Draw = FIRST,
+        sample: Sample = FIRST_SAMPLE,
         actions: int | None = None,
         **variables: object,
-    ) -> Told:
+    ) -> PlanResult:
         """Ask a model for a plan and run it: as ``ask`` and ``run``, and raises as they do.
 
         Of the reply the conversation keeps what came up to the end of the statement that failed, or that ended the
@@ -158,14 +170,14 @@ class Episode:
         frame, begun = self._innermost(), len(self.steps)
         frame.actions = actions
 
-        def listen(note: Note) -> GrowingPlan:
-            return GrowingPlan(frame, role, note, waits=not self.terms.stream)
+        def listen(note: Note) -> StreamingPlan:
+            return StreamingPlan(frame, role, note, waits=not self.settings.stream)
 
         try:
-            heard = frame.scope.listen(role, prompt, listen, history=history, draw=draw, **variables)
+            heard = frame.scope.listen(role, prompt, listen, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        return Told(self._close_streamed(frame, role, heard.value, begun), heard.history)
+        return PlanResult(self._close_streamed(frame, role, heard.value, begun), heard.history)
 
     def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, begun: int) -> Feedback:
         """Close the cell of a plan that ran as it came. Raises what ended it, but for CellOver."""
@@ -204,7 +216,7 @@ class Episode:
         outer = self._frames.innermost
         scope = (outer.scope if outer else self._round).child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
-        if self.terms.dry_run and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
+        if self.settings.dry_run and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
             frame.dry_run = self._dry_run(frame, task or {})
         try:
             yield frame
@@ -227,7 +239,7 @@ class Episode:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
         if not frame.back_to(mark.number):
             raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
-        with blaming_the_world():
+        with environment_errors_break():
             observation = self.world.restore(mark.world)
         frame.session.rewind(mark.session)
         frame.names = mark.names
@@ -247,10 +259,10 @@ class Episode:
         """The world's judgement, of the best round so far. No plan is told."""
         return self._standing().verdict
 
-    def _standing(self) -> Standing:
-        with blaming_the_world():
+    def _standing(self) -> Judgement:
+        with environment_errors_break():
             world = self.world
-            now = Standing(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
+            now = Judgement(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
@@ -294,10 +306,10 @@ class Episode:
         frame.count_down(action)
         counted = self.world.counts(action)
         self._guard()
-        if counted and self.actions >= self.terms.actions:
+        if counted and self.actions >= self.settings.actions:
             self._used_up = True
-            raise EpisodeOver(f"The episode's {self.terms.actions} actions are used up: {action} was not taken.")
-        with blaming_the_world():
+            raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
+        with environment_errors_break():
             observation = self.world.act(action)
         step = Step(
             scope=frame.path,
@@ -317,7 +329,7 @@ class Episode:
 
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
-        with blaming_the_world():
+        with environment_errors_break():
             answer: JsonValue = getattr(self.world, spec.name)(*asked.args)
         return answer
 
@@ -328,7 +340,7 @@ class Episode:
 
     def _open_frame(self, scope: Scope, functions: Functions, helpers: str, other: Mapping[str, JsonValue]) -> Frame:
         task = {**seen_task(self.task, self.observation), **other}
-        seed = f"{self.terms.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
+        seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 
     def _dry_run(self, frame: Frame, task: Mapping[str, JsonValue]) -> Callable[[str], list[Fault]]:

@@ -27,10 +27,14 @@ BaseException: these unwind the host's stack through nested plans, which cannot 
 └── JournalFailed    an event could not be written: the run cannot go on
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
+
+from planbook.envs import EnvsError, raised_at
 
 if TYPE_CHECKING:
     from planbook.planner.models.types import Message
@@ -150,3 +154,24 @@ class JournalMismatch(BaseException):
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:
         self.scope, self.kind, self.number, self.recorded, self.actual = scope, kind, number, recorded, actual
         super().__init__(f"{scope}: {kind} {number} was recorded as {recorded!r}, but is now {actual!r}")
+
+
+_OURS = Path(__file__).parent
+
+
+@contextmanager
+def environment_errors_break(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Turn what the environment raises into EpisodeBroken: it is not the plan's fault, and must not reach the plan.
+
+    The first line of the message says where it was raised; the traceback follows.
+    """
+    try:
+        yield
+    except but:
+        raise
+    except EnvsError as error:
+        raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:
+        place, trace = raised_at(error, besides=[_OURS])
+        told = f"the world raised {type(error).__name__}: {error}"
+        raise EpisodeBroken(f"{told} ({place})\n{trace}" if place else told) from error

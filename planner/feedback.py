@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planbook.envs import Environment, Observation
+from planbook.planner.action_docs import call_of
 from planbook.planner.rendered import Rendered
-from planbook.planner.surface import call_of
 from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox.types import CellResult, Fault, FaultKind
 

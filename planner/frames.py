@@ -7,15 +7,27 @@ from functools import wraps
 
 from pydantic import JsonValue
 
-from planbook.envs import Action, Environment
+from planbook.envs import Action, Environment, Snapshot
+from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planbook.planner.scope import Scope
-from planbook.planner.surface import AGENT, TASK, plan_attributes
 from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
 from planbook.sandbox.check import check, check_part
 from planbook.sandbox.reading import bound_names
 
 Functions = Mapping[str, Callable[..., object]]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
+
+    path: str
+    number: int
+    world: Snapshot
+    session: int
+    names: frozenset[str]
+    steps: int
 
 
 @dataclass

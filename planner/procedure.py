@@ -6,8 +6,8 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.action_docs import functions_to_check, plan_attributes
 from planbook.planner.errors import BadProcedure
-from planbook.planner.surface import functions_to_check, plan_attributes
 from planbook.planner.types import Record
 from planbook.sandbox.check import check_procedure
 from planbook.sandbox.reading import bound_names, parse_source

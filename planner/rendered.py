@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
-WORDING = frozenset({"about", "demonstrations", "examples", "fence", "hint", "message", "surface"})
+WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message", "surface"})
 """Variables and fields that are words about data: what an environment is, advice, worked examples, a text's fence."""
 PLACES = frozenset({"order", "path", "scope"})
 """Fields that say where in a run something happened; the same episode has another place in another run."""

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from planbook.planner.asking import FIRST, SILENT, Answer, Draw, Roles
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
-from planbook.planner.hearing import Heard, Listener, Note, Silent
 from planbook.planner.journal import Body, EventKind, Journal, record, write
 from planbook.planner.models.requests import Given, data_of_prompt, placed
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.prompts import Question
+from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
+from planbook.planner.roles import FIRST_SAMPLE, SILENT, Answer, Roles, Sample
 from planbook.planner.spans import Held, Payload, Span, moment
 from planbook.planner.templates import PROMPTS
 
@@ -82,7 +82,7 @@ class Scope:
         *,
         read: Callable[[str], Read],
         history: Sequence[Message] = (),
-        draw: Draw = FIRST,
+        sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
         """Ask a model and read its reply; what is recorded already is not asked again.
@@ -91,16 +91,16 @@ class Scope:
         (``Roles.repairs``). The conversation that is carried on leaves such replies out. Raises UnusableReply at the
         end of that, ModelError where no model answers, and BudgetEnded.
         """
-        return self.listen(role, prompt, lambda note: Silent(read), history=history, draw=draw, **variables)
+        return self.listen(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
 
     def listen(
         self,
         role: str,
         prompt: Question,
-        listen: Callable[[Note], Listener[Read]],
+        listen: Callable[[Note], ReplyReader[Read]],
         *,
         history: Sequence[Message] = (),
-        draw: Draw = FIRST,
+        sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
         """As ``ask``, but each reply is read by a listener of its own, and heard while it comes unless it ``waits``.
@@ -111,7 +111,7 @@ class Scope:
         asked = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = asked, ""
         for _ in range(1 + self.roles.repairs):
-            reply, listener = self._reply(role, prompt.name, messages, draw, listen)
+            reply, listener = self._reply(role, prompt.name, messages, sample, listen)
             try:
                 value = listener.read(reply)
                 return Answer(value, reply, (*asked, _said(listener.kept(reply))))
@@ -126,9 +126,9 @@ class Scope:
         role: str,
         template: str,
         messages: Sequence[Message],
-        draw: Draw,
-        listen: Callable[[Note], Listener[Read]],
-    ) -> tuple[Reply, Listener[Read]]:
+        sample: Sample,
+        listen: Callable[[Note], ReplyReader[Read]],
+    ) -> tuple[Reply, ReplyReader[Read]]:
         """The next reply, heard: out of the journal if it is there.
 
         What was heard of a reply is in the journal before it, piece by piece; beside the reply it no longer counts.
@@ -148,10 +148,10 @@ class Scope:
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
             return self._recorded_reply(number, request, given, recorded, listen)
-        heard = Heard(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
+        heard = ReplyStream(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
         with placed(f"{self.path}/{number}", given), self.roles.reserved(role, fitted.messages):
             on_text = None if heard.listener.waits else heard
-            reply, model, sampling = self.roles.complete(role, template, fitted.messages, draw, on_text)
+            reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample, on_text)
             reply = heard.settle(reply)
             if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):
                 raise heard.listener.failed
@@ -173,8 +173,8 @@ class Scope:
         request: Mapping[str, JsonValue],
         given: Given,
         recorded: Any,
-        listen: Callable[[Note], Listener[Read]],
-    ) -> tuple[Reply, Listener[Read]]:
+        listen: Callable[[Note], ReplyReader[Read]],
+    ) -> tuple[Reply, ReplyReader[Read]]:
         """The reply in the journal, heard again. Raises JournalMismatch if it answers another request.
 
         The same data in other words are the same request; which data there were planbook 0.1 did not record.
@@ -183,7 +183,7 @@ class Scope:
         compared = request.keys() - {"messages"} if reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-        heard = Heard(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
+        heard = ReplyStream(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
         heard.repeat(reply := Reply.model_validate(recorded["reply"]))
         return reply, heard.listener
 

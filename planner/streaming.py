@@ -6,13 +6,14 @@ The same statements run, with the same end, however the reply was cut into piece
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
 from planbook.planner.feedback import Ran, of_check, of_cut, of_rest, of_result
 from planbook.planner.frames import Frame
-from planbook.planner.hearing import Note
-from planbook.planner.models.types import Reply
+from planbook.planner.models.types import Message, Reply
 from planbook.planner.rendered import Rendered
+from planbook.planner.reply_stream import Note
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
 from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell
@@ -42,6 +43,13 @@ REVISED = Fault(
 )
 
 
+class PlanResult(NamedTuple):
+    """What came of a plan that was asked for and run. ``history`` is the conversation with the reply at its end."""
+
+    feedback: Feedback
+    history: tuple[Message, ...]
+
+
 @dataclass(frozen=True)
 class StreamedPlan:
     """What came of a reply whose plan was run while it came. ``code`` is as much of the plan as counts.
@@ -68,7 +76,7 @@ def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
     return of_cut(streamed.result, streamed.ran_to, ran) if streamed.cut else of_result(streamed.result, ran)
 
 
-class GrowingPlan:
+class StreamingPlan:
     """Listens to one reply, and runs its plan in a frame as one cell.
 
     Statements that only define something wait for one that acts: a reply that holds no other is no plan. A statement

@@ -1,6 +1,7 @@
 """What an episode leaves behind: steps, cells, feedback and its ending."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs import Action, Observation, Verdict
 from planbook.planner.rendered import Text
+from planbook.sandbox import Limits
 from planbook.sandbox.types import Fault
 
 
@@ -146,3 +148,19 @@ class Ending(Record):
     """What was reached on the way, where the world tells; left out of records where it is nothing."""
     measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)
     """Further figures of the world's own, likewise."""
+
+
+@dataclass(frozen=True)
+class EpisodeSettings:
+    """What an episode may use, its seed, and how it plays. ``actions`` are those of the world, over all rounds."""
+
+    actions: int
+    limits: Limits = field(default_factory=Limits)
+    seed: str = "0"
+    stream: bool = False
+    """Whether plans run while the model still writes them."""
+    dry_run: bool = False
+    """Whether a plan is refused before its first action if the dry run finds actions that cannot succeed.
+
+    What has begun to run while it was written is not dry-run.
+    """

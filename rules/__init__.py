@@ -4,7 +4,7 @@ if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
 
 from planbook.rules.ablations import ABLATIONS, ablated
-from planbook.rules.asking import Terms
+from planbook.rules.asking import BuilderSettings
 from planbook.rules.book import RuleBook, rule_text
 from planbook.rules.builder import Built, build_rules
 from planbook.rules.cases import (
@@ -48,6 +48,7 @@ __all__ = [
     "Batch",
     "BatchRefused",
     "Blame",
+    "BuilderSettings",
     "Built",
     "Case",
     "Change",
@@ -73,7 +74,6 @@ __all__ = [
     "RuleType",
     "RulesError",
     "Skill",
-    "Terms",
     "Undone",
     "UnknownRule",
     "UpdateRule",

@@ -1,11 +1,11 @@
-"""What the Builder and the Consolidator have in common: the terms, and edits read out of a reply."""
+"""What the Builder and the Consolidator have in common: the settings, and edits read out of a reply."""
 
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner import surface
+from planbook.planner import action_docs
 from planbook.planner.models import Message
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case, Form, Permissions
@@ -18,7 +18,7 @@ from planbook.sandbox.reading import read_reply
 
 
 @dataclass(frozen=True)
-class Terms:
+class BuilderSettings:
     """How rules are managed: for which world, how many, in which form, and what is left out.
 
     ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
@@ -36,7 +36,7 @@ class Terms:
         """What a role is told first, by the name of its template."""
         text = PROMPTS[name].render(
             about=self.world.about,
-            surface=surface(self.world, self.options),
+            action_docs=action_docs(self.world, self.options),
             form=self.form,
             types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.offered],
             max_rules=self.max_rules,

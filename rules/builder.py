@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from planbook.planner import Conclusion, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
 from planbook.planner.models import Message
-from planbook.rules.asking import Editor, Terms
+from planbook.rules.asking import BuilderSettings, Editor
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
 from planbook.rules.edits import Change
@@ -47,7 +47,7 @@ def build_rules(
     book: RuleBook,
     trajectory: Trajectory,
     conclusion: Conclusion,
-    terms: Terms,
+    settings: BuilderSettings,
     elsewhere: str = "",
 ) -> Built:
     """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded.
@@ -57,24 +57,24 @@ def build_rules(
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
         return Built(book, note="the episode teaches nothing about the world")
-    told = _told(book, trajectory, conclusion, terms) | {"elsewhere": elsewhere}
+    told = _told(book, trajectory, conclusion, settings) | {"elsewhere": elsewhere}
     classified: Classified | None = None
     try:
-        if outcome is not Outcome.DIRECT_SUCCESS and terms.cases and terms.classification:
-            classified = _classify(scope, told, terms)
+        if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
+            classified = _classify(scope, told, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
-        case = case_of(outcome, blame) if terms.cases else None
-        editor = Editor(sandbox, book, _permissions(case, terms), ROLE, scope.path, case)
-        edited = _manage(scope, editor, case, classified, told, terms)
+        case = case_of(outcome, blame) if settings.cases else None
+        editor = Editor(sandbox, book, _permissions(case, settings), ROLE, scope.path, case)
+        edited = _manage(scope, editor, case, classified, told, settings)
     except UnusableReply as unusable:
         return Built(book, note=str(unusable), **_of(classified))
     change, note = edited
     return Built(change.on(book) if change else book, change, case if change else None, note=note, **_of(classified))
 
 
-def _classify(scope: Scope, told: dict[str, Any], terms: Terms) -> Classified:
+def _classify(scope: Scope, told: dict[str, Any], settings: BuilderSettings) -> Classified:
     """Ask whose fault the errors were (listing 12)."""
-    history = [terms.system_message("builder/system")]
+    history = [settings.system_message("builder/system")]
     answer = scope.ask(ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **told)
     return Classified(answer.value, answer.reply.text, answer.history)
 
@@ -85,17 +85,17 @@ def _manage(
     case: Case | None,
     classified: Classified | None,
     told: dict[str, Any],
-    terms: Terms,
+    settings: BuilderSettings,
 ) -> tuple[Change | None, str]:
     """Ask for the edits that the case calls for (listings 13 to 18); return them, and what was left out.
 
     Of a last reply that is not sound as a whole, the calls that are sound stand.
     """
-    asked: dict[str, Any] = {"instructions": _instructions(case, terms)}
+    asked: dict[str, Any] = {"instructions": _instructions(case, settings)}
     if classified:
         prompt, history = PROMPTS["builder/carry_on"], classified.history
     else:
-        prompt, history = PROMPTS["builder/manage"], (terms.system_message("builder/system"),)
+        prompt, history = PROMPTS["builder/manage"], (settings.system_message("builder/system"),)
         asked |= told
     try:
         edited = scope.ask(ROLE, prompt, read=editor.read, history=history, **asked).value
@@ -104,15 +104,15 @@ def _manage(
     return edited.change, " ".join(edited.left_out)
 
 
-def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, terms: Terms) -> dict[str, Any]:
+def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, settings: BuilderSettings) -> dict[str, Any]:
     repeated = _repeats(conclusion.code, trajectory)
     return {
         "rules": book.active,
-        "max_rules": terms.max_rules,
+        "max_rules": settings.max_rules,
         "episode": trajectory.path,
-        "trajectory": tell_trajectory(trajectory, thoughts=terms.cooperation),
+        "trajectory": tell_trajectory(trajectory, thoughts=settings.cooperation),
         "conclusion": Conclusion(
-            text=conclusion.text if terms.cooperation else "", code="" if repeated else conclusion.code
+            text=conclusion.text if settings.cooperation else "", code="" if repeated else conclusion.code
         ),
         "repeated": repeated,
         "defined": bool(trajectory.helpers),
@@ -126,14 +126,14 @@ def _repeats(code: str, trajectory: Trajectory) -> bool:
     return bool(code) and all(line.strip() in lines for line in code.splitlines() if line.strip())
 
 
-def _permissions(case: Case | None, terms: Terms) -> Permissions:
-    return (BUILDER[case] if case else BUILDER_WITHOUT_CASES).within(terms.form)
+def _permissions(case: Case | None, settings: BuilderSettings) -> Permissions:
+    return (BUILDER[case] if case else BUILDER_WITHOUT_CASES).within(settings.form)
 
 
-def _instructions(case: Case | None, terms: Terms) -> str:
+def _instructions(case: Case | None, settings: BuilderSettings) -> str:
     """What the case asks for; case_0 stands for the ablation without cases."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
-    return prompt.render(**({"form": terms.form} if case else {}))
+    return prompt.render(**({"form": settings.form} if case else {}))
 
 
 def _of(classified: Classified | None) -> dict[str, Any]:

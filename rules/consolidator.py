@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from planbook.planner import Scope, UnusableReply
-from planbook.rules.asking import Editor, Terms
+from planbook.rules.asking import BuilderSettings, Editor
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import CONSOLIDATOR
 from planbook.rules.edits import Change
@@ -24,7 +24,7 @@ def consolidate(
     book: RuleBook,
     evidence: Mapping[str, Evidence],
     trajectories: Trajectories,
-    terms: Terms,
+    settings: BuilderSettings,
 ) -> tuple[RuleBook, tuple[Change, ...]]:
     """Bring the rules down towards ``max_rules``, as far as the Consolidator sees fit.
 
@@ -32,8 +32,8 @@ def consolidate(
     Raises ModelError, BudgetEnded.
     """
     changes: list[Change] = []
-    history = [terms.system_message("consolidator/system")]
-    message, permissions = "", CONSOLIDATOR.within(terms.form)
+    history = [settings.system_message("consolidator/system")]
+    message, permissions = "", CONSOLIDATOR.within(settings.form)
     for left in range(ROUNDS, 0, -1):
         editor = Editor(sandbox, book, permissions, ROLE, scope.path, trajectories=trajectories)
         known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
@@ -44,7 +44,7 @@ def consolidate(
                 read=editor.read,
                 history=history,
                 rules=book.active,
-                max_rules=terms.max_rules,
+                max_rules=settings.max_rules,
                 evidence=known,
                 message=message,
                 left=left,

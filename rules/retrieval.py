@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from planbook.envs import Task
-from planbook.envs.bm25 import BM25
+from planbook.envs import BM25, Task
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules.book import RuleBook, cites
 from planbook.rules.naming import citations

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import Prompts, surface
+from planbook.planner import Prompts, action_docs
+from planbook.planner.action_docs import heads
 from planbook.planner.models.context import block
 from planbook.planner.prompts import fence_around
 from planbook.planner.rendered import Rendered
-from planbook.planner.surface import heads
 from planbook.rules.naming import rule_number
 from planbook.rules.templates import FOLDER
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -72,7 +72,7 @@ def without_defined(code: str, defined: Collection[str]) -> str:
 
 def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:
     """What a world is and what plans can use there: what whoever reads rules has to know beside them."""
-    return PROMPTS["world"].render(about=world.about, surface=surface(world, options))
+    return PROMPTS["world"].render(about=world.about, action_docs=action_docs(world, options))
 
 
 def shortened(text: str, limit: int) -> str:

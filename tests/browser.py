@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from planbook.envs import Action, Observation, Selection
 from planbook.envs.miniwob import Miniwob
-from planbook.envs.types import Action, Observation, Selection
 
 
 def need_browser() -> None:

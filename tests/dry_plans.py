@@ -7,8 +7,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from planbook.envs import Action, Environment, EpisodeEnded, Preconditions, Task
-from planbook.envs.preconditions import Beliefs
+from planbook.envs import Action, Beliefs, Environment, EpisodeEnded, Preconditions, Task
 from planbook.planner import functions_to_check, plan_attributes
 from planbook.planner.dry_runs import Known
 from planbook.sandbox.dry import DryRun, dry_run

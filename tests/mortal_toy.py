@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.envs.base import action
+from planbook.envs import Observation, Task, action
 from planbook.envs.toy import Toy
-from planbook.envs.types import Observation, Task
 
 
 class Mortality(BaseModel):

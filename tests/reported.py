@@ -19,10 +19,10 @@ from planbook.planner import (
     AutoManualOptions,
     Ending,
     Episode,
+    EpisodeSettings,
     Outcome,
     Roles,
     Step,
-    Terms,
     conclude,
     play,
     read_trajectory,
@@ -102,8 +102,8 @@ def asking_run(folder: Path, seeds: int = 3) -> Run:
 
 def _play(run: Run, entry: Entry, sandbox: Sandbox, roles: Roles) -> None:
     journal = run.store.journal(entry.path)
-    terms = Terms(actions=run.config.actions)
-    episode = Episode(entry.task, Toy(), sandbox, journal, terms=terms, path=entry.path, roles=roles)
+    settings = EpisodeSettings(actions=run.config.actions)
+    episode = Episode(entry.task, Toy(), sandbox, journal, settings=settings, path=entry.path, roles=roles)
     play(episode, METHODS["automanual"].play, AutoManualOptions())
     trajectory = read_trajectory(entry.path, run.store.events(entry.path))
     conclude(Scope(journal, entry.path, roles).child("conclusion"), trajectory, Toy, Toy.Options())

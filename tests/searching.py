@@ -11,19 +11,17 @@ from typing import Any
 from pydantic import BaseModel
 
 from planbook.config import Config
-from planbook.envs import Observation, Selection
-from planbook.envs.base import action
+from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
-from planbook.planner import Ending, Episode, Roles, Terms, play
-from planbook.planner.asking import as_text
-from planbook.planner.frames import Frame
+from planbook.planner import Ending, Episode, EpisodeSettings, Roles, play
+from planbook.planner.frames import Frame, Mark
 from planbook.planner.graph.traverse import NodeAnswered
 from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+from planbook.planner.roles import as_text
 from planbook.planner.scope import Scope
 from planbook.planner.strategies import Options
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.planner.templates import PROMPTS
-from planbook.planner.terms import Mark
 from planbook.run import Run
 from planbook.sandbox import Sandbox
 from tests.reported import HIDDEN, HOSTILE
@@ -174,8 +172,8 @@ def played(folder: Path, planner: str, strategy: Any) -> Run:
     (entry,) = run.entries()
     with Sandbox() as sandbox:
         journal, roles = run.store.journal(entry.path), Roles(lambda role: model, {})
-        terms = Terms(actions=config.actions)
-        episode = Episode(entry.task, Ledger(), sandbox, journal, terms=terms, path=entry.path, roles=roles)
+        settings = EpisodeSettings(actions=config.actions)
+        episode = Episode(entry.task, Ledger(), sandbox, journal, settings=settings, path=entry.path, roles=roles)
         ending: Ending = play(episode, strategy, Options())
         assert ending.outcome.solved, ending
     return run

@@ -19,9 +19,18 @@ from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.episodes.runner import run_tasks
-from planbook.planner import METHODS, AutoManualOptions, Episode, FeedbackKind, MemoryJournal, NoMemory, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import (
+    METHODS,
+    AutoManualOptions,
+    Episode,
+    EpisodeSettings,
+    FeedbackKind,
+    MemoryJournal,
+    NoMemory,
+    play,
+)
 from planbook.planner.models import ScriptedModel
+from planbook.planner.roles import Roles
 from planbook.run import Run
 from planbook.sandbox import Sandbox
 
@@ -124,7 +133,7 @@ def test_no_plan_runs_in_this_process() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("exec", "eval")
     }
     assert {path for path in found if not path.startswith("sandbox/worker/")} == {
-        "envs/loading.py",
+        "envs/registry.py",
         "planbook/bench/peers.py",
         "planner/models/registry.py",
     }
@@ -147,7 +156,7 @@ def test_no_function_is_a_copy_of_another() -> None:
 def episode(sandbox: Sandbox, *replies: str, journal: MemoryJournal | None = None) -> Episode:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     roles = Roles(lambda role: ScriptedModel(replies), {})
-    return Episode(task, Toy(), sandbox, journal or MemoryJournal(), terms=Terms(actions=9), roles=roles)
+    return Episode(task, Toy(), sandbox, journal or MemoryJournal(), settings=EpisodeSettings(actions=9), roles=roles)
 
 
 @pytest.mark.parametrize(

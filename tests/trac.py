@@ -8,7 +8,7 @@ from http.cookiejar import CookieJar
 
 import pytest
 
-from planbook.envs.web.sites.trac import requirements
+from planbook.envs.web.sites import requirements
 
 
 def need_trac() -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from planbook.envs.types import Action, Observation, Selection
+from planbook.envs import Action, Observation, Selection
 from planbook.envs.web import Web
-from planbook.envs.web.options import Options
+from planbook.envs.web.environment import WebOptions
 
 # ruff: noqa: E501 - pages are easier to read unbroken
 PAGES: Mapping[str, str] = {
@@ -140,7 +140,7 @@ def serving() -> Iterator[str]:
 
 def at(base: str, path: str, **options: object) -> Web:
     """A world that has begun on a page of the server."""
-    world = Web(Options.model_validate({"start": base + path, **options}))
+    world = Web(WebOptions.model_validate({"start": base + path, **options}))
     world.reset(Web.select(Selection(), world.options)[0])
     return world
 

@@ -1,5 +1,26 @@
-"""ALFWorld, with two engines: a fast one of our own and textworld, which it is proved equal to."""
+"""ALFWorld, with two engines: a fast one of our own, and textworld, to which tests hold it equal.
 
-from planbook.envs.alfworld.world import Alfworld, AlfworldOptions
+- ``environment``: the class, its options and actions.
+- ``tasks``: downloaded games and named selections. ``generated`` makes games from seeds; ``rooms`` furnishes them.
+- ``engine``: the engines' interface, and textworld. ``direct`` is the fast engine; ``scene`` is what it reads.
+- ``wording``: the sentences of the game and of the paper.
+- ``goals``: task types, and the goals of DEPS. ``preconditions``: what actions need.
+"""
 
-__all__ = ["Alfworld", "AlfworldOptions"]
+from planbook.envs.alfworld import generated, tasks
+from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.engine import AlfworldGame, GameEngine, Reference
+from planbook.envs.alfworld.environment import Alfworld, AlfworldOptions
+from planbook.envs.alfworld.goals import TYPES
+
+__all__ = [
+    "TYPES",
+    "Alfworld",
+    "AlfworldGame",
+    "AlfworldOptions",
+    "Direct",
+    "GameEngine",
+    "Reference",
+    "generated",
+    "tasks",
+]

@@ -1,21 +1,82 @@
 """A fast engine in plain Python: the rules of all known games, written out.
 
-It is equal to textworld at every step: a differential test says so.
+A differential test holds it equal to textworld at every step.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import cast
 
 from planbook.envs.alfworld import wording
-from planbook.envs.alfworld.dialect import Dialect, read_dialect
-from planbook.envs.alfworld.engine import NOTHING, Game, Reply
-from planbook.envs.alfworld.goal import Goal
-from planbook.envs.alfworld.possible import ABLE, admissible, fits, is_accessible, is_here, is_knife
-from planbook.envs.alfworld.scene import Scene, State, read_scene
-from planbook.envs.errors import WorldBroken
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, GameReply
+from planbook.envs.alfworld.scene import GameScene, GameState, GoalCondition, read_scene
+from planbook.envs.alfworld.wording import Dialect, read_dialect
+from planbook.envs.errors import EnvironmentBroken
 
-Outcome = tuple[State, str] | None
+ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
+"""Treatment to the mark of the objects that it works on."""
+_KNIVES = frozenset({"knifetype", "butterknifetype"})
+
+
+def is_here(scene: GameScene, state: GameState, receptacle: str) -> bool:
+    """Whether a receptacle is where the agent is."""
+    return scene.places.get(receptacle) == state.at
+
+
+def is_accessible(scene: GameScene, state: GameState, receptacle: str) -> bool:
+    """Whether things can be taken from a receptacle or put there."""
+    is_open = receptacle in state.opened or receptacle not in scene.has("openable")
+    return is_open and is_here(scene, state, receptacle)
+
+
+def fits(scene: GameScene, state: GameState, thing: str, receptacle: str) -> bool:
+    """Whether a thing in hand can be put in or on a receptacle."""
+    kinds = scene.kinds
+    return is_accessible(scene, state, receptacle) and (kinds[receptacle], kinds[thing]) in scene.can_contain
+
+
+def is_knife(scene: GameScene, thing: str) -> bool:
+    """Whether a thing cuts."""
+    return scene.kinds.get(thing) in _KNIVES
+
+
+def admissible(scene: GameScene, state: GameState, dialect: Dialect) -> list[str]:
+    """The commands that do something now, sorted."""
+    found = {"inventory", "look", *_here(scene, state), *_in_hand(scene, state, dialect)}
+    found.update(command for command, place in scene.ways if place != state.at)
+    return sorted(found | {"help"} if dialect.helps else found)
+
+
+def _here(scene: GameScene, state: GameState) -> Iterator[str]:
+    for receptacle in scene.neighbours.get(state.at, ()):
+        name = scene.names[receptacle]
+        yield f"examine {name}"
+        if receptacle in scene.has("openable"):
+            yield f"{'close' if receptacle in state.opened else 'open'} {name}"
+        there = [thing for thing, where in state.inside if where == receptacle]
+        yield from (f"use {scene.names[thing]}" for thing in there if thing in scene.has("toggleable"))
+        if state.holding is None and is_accessible(scene, state, receptacle):
+            able = scene.has("pickupable")
+            yield from (f"take {scene.names[thing]} from {name}" for thing in there if thing in able)
+
+
+def _in_hand(scene: GameScene, state: GameState, dialect: Dialect) -> Iterator[str]:
+    if not (held := state.holding):
+        return
+    name = scene.names[held]
+    yield f"examine {name}"
+    for receptacle in scene.neighbours.get(state.at, ()):
+        if fits(scene, state, held, receptacle):
+            yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
+        for verb, kinds in dialect.machines.items():
+            if scene.kinds[receptacle] in kinds and held in scene.has(ABLE[verb]):
+                yield f"{verb} {name} with {scene.names[receptacle]}"
+    if is_knife(scene, held):
+        near = [thing for thing, where in state.lying if where == state.at]
+        yield from (f"slice {scene.names[thing]} with {name}" for thing in near if thing in scene.has("sliceable"))
+
+
+Outcome = tuple[GameState, str] | None
 """The state after a command and what it says, or None for a command that is not admissible."""
 
 _TASK = re.compile(r"Your task is to: [^\"]*")
@@ -45,41 +106,41 @@ class Direct:
     """Plays one game at a time; shares nothing with other instances."""
 
     def __init__(self) -> None:
-        self.scene: Scene
-        self.state: State
+        self.scene: GameScene
+        self.state: GameState
         """Where things stand: full knowledge, for the search that checks generated games."""
         self.dialect: Dialect
-        self._goal: Goal
+        self._goal: GoalCondition
         self._task_line = ""
         self._won = False
 
-    def load(self, game: Game) -> None:
+    def load(self, game: AlfworldGame) -> None:
         """Read the game's texts."""
         try:
             domain, grammar, problem = (str(game.data[key]) for key in ("pddl_domain", "grammar", "pddl_problem"))
         except KeyError as error:
-            raise WorldBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
+            raise EnvironmentBroken(f"alfworld: the game {game.id} has no {error}; the file is damaged") from error
         self.dialect = read_dialect(domain, grammar)
         self.scene = read_scene(problem)
-        self._goal = Goal(self.scene)
+        self._goal = GoalCondition(self.scene)
         task = _TASK.search(grammar)
         self._task_line = task.group() if task else ""
 
-    def reset(self) -> Reply:
+    def reset(self) -> GameReply:
         """Start from the beginning."""
         self.state = self.scene.start
         self._won = self._goal.holds(self.state)
-        return Reply(wording.intro(self.scene, self.state, self._task_line), self._won)
+        return GameReply(wording.intro(self.scene, self.state, self._task_line), self._won)
 
-    def step(self, command: str) -> Reply:
+    def step(self, command: str) -> GameReply:
         """Carry out one command."""
         outcome = self._outcome(command.strip())
         if outcome is None:
-            return Reply(NOTHING, self._won)
+            return GameReply(NOTHING, self._won)
         state, text = outcome
         if state is not self.state:
             self.state, self._won = state, self._goal.holds(state)
-        return Reply(text, self._won)
+        return GameReply(text, self._won)
 
     def save(self) -> object:
         """The state itself: it never changes in place."""
@@ -87,7 +148,7 @@ class Direct:
 
     def restore(self, saved: object) -> None:
         """Take a saved state up again."""
-        self.state, self._won = cast(tuple[State, bool], saved)
+        self.state, self._won = cast(tuple[GameState, bool], saved)
 
     def close(self) -> None:
         """Nothing is held."""

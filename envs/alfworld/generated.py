@@ -1,20 +1,118 @@
-"""The split 'generated': games made from what the alfworld wheel ships, without any download.
+"""The split ``generated``: games made from seeds and what the alfworld wheel ships, without any download.
 
-A game follows from its type and seed alone. Each is won by a search with full knowledge before it is given out.
+A game follows from its type and seed alone. It is offered only if a search with full knowledge wins it.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations, product
 from random import Random
 from typing import NamedTuple
 
-from planbook.envs.alfworld import wheel
+from planbook.envs.alfworld import rooms
 from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import Game
-from planbook.envs.alfworld.problem import mangled, problem_text
-from planbook.envs.alfworld.room import LAMP, Room, furnish, kind_of, strew
-from planbook.envs.alfworld.search import Wanted, find_plan
-from planbook.envs.alfworld.task_types import GAME_TYPES, params_of
-from planbook.envs.errors import WorldBroken
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
+from planbook.envs.alfworld.goals import GAME_TYPES, params_of
+from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, mangled, problem_text, strew
+from planbook.envs.errors import EnvironmentBroken
+
+_MACHINE_TYPES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchGoal:
+    """What a task asks for; kinds as in sentences (``mug``)."""
+
+    object: str
+    target: str = ""
+    lamp: str = ""
+    change: str = ""
+    """clean, heat or cool, or empty."""
+    count: int = 1
+
+
+class _RefusedError(Exception):
+    """The choice at hand does not lead to the goal."""
+
+
+def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
+    """Commands that win the engine's loaded game, or None if no choice of objects and receptacles does.
+
+    The engine is left at the start of the game.
+    """
+    for things, places in _orders(engine, wanted):
+        walk = _Solution(engine)
+        try:
+            walk.fulfil(wanted, things, places)
+        except _RefusedError:
+            continue
+        finally:
+            engine.reset()
+        if walk.won:
+            return walk.commands
+    return None
+
+
+def _orders(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Objects to fetch, in order, and the places needed: machine and target, or the lamp."""
+    scene = engine.scene
+    things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
+    needed = [_MACHINE_TYPES[wanted.change]] if wanted.change else []
+    needed.append(f"{wanted.lamp or wanted.target}type")
+    stands = [sorted(name for name, kind in scene.kinds.items() if kind == need) for need in needed]
+    yield from product(permutations(things, wanted.count), product(*stands))
+
+
+class _Solution:
+    """One way through a game from its start. Raises _RefusedError at the first refused command."""
+
+    def __init__(self, engine: Direct) -> None:
+        self._engine = engine
+        self.won = engine.reset().won
+        self.commands: list[str] = []
+
+    def fulfil(self, wanted: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
+        """Fetch each thing, change it at the machine, put it where it belongs; or bring it under the lamp."""
+        names = self._engine.scene.names
+        for thing in things:
+            self._fetch(thing)
+            if wanted.change:
+                self._reach(places[0])
+                self._do(f"{wanted.change} {names[thing]} with {names[places[0]]}")
+            if wanted.lamp:
+                self._reach(self._holder(places[-1]))
+                self._do(f"use {names[places[-1]]}")
+            else:
+                self._reach(places[-1], open_up=True)
+                dialect = self._engine.dialect
+                self._do(f"{dialect.put} {names[thing]} {dialect.to} {names[places[-1]]}")
+
+    def _holder(self, thing: str) -> str:
+        holders = sorted(where for what, where in self._engine.state.inside if what == thing)
+        if not holders:
+            raise _RefusedError
+        return holders[0]
+
+    def _fetch(self, thing: str) -> None:
+        holder, names = self._holder(thing), self._engine.scene.names
+        self._reach(holder, open_up=True)
+        self._do(f"take {names[thing]} from {names[holder]}")
+
+    def _reach(self, receptacle: str, *, open_up: bool = False) -> None:
+        scene, state = self._engine.scene, self._engine.state
+        if state.at != scene.places[receptacle]:
+            self._do(f"go to {scene.names[receptacle]}")
+        if open_up and receptacle in scene.has("openable") - state.opened:
+            self._do(f"open {scene.names[receptacle]}")
+
+    def _do(self, command: str) -> None:
+        reply = self._engine.step(command)
+        if reply.text == NOTHING:
+            raise _RefusedError
+        self.commands.append(command)
+        self.won = reply.won
+
 
 SPLIT = "generated"
 SEEDS = 100
@@ -36,11 +134,11 @@ _ABILITIES = {"clean": "Cleanable", "heat": "Heatable", "cool": "Coolable"}
 _MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
 
 
-class Made(NamedTuple):
+class GeneratedGame(NamedTuple):
     """A game and its goal sentence."""
 
     goal: str
-    game: Game
+    game: AlfworldGame
 
 
 def game_id(kind: str, seed: int) -> str:
@@ -53,34 +151,34 @@ def goal_of(kind: str, seed: int) -> str:
     return _made(kind, seed).goal
 
 
-def make(kind: str, seed: int) -> Game:
+def make(kind: str, seed: int) -> AlfworldGame:
     """The game of a type and a seed: the same in every process."""
     return _made(kind, seed).game
 
 
 @lru_cache(maxsize=16)
-def _made(kind: str, seed: int) -> Made:
+def _made(kind: str, seed: int) -> GeneratedGame:
     rng = Random(game_id(kind, seed))
     for _ in range(_ATTEMPTS):
         made = _attempt(kind, seed, rng)
         if made is not None and _is_worth_playing(kind, made):
             return made
-    raise WorldBroken(f"alfworld: no solvable game of type {kind!r} came out of seed {seed}; choose another seed")
+    raise EnvironmentBroken(f"alfworld: no solvable game of type {kind!r} came out of seed {seed}; choose another seed")
 
 
-def _attempt(kind: str, seed: int, rng: Random) -> Made | None:
-    facts = wheel.facts()
-    first, stop = wheel.ROOMS[rng.choice(_ROOMS[kind])]
-    room = furnish(wheel.floor_plan(rng.randrange(first, stop)), facts, rng)
+def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:
+    facts = rooms.affordances()
+    first, stop = rooms.ROOMS[rng.choice(_ROOMS[kind])]
+    room = furnish(rooms.floor_plan(rng.randrange(first, stop)), facts, rng)
     choices = _choices(kind, room, facts)
     if not choices or len(room.places) > MOST_RECEPTACLES:
         return None
     thing, target = rng.choice(choices)
     _make_room_for_task(kind, room, thing, target, facts, rng)
-    return _game(kind, seed, room, thing, target, rng.choice(wheel.goals()[GAME_TYPES[kind]]["templates"]))
+    return _game(kind, seed, room, thing, target, rng.choice(rooms.goals()[GAME_TYPES[kind]]["templates"]))
 
 
-def _choices(kind: str, room: Room, facts: wheel.Facts) -> list[tuple[str, str]]:
+def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[tuple[str, str]]:
     """The pairs of object kind and target (or lamp) that the task could be about in this room."""
     things = sorted({kind_of(thing) for thing in room.inside} - {*facts.able["Toggleable"]})
     if kind == "look_at_obj":
@@ -93,7 +191,9 @@ def _choices(kind: str, room: Room, facts: wheel.Facts) -> list[tuple[str, str]]
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
 
 
-def _make_room_for_task(kind: str, room: Room, thing: str, target: str, facts: wheel.Facts, rng: Random) -> None:
+def _make_room_for_task(
+    kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
+) -> None:
     """Strew the objects that the task is about anew, so that none is where it is to go."""
     if kind == "look_at_obj":
         return
@@ -103,24 +203,24 @@ def _make_room_for_task(kind: str, room: Room, thing: str, target: str, facts: w
     strew(room, thing, count, facts, rng, without=target)
 
 
-def _game(kind: str, seed: int, room: Room, thing: str, target: str, template: str) -> Made:
-    goals = wheel.goals()[GAME_TYPES[kind]]
+def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> GeneratedGame:
+    goals = rooms.goals()[GAME_TYPES[kind]]
     sentence = template.format(obj=thing.lower(), recep=target.lower(), toggle=target.lower(), mrecep="")
     formal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
     name = mangled(f"{room.plan}_{kind}_{seed}")
     data = {
-        "pddl_domain": wheel.domain(),
-        "grammar": wheel.grammar().replace("UNKNOWN GOAL", sentence),
-        "pddl_problem": problem_text(name, room, wheel.facts(), formal),
+        "pddl_domain": rooms.domain(),
+        "grammar": rooms.grammar().replace("UNKNOWN GOAL", sentence),
+        "pddl_problem": problem_text(name, room, rooms.affordances(), formal),
         "solvable": True,
     }
-    return Made(sentence, Game(game_id(kind, seed), data))
+    return GeneratedGame(sentence, AlfworldGame(game_id(kind, seed), data))
 
 
-def wanted(kind: str, goal: str) -> Wanted:
+def wanted(kind: str, goal: str) -> SearchGoal:
     """What the search is to look for."""
     said = {key: str(value) for key, value in params_of(goal).items()}
-    return Wanted(
+    return SearchGoal(
         object=said["object"],
         target=said.get("target", ""),
         lamp=said.get("lamp", ""),
@@ -129,7 +229,7 @@ def wanted(kind: str, goal: str) -> Wanted:
     )
 
 
-def _is_worth_playing(kind: str, made: Made) -> bool:
+def _is_worth_playing(kind: str, made: GeneratedGame) -> bool:
     engine = Direct()
     engine.load(made.game)
     return not engine.reset().won and find_plan(engine, wanted(kind, made.goal)) is not None

@@ -1,12 +1,13 @@
-"""A game's problem text as plain data: what there is, where it is at the start, and what is to be achieved."""
+"""A game's problem text as data: entities, start state, and the goal condition."""
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 _FACT = re.compile(r"\((\w+) ([^()]*)\)")
 _NOT_EQUAL = re.compile(r"\(not \(= (\S+) (\S+)\)\)")
@@ -16,7 +17,7 @@ Names = frozenset[str]
 _NONE: Names = frozenset()
 
 
-class State(NamedTuple):
+class GameState(NamedTuple):
     """All that can change. Entities are their lower-case PDDL ids; keeping a state is keeping a copy."""
 
     at: str
@@ -36,7 +37,7 @@ class State(NamedTuple):
     toggled: Names
 
 
-class Literal(NamedTuple):
+class GoalLiteral(NamedTuple):
     """One condition of a goal; arguments that start with ``?`` are variables."""
 
     predicate: str
@@ -44,7 +45,7 @@ class Literal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Scene:
+class GameScene:
     """What stays as it is in a game, and the state it starts in."""
 
     names: dict[str, str]
@@ -59,10 +60,10 @@ class Scene:
     """(receptacle type, object type)"""
     contained: Pairs
     """(object, object that it is in)"""
-    goal: tuple[Literal, ...]
+    goal: tuple[GoalLiteral, ...]
     unequal: Pairs
     """Goal variables that must differ."""
-    start: State
+    start: GameState
 
     @cached_property
     def ids(self) -> dict[str, str]:
@@ -102,12 +103,12 @@ def number_names(entities: set[str]) -> dict[str, str]:
     return names
 
 
-def read_scene(problem: str) -> Scene:
-    """Read a pddl_problem. Raises WorldBroken if it has no init or goal section."""
+def read_scene(problem: str) -> GameScene:
+    """Read a pddl_problem. Raises EnvironmentBroken if it has no init or goal section."""
     text = problem.lower()
     init, goal = text.find("(:init"), text.find("(:goal")
     if init < 0 or goal < init:
-        raise WorldBroken(
+        raise EnvironmentBroken(
             "alfworld: the game's pddl_problem has no (:init ...) followed by (:goal ...); the file is damaged"
         )
     facts: dict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -116,12 +117,12 @@ def read_scene(problem: str) -> Scene:
     return _scene(facts, text[goal:])
 
 
-def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> Scene:
+def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
     entities = {
         argument for name, found in facts.items() if name != "cancontain" for fact in found for argument in fact
     }
-    conditions = tuple(Literal(name, tuple(rest.split())) for name, rest in _FACT.findall(_NOT_EQUAL.sub("", goal)))
-    return Scene(
+    conditions = tuple(GoalLiteral(name, tuple(rest.split())) for name, rest in _FACT.findall(_NOT_EQUAL.sub("", goal)))
+    return GameScene(
         names=number_names(entities),
         places=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
@@ -142,13 +143,15 @@ def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
     return frozenset((fact[0], fact[1]) for fact in facts.get(name, ()))
 
 
-def _start(facts: dict[str, set[tuple[str, ...]]]) -> State:
+def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
     def having(name: str) -> Names:
         return frozenset(first for first, *_ in facts.get(name, ()))
 
     if not (at := _pairs(facts, "atlocation")):
-        raise WorldBroken("alfworld: the game's pddl_problem does not say where the agent is; the file is damaged")
-    return State(
+        raise EnvironmentBroken(
+            "alfworld: the game's pddl_problem does not say where the agent is; the file is damaged"
+        )
+    return GameState(
         at=min(at)[1],
         holding=None,
         inside=_pairs(facts, "inreceptacle"),
@@ -161,3 +164,74 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> State:
         sliced=having("issliced"),
         toggled=having("istoggled"),
     )
+
+
+_Fact = tuple[str, ...]
+
+_CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
+    "isclean": lambda state: zip(state.clean),
+    "ishot": lambda state: zip(state.hot),
+    "iscool": lambda state: zip(state.cool),
+    "issliced": lambda state: zip(state.sliced),
+    "istoggled": lambda state: zip(state.toggled),
+    "holds": lambda state: [("agent1", state.holding)] if state.holding else [],
+    "inreceptacle": lambda state: state.inside,
+    "atlocation": lambda state: [("agent1", state.at)],
+}
+"""Predicates that change, in the order in which they are worth looking at: what is rarely true comes first."""
+_FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
+    "receptacleatlocation": lambda scene: scene.places.items(),
+    "inreceptacleobject": lambda scene: scene.contained,
+}
+
+
+class GoalCondition:
+    """A scene's goal. Unary and type conditions become the sets that a variable may take; the rest is joined."""
+
+    def __init__(self, scene: GameScene) -> None:
+        self._domains: dict[str, frozenset[str]] = {}
+        self._joined: list[GoalLiteral] = []
+        self._unequal = scene.unequal
+        self._fixed = {name: list(facts(scene)) for name, facts in _FIXED_PAIRS.items()}
+        for literal in scene.goal:
+            self._take(literal, scene)
+        order = [*_CHANGING, *_FIXED_PAIRS]
+        self._joined.sort(key=lambda literal: order.index(literal.predicate))
+
+    def _take(self, literal: GoalLiteral, scene: GameScene) -> None:
+        name, arguments = literal
+        if (name in _CHANGING or name in _FIXED_PAIRS) and all(argument.startswith("?") for argument in arguments):
+            self._joined.append(literal)
+        elif name in ("objecttype", "receptacletype"):
+            self._limit(arguments[0], frozenset(entity for entity, kind in scene.kinds.items() if kind == arguments[1]))
+        elif len(arguments) == 1:
+            self._limit(arguments[0], scene.has(name))
+        else:
+            raise EnvironmentBroken(
+                f"alfworld: the direct engine cannot judge the goal condition {name}; choose the engine 'textworld'"
+            )
+
+    def _limit(self, variable: str, allowed: frozenset[str]) -> None:
+        self._domains[variable] = self._domains.get(variable, allowed) & allowed
+
+    def holds(self, state: GameState) -> bool:
+        """Whether some choice of entities meets every condition."""
+        return self._extend(state, 0, {})
+
+    def _extend(self, state: GameState, index: int, bound: dict[str, str]) -> bool:
+        if index == len(self._joined):
+            return all(bound[first] != bound[second] for first, second in self._unequal)
+        name, arguments = self._joined[index]
+        facts = _CHANGING[name](state) if name in _CHANGING else self._fixed[name]
+        for fact in facts:
+            if (extended := self._unify(arguments, fact, bound)) and self._extend(state, index + 1, extended):
+                return True
+        return False
+
+    def _unify(self, arguments: _Fact, fact: _Fact, bound: Mapping[str, str]) -> dict[str, str] | None:
+        extended = dict(bound)
+        for argument, value in zip(arguments, fact, strict=True):
+            allowed = self._domains.get(argument)
+            if (allowed is not None and value not in allowed) or extended.setdefault(argument, value) != value:
+                return None
+        return extended

@@ -1,8 +1,109 @@
-"""The direct engine's sentences: what textworld derives from the game's grammar, written out."""
+"""How games are worded: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
 
+All known games share one set of rules, in two dialects; the direct engine plays no other.
+"""
+
+import hashlib
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from planbook.envs.alfworld.scene import Scene, State
+from planbook.envs.alfworld.engine import NOTHING
+from planbook.envs.alfworld.scene import GameScene, GameState
+from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.types import Action, Offered
+
+_TASK_LINE = re.compile(r"Your task is to: [^\"]*")
+_HELP_GRAMMAR = re.compile(r"\naction help \{.*", re.DOTALL)
+_HELP_DOMAIN = re.compile(r"\(:action help\b.*", re.DOTALL)
+_COMMENT = re.compile(r";[^\n]*")
+_SINK = "(receptacleType ?r SinkType)"
+_OLD_WORDS = {
+    "You arrive at {lend.name}.": "You arrive at {r.name}.",
+    "put {o} in/on {r}": "move {o} to {r}",
+    "You put the {o.name} in/on the {r.name}.": "You move the {o.name} to the {r.name}.",
+}
+"""How alfworld before 0.4 said it, and how it is said now."""
+_KNOWN_DOMAIN = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
+_KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
+"""Digests of the rules and the grammar that the direct engine has written out, whatever the dialect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where games differ: words, whether there is ``help``, and what one can clean in."""
+
+    puts: bool
+    """Objects are put in/on receptacles (before 0.4), not moved to them."""
+    arrives_at_location: bool
+    """``go to`` names the location, not the receptacle."""
+    helps: bool
+    machines: dict[str, frozenset[str]]
+    """Treatment (``heat``) to the kinds of receptacles that do it."""
+
+    @property
+    def put(self) -> str:
+        """The verb for putting things down."""
+        return "put" if self.puts else "move"
+
+    @property
+    def not_put(self) -> str:
+        """The other dialect's verb."""
+        return "move" if self.puts else "put"
+
+    @property
+    def to(self) -> str:
+        """The word between the thing and where it goes."""
+        return "in/on" if self.puts else "to"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()
+
+
+def _domain_digest(domain: str) -> str:
+    plain = _COMMENT.sub("", domain).replace(_SINK, "")
+    return _digest(_HELP_DOMAIN.sub("", plain).rstrip(") \n"))
+
+
+def _grammar_digest(grammar: str) -> str:
+    plain = _HELP_GRAMMAR.sub("", grammar)
+    for old, new in _OLD_WORDS.items():
+        plain = plain.replace(old, new)
+    return _digest(plain)
+
+
+def _strip_task(grammar: str) -> str:
+    return _TASK_LINE.sub("", grammar, count=1)
+
+
+@lru_cache(maxsize=16)
+def _read(domain: str, grammar: str) -> Dialect | None:
+    if _domain_digest(domain) != _KNOWN_DOMAIN or _grammar_digest(grammar) != _KNOWN_GRAMMAR:
+        return None
+    return Dialect(
+        puts="put {o} in/on {r}" in grammar,
+        arrives_at_location="{lend.name}" in grammar,
+        helps="\naction help {" in grammar,
+        machines={
+            "heat": frozenset({"microwavetype"}),
+            "cool": frozenset({"fridgetype"}),
+            "clean": frozenset({"sinkbasintype", *(["sinktype"] if _SINK in _COMMENT.sub("", domain) else [])}),
+        },
+    )
+
+
+def read_dialect(domain: str, grammar: str) -> Dialect:
+    """Return the dialect of a domain and grammar. Raises EnvironmentBroken for rules unknown to the direct engine."""
+    dialect = _read(domain, _strip_task(grammar))
+    if dialect is None:
+        raise EnvironmentBroken(
+            "alfworld: this game's domain or grammar is not the one that the direct engine plays; "
+            "choose the engine 'textworld' for it"
+        )
+    return dialect
+
 
 HELP = """Available commands:
   look:                             look around your current location
@@ -29,14 +130,14 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])}, and {items[-1]}"
 
 
-def intro(scene: Scene, state: State, task_line: str) -> str:
+def intro(scene: GameScene, state: GameState, task_line: str) -> str:
     """The first text of a game."""
     seen = listed([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
     room = around(scene, state) if state.at in scene.neighbours else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
 
-def contents(scene: Scene, state: State, receptacle: str) -> str:
+def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
     """What examining a receptacle shows."""
     name = scene.names[receptacle]
     openable = receptacle in scene.has("openable")
@@ -47,7 +148,7 @@ def contents(scene: Scene, state: State, receptacle: str) -> str:
     return f"The {name} is open. In it, you see {seen}." if openable else f"On the {name}, you see {seen}."
 
 
-def around(scene: Scene, state: State) -> str:
+def around(scene: GameScene, state: GameState) -> str:
     """What looking around shows: what one stands before. In the middle of the room the game shows nothing."""
     here = scene.neighbours.get(state.at, ())
     if not here:
@@ -60,12 +161,12 @@ def around(scene: Scene, state: State) -> str:
     return f"You are facing the {facing}. Next to it, you see {listed(beside)}."
 
 
-def carried(scene: Scene, state: State) -> str:
+def carried(scene: GameScene, state: GameState) -> str:
     """The inventory."""
     return f"You are carrying: a {scene.names[state.holding]}." if state.holding else "You are not carrying anything."
 
 
-def looked_at(scene: Scene, state: State, thing: str) -> str:
+def looked_at(scene: GameScene, state: GameState, thing: str) -> str:
     """What examining an object shows."""
     name = scene.names[thing]
     if thing in scene.has("isreceptacleobject"):
@@ -87,3 +188,108 @@ def looked_at(scene: Scene, state: State, thing: str) -> str:
 
 def _joined(warmth: str, clean: bool) -> str:
     return f"{warmth} and clean" if warmth and clean else warmth or "clean"
+
+
+START = "middle_of_room"
+"""The location before the first go_to."""
+EMPTY_HANDED = "nothing"
+
+ID = re.compile(r"[a-z]+_\d+")
+"""How an id reads, such as desk_1."""
+_NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
+_REWORDED = tuple(
+    (re.compile(pattern), ours)
+    for pattern, ours in (
+        (r"^You arrive at \w+\. ", ""),
+        (r"^You open (\w+)\. \1 is open\. In it,", r"You open \1. In \1,"),
+        (r"^(\w+) is open\. In it,", r"\1 is open. In \1,"),
+        (r"^You pick up (\w+) from", r"You take \1 from"),
+        (r"^You (?:move|put) (\w+) (?:to|in/on) (\w+)\.", r"You put \1 in/on \2."),
+    )
+)
+
+HELPERS = '''
+def get_object_with_id(observation, object_name):
+    """The ids of all objects of that name in an observation, in order: get_object_with_id(observation, "mug").
+
+    "pan" does not find "pancake_1". The observation's last sentence (where the agent is, what it holds) does not count.
+    """
+    seen = observation.split(" You are at ")[0]
+    for mark in ".,:;()[]'\\"":
+        seen = seen.replace(mark, " ")
+    name = object_name.strip().lower()
+    found = []
+    for word in seen.split():
+        kind, line, number = word.rpartition("_")
+        if (kind == name or word == name) and number.isdigit() and word not in found:
+            found.append(word)
+    return found
+'''
+
+
+def game_name(thing: object) -> str | None:
+    """The game's name of an id (``desk_1`` is ``desk 1``), or None for what is no id."""
+    return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
+
+
+def paper_text(text: str) -> str:
+    """A result in the paper's words, whatever the game's grammar; what the game refuses stays as it is."""
+    if text == NOTHING:
+        return text
+    text = _NAMED.sub(r"\1_\2", text)
+    for pattern, ours in _REWORDED:
+        text = pattern.sub(ours, text)
+    return text
+
+
+def first_text(intro: str, goal: str) -> str:
+    """The first observation: the room and the task. ``intro`` is the game's, with its welcome and task line."""
+    room = next((part for part in intro.split("\n\n") if part.startswith("You are ")), "")
+    return f"{paper_text(room)}\nYour task is to: {goal}."
+
+
+_COMMANDS = {
+    "go to * *": "go_to",
+    "open * *": "open",
+    "close * *": "close",
+    "take * * from * *": "take_from",
+    "move * * to * *": "put_in_or_on",
+    "put * * in/on * *": "put_in_or_on",
+    "use * *": "use",
+    "clean * * with * *": "clean_with",
+    "heat * * with * *": "heat_with",
+    "cool * * with * *": "cool_with",
+    "look": "look",
+    "inventory": "inventory",
+    "examine * *": "examine",
+}
+"""Form of a command to the action that means it; ``slice`` and ``help`` are no actions of ours."""
+_FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): name for form, name in _COMMANDS.items()}
+
+
+def as_action(command: str) -> Action | None:
+    """The action that a command means, or None for one that plans cannot give."""
+    for form, name in _FORMS.items():
+        if match := form.fullmatch(command):
+            return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
+    return None
+
+
+DOCS = {
+    "go_to": "Go to a receptacle.",
+    "open": "Open a receptacle.",
+    "close": "Close a receptacle.",
+    "take_from": "Take an object from a receptacle.",
+    "put_in_or_on": "Put an object in or on a receptacle.",
+    "use": "Use an object.",
+    "clean_with": "Clean an object with a receptacle.",
+    "heat_with": "Heat an object with a receptacle.",
+    "cool_with": "Cool an object with a receptacle.",
+}
+"""By name: no preconditions, which are what the agent has to learn."""
+
+
+def told_briefly(offered: Offered) -> Offered:
+    """Return what is offered, with the docs of the paper where it had the action."""
+    actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
+    return Offered(actions, offered.queries)

@@ -1,1 +1,5 @@
-"""Real Chromium: found, started, shared by the worlds that play in it, and spoken to."""
+"""A real Chromium, shared by the environments that play in it.
+
+- ``chromium``: finding, starting and sharing a browser. ``watchdog`` ends it when its owner is gone.
+- ``devtools``: the DevTools protocol, and the keys of a keyboard.
+"""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planbook.envs.browser.devtools import Connection
-from planbook.envs.errors import MissingRequirement, WorldBroken
-from planbook.envs.packages import folder_of, install, missing
+from planbook.envs.errors import EnvironmentBroken, MissingRequirement
+from planbook.envs.resources import install_command, missing_extra, package_folder
 from planbook.envs.types import Requirement
 
 if TYPE_CHECKING:
@@ -40,21 +40,11 @@ PROGRAMS = (
 )
 """What is needed, the variables that name it, the first before the second, and its names on PATH."""
 
-FLAGS = (
-    "--headless=new",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-default-apps",
-    "--disable-extensions",
-    "--disable-dev-shm-usage",
-    "--disable-background-timer-throttling",
-    "--disable-backgrounding-occluded-windows",
-    "--disable-renderer-backgrounding",
-    "--lang=en-US",
+FLAGS = tuple(
+    "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-default-apps --disable-extensions --disable-dev-shm-usage "
+    "--disable-background-timer-throttling --disable-backgrounding-occluded-windows "
+    "--disable-renderer-backgrounding --lang=en-US".split()
 )
 ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 """Dates in goals and the order of a date field's parts depend on these."""
@@ -71,7 +61,8 @@ def find(name: str) -> str | None:
 def requirements() -> Sequence[Requirement]:
     """Chromium and its driver, found or not."""
     packages = [
-        Requirement(name, str(folder_of(module) or "") or None, install("browser")) for name, module in PACKAGES.items()
+        Requirement(name, str(package_folder(module) or "") or None, install_command("browser"))
+        for name, module in PACKAGES.items()
     ]
     return [*packages, *(Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS)]
 
@@ -92,7 +83,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
         from selenium import webdriver  # here, for it takes longer to import than all else of an environment
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
-        raise missing("browser", "a browser") from error
+        raise missing_extra("browser", "a browser") from error
     chromium, driver = require()
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
@@ -109,7 +100,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     try:
         return webdriver.Chrome(options=options, service=service)
     except WebDriverException as error:
-        raise WorldBroken(
+        raise EnvironmentBroken(
             f"Chromium ({chromium}) did not start: {error.msg}. {NO_SANDBOX if os.geteuid() else ''}".strip()
         ) from error
 
@@ -145,7 +136,7 @@ class Browser:
         try:
             with self._lock:
                 self._control.call("Browser.getVersion")
-        except WorldBroken:
+        except EnvironmentBroken:
             return False
         return True
 
@@ -160,7 +151,7 @@ class Browser:
         try:
             with self._lock:
                 self._control.call("Target.closeTarget", targetId=target)
-        except WorldBroken:
+        except EnvironmentBroken:
             return
 
     def close(self) -> None:
@@ -185,7 +176,10 @@ _sharing = threading.Lock()
 
 
 def shared() -> Browser:
-    """This process's browser, started at first use and again when it died. Raises MissingRequirement, WorldBroken."""
+    """Return this process's browser, started at first use and again if it died.
+
+    Raises MissingRequirement, EnvironmentBroken.
+    """
     global _shared, _owner
     with _sharing:
         if _shared is not None and _owner == os.getpid() and _shared.alive():

@@ -1,16 +1,18 @@
-"""One connection to the browser or to one of its tabs, in the DevTools protocol, straight over its websocket."""
+"""The DevTools protocol: a connection to the browser or one of its tabs, and the keys of a US keyboard."""
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import count
+from string import ascii_letters, digits
 from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.errors import WorldBroken
-from planbook.envs.packages import missing
+from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.resources import missing_extra
 
 Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""
@@ -35,15 +37,15 @@ def _websocket() -> Any:
     try:
         import websocket
     except ImportError as error:
-        raise missing("browser", "a browser") from error
+        raise missing_extra("browser", "a browser") from error
     return websocket
 
 
-class CommandRefused(WorldBroken):
+class CommandRefused(EnvironmentBroken):
     """The browser answered a command with an error: it is alive, but would not do that."""
 
 
-class NoAnswer(WorldBroken):
+class NoAnswer(EnvironmentBroken):
     """The browser is there, but what was asked did not answer in the time that was given."""
 
 
@@ -66,10 +68,10 @@ class Connection:
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
             )
         except (OSError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser does not answer at {url}: {error}") from error
+            raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
 
     def call(self, method: str, **parameters: JsonValue) -> Answer:
-        """One command and its answer. Raises WorldBroken where the browser refuses it or is gone."""
+        """One command and its answer. Raises EnvironmentBroken where the browser refuses it or is gone."""
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
@@ -78,7 +80,7 @@ class Connection:
         Raises CommandRefused for the first that it would not do, NoAnswer after so many ``seconds``.
         """
         if self._lost:
-            raise WorldBroken(self._lost)
+            raise EnvironmentBroken(self._lost)
         deadline = None if seconds is None else time.monotonic() + seconds
         try:
             numbers = [self._send(method, parameters, session) for method, parameters in commands]
@@ -86,37 +88,39 @@ class Connection:
         except _websocket().WebSocketTimeoutException as error:
             raise NoAnswer(f"the browser did not answer {commands[0][0]} in time") from error
         except (OSError, ValueError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}") from error
+            raise EnvironmentBroken(
+                f"the browser is gone ({type(error).__name__}: {error}) at {commands[0][0]}"
+            ) from error
         for number, (method, _) in zip(numbers, commands, strict=True):
             if problem := answers[number].get("error"):
                 raise CommandRefused(f"the browser refused {method}: {problem.get('message')}")
         return [answers[number].get("result", {}) for number in numbers]
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
-        """Send a command without waiting for its answer, which is dropped. Raises WorldBroken."""
+        """Send a command without waiting for its answer, which is dropped. Raises EnvironmentBroken."""
         try:
             self._send(method, parameters, session)
         except (OSError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
+            raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
 
     def listen(self, seconds: float) -> bool:
-        """Wait for one message at most so long; whether one came. Raises WorldBroken."""
+        """Wait for one message at most so long; whether one came. Raises EnvironmentBroken."""
         try:
             self._next(time.monotonic() + seconds)
         except _websocket().WebSocketTimeoutException:
             return False
         except (OSError, ValueError, _websocket().WebSocketException) as error:
-            raise WorldBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
+            raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error})") from error
         return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
-        """The value of a JavaScript expression, a promise awaited. Raises WorldBroken if it raised."""
+        """The value of a JavaScript expression, a promise awaited. Raises EnvironmentBroken if it raised."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
         )
         if problem := answer.get("exceptionDetails"):
             reason = problem.get("exception", {}).get("description") or problem.get("text", "unknown")
-            raise WorldBroken(f"a script of ours failed in the page: {reason}")
+            raise EnvironmentBroken(f"a script of ours failed in the page: {reason}")
         value: JsonValue = answer["result"].get("value")
         return value
 
@@ -150,5 +154,110 @@ class Connection:
             self._heard(message)
         elif message.get("method") in DEAD:
             self._lost = f"the tab is gone: {message['method']}"
-            raise WorldBroken(self._lost)
+            raise EnvironmentBroken(self._lost)
         return message
+
+
+SHIFT = 8
+"""The protocol's bit for the shift key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key: its name, where it sits, its number on Windows (what pages read as ``keyCode``), and the text it types."""
+
+    key: str
+    code: str
+    number: int
+    text: str = ""
+    modifiers: int = 0
+
+    def commands(self) -> Iterator[Command]:
+        """Press it and let it go."""
+        common: dict[str, JsonValue] = {
+            "key": self.key,
+            "code": self.code,
+            "windowsVirtualKeyCode": self.number,
+            "nativeVirtualKeyCode": self.number,
+            "modifiers": self.modifiers,
+        }
+        down = (
+            {"type": "keyDown", "text": self.text, "unmodifiedText": self.text} if self.text else {"type": "rawKeyDown"}
+        )
+        yield "Input.dispatchKeyEvent", common | down
+        yield "Input.dispatchKeyEvent", common | {"type": "keyUp"}
+
+
+NAMED: Mapping[str, Key] = {
+    "enter": Key("Enter", "Enter", 13, "\r"),
+    "tab": Key("Tab", "Tab", 9),
+    "space": Key(" ", "Space", 32, " "),
+    "backspace": Key("Backspace", "Backspace", 8),
+    "delete": Key("Delete", "Delete", 46),
+    "escape": Key("Escape", "Escape", 27),
+    "home": Key("Home", "Home", 36),
+    "end": Key("End", "End", 35),
+    "page_up": Key("PageUp", "PageUp", 33),
+    "page_down": Key("PageDown", "PageDown", 34),
+    "arrow_left": Key("ArrowLeft", "ArrowLeft", 37),
+    "arrow_up": Key("ArrowUp", "ArrowUp", 38),
+    "arrow_right": Key("ArrowRight", "ArrowRight", 39),
+    "arrow_down": Key("ArrowDown", "ArrowDown", 40),
+}
+
+PUNCTUATION = (
+    ("Semicolon", 186, ";", ":"),
+    ("Equal", 187, "=", "+"),
+    ("Comma", 188, ",", "<"),
+    ("Minus", 189, "-", "_"),
+    ("Period", 190, ".", ">"),
+    ("Slash", 191, "/", "?"),
+    ("Backquote", 192, "`", "~"),
+    ("BracketLeft", 219, "[", "{"),
+    ("Backslash", 220, "\\", "|"),
+    ("BracketRight", 221, "]", "}"),
+    ("Quote", 222, "'", '"'),
+)
+"""Code, number on Windows, what the key types, and what it types with shift."""
+
+
+def _characters() -> Iterator[Key]:
+    for letter in ascii_letters:
+        upper = letter.upper()
+        yield Key(letter, f"Key{upper}", ord(upper), letter, SHIFT if letter == upper else 0)
+    for digit, shifted in zip(digits, ")!@#$%^&*(", strict=True):
+        yield Key(digit, f"Digit{digit}", ord(digit), digit)
+        yield Key(shifted, f"Digit{digit}", ord(digit), shifted, SHIFT)
+    for code, number, plain, shifted in PUNCTUATION:
+        yield Key(plain, code, number, plain)
+        yield Key(shifted, code, number, shifted, SHIFT)
+
+
+TYPED: Mapping[str, Key] = {key.text: key for key in _characters()} | {
+    " ": NAMED["space"],
+    "\n": NAMED["enter"],
+    "\t": NAMED["tab"],
+}
+"""The key for each character that the keyboard has."""
+
+
+def named(name: str) -> Key | None:
+    """The key of that name: ``arrow_down`` (also ``ArrowDown`` or ``down``), or a single character; None if unknown."""
+    if name in TYPED:
+        return TYPED[name]
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    if plain in NAMED:
+        return NAMED[plain]
+    joined = plain.replace("_", "")
+    return next(
+        (key for key in NAMED.values() if joined in (key.code.lower(), key.code.lower().removeprefix("arrow"))), None
+    )
+
+
+def typing(text: str) -> Iterator[Command]:
+    """The commands that type a text; a character that the keyboard lacks is put in as a whole."""
+    for character in text:
+        if key := TYPED.get(character):
+            yield from key.commands()
+        else:
+            yield "Input.insertText", {"text": character}

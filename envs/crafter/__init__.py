@@ -1,6 +1,10 @@
-"""Crafter: survival and a tree of 22 achievements, told in words (the world of the AgentKit paper)."""
+"""Crafter: survival and a tree of 22 achievements, in words (the environment of the AgentKit paper).
 
-from planbook.envs.crafter.tasks import CrafterOptions
-from planbook.envs.crafter.world import Crafter
+- ``environment``: the class, its options and tasks.
+- ``game``: the genuine game without its pictures, with snapshots. ``rules``: the package's tables.
+- ``view``: what the player sees, in words. ``actions``: what it can do, and why it cannot.
+"""
+
+from planbook.envs.crafter.environment import Crafter, CrafterOptions
 
 __all__ = ["Crafter", "CrafterOptions"]

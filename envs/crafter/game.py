@@ -1,19 +1,59 @@
-"""The genuine game, without its pictures: the same world, step for step, as ``crafter.Env`` with its default options.
+"""The genuine game without its pictures: the same, step for step, as ``crafter.Env`` with its default options.
 
-Drawing at night takes numbers from the world's own random stream, so they are taken here too. One thing is settled
-that the game leaves open: where it picks one of a region's creatures to vanish, it picks from a set in the order of
-memory addresses, which differ from run to run; here the creatures stand in the order in which they came to be.
+Drawing at night takes numbers from the game's own random stream, so they are taken here too. One thing is settled that
+the game leaves open: where it picks one of a region's creatures to vanish, it picks from a set in the order of memory
+addresses, which differ from run to run; here the creatures stand in the order in which they came to be.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from types import FunctionType
+from typing import Any, NamedTuple
 
 import numpy as np
 from crafter import constants, objects, worldgen
 from crafter.engine import World
 from crafter.env import Env
+from crafter.worldgen import opensimplex
 
-from planbook.envs.crafter.noise import Noise
+Table = list[int]
+Gradient = tuple[int, int, int]
+
+
+class Noise:
+    """Stands in for ``opensimplex.OpenSimplex`` where the game makes a world."""
+
+    def __init__(self, seed: int) -> None:
+        drawn = opensimplex.OpenSimplex(seed)
+        gradients = opensimplex.internals.GRADIENTS3.tolist()
+        self._permutation: Table = drawn._perm.tolist()
+        self._gradients = [_gradient(gradients, start) for start in drawn._perm_grad_index3.tolist()]
+        self._value = _on_lists()
+
+    def noise3(self, x: float, y: float, z: float) -> float:
+        """The noise at a point, between -1 and 1."""
+        return self._value(x, y, z, self._permutation, self._gradients)
+
+
+def _gradient(flat: list[int], start: int) -> Gradient:
+    return flat[start], flat[start + 1], flat[start + 2]
+
+
+@cache
+def _on_lists() -> Callable[[float, float, float, Table, list[Gradient]], float]:
+    """The package's function, with our way of looking a gradient up in place of its own."""
+    internals = opensimplex.internals
+    plain: Any = getattr(internals._noise3, "py_func", internals._noise3)  # numba, if installed, wraps it
+    return FunctionType(plain.__code__, {**vars(internals), "_extrapolate3": _extrapolate})
+
+
+def _extrapolate(
+    permutation: Table, gradients: list[Gradient], xsb: int, ysb: int, zsb: int, dx: float, dy: float, dz: float
+) -> float:
+    corner = permutation[(permutation[xsb & 0xFF] + ysb) & 0xFF]
+    gx, gy, gz = gradients[(corner + zsb) & 0xFF]
+    return gx * dx + gy * dy + gz * dz
+
 
 AREA = (64, 64)
 VIEW = (9, 9)
@@ -88,7 +128,7 @@ class Land(World):  # type: ignore[misc]
         self._chunks.update((key, set(there)) for key, there in chunks)
 
 
-class Game(Env):  # type: ignore[misc]
+class CrafterGame(Env):  # type: ignore[misc]
     """One game, begun by making it. ``save`` and ``load`` copy everything that what comes next depends on."""
 
     def __init__(self, seed: int, length: int) -> None:
@@ -183,3 +223,73 @@ class Game(Env):  # type: ignore[misc]
             worldgen._set_material(land, place, player, tunnels, noise)
         for place in places:
             worldgen._set_object(land, place, player, tunnels)
+
+
+SHARED = ("world", "random", "player")
+"""What every object refers to of the game around it."""
+KEPT_APART = ("inventory", "achievements")
+"""The attributes that the game changes in place; all others it replaces."""
+
+
+class SavedGame(NamedTuple):
+    """Everything that what comes next depends on. Nothing in it is shared with a game that goes on."""
+
+    steps: int
+    tenths: int
+    last_health: int
+    unlocked: tuple[str, ...]
+    daylight: float
+    materials: Any
+    latest: int
+    objects: tuple[tuple[int, type[Any], dict[str, Any]], ...]
+    """Number, class and own attributes; the player is the first."""
+    chunks: tuple[tuple[Any, tuple[int, ...]], ...]
+    """The regions in the order in which the game goes through them."""
+    random: Any
+
+
+def save(game: "CrafterGame") -> SavedGame:
+    """A copy of a game."""
+    land = game.land
+    numbers = {each: land.number(each) for each in land.objects}
+    return SavedGame(
+        game.steps,
+        game.tenths,
+        game.last_health,
+        tuple(game.unlocked),
+        land.daylight,
+        land.materials.copy(),
+        land.latest,
+        tuple((number, type(each), _own(vars(each))) for each, number in numbers.items()),
+        tuple((key, tuple(sorted(map(numbers.__getitem__, there)))) for key, there in land.chunks.items()),
+        land.random.get_state(legacy=False),
+    )
+
+
+def load(game: "CrafterGame", saved: SavedGame) -> None:
+    """Set a game to a copy, of itself or of another."""
+    land = game.land
+    land.random.set_state(saved.random)
+    land.materials[:] = saved.materials
+    made = {number: (object.__new__(kind), own) for number, kind, own in saved.objects}
+    player = next(iter(made.values()))[0]
+    around = {"world": land, "random": land.random, "player": player}
+    for each, own in made.values():
+        vars(each).update(_own(own))
+        vars(each).update((name, around[name]) for name in SHARED if name in own)
+    land.put({number: each for number, (each, _) in made.items()}, saved.latest)
+    land.regroup((key, [made[number][0] for number in numbers]) for key, numbers in saved.chunks)
+    land.daylight = saved.daylight
+    game.go_on(player, saved.steps, saved.tenths, saved.last_health, list(saved.unlocked))
+
+
+def _own(attributes: dict[str, Any]) -> dict[str, Any]:
+    """A copy in which nothing that the game changes in place is shared; what is around is marked, not kept."""
+    own = attributes.copy()
+    for name in KEPT_APART:
+        if name in own:
+            own[name] = own[name].copy()
+    for name in SHARED:
+        if name in own:
+            own[name] = None
+    return own

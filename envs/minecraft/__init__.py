@@ -1,6 +1,14 @@
-"""Minecraft in text, the world of the DEPS paper: real recipes, and maps of our own by seed."""
+"""Minecraft in text, the environment of the DEPS paper: real recipes, and maps of our own by seed.
 
-from planbook.envs.minecraft.options import MinecraftOptions
-from planbook.envs.minecraft.world import Minecraft
+- ``environment``: the class, its options and actions. ``tasks``: the paper's groups, and parallel goals.
+- ``game_data``: sources, tools, biomes and recipes. ``terrain``: the map of a seed, sight and ways.
+- ``actions``: what a goal takes. ``player``: the state, and the effects of a goal.
+- ``planning``: goals for a selector, and preconditions. ``recording`` makes the goals that horizons are learned from.
+"""
 
-__all__ = ["Minecraft", "MinecraftOptions"]
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
+from planbook.envs.minecraft.game_data import VERSION
+from planbook.envs.minecraft.planning import RECORDED
+
+__all__ = ["RECORDED", "VERSION", "Minecraft", "MinecraftOptions", "tasks"]

@@ -10,13 +10,11 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from planbook.envs.goals import Features
+from planbook.envs.method_support import Features
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.goals import RECORDED
-from planbook.envs.minecraft.nature import PICKAXES, SOURCES
-from planbook.envs.minecraft.options import MinecraftOptions
-from planbook.envs.minecraft.recipes import RECIPES, VERSION, wearable
-from planbook.envs.minecraft.world import Minecraft
+from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
+from planbook.envs.minecraft.game_data import PICKAXES, RECIPES, SOURCES, VERSION, wearable
+from planbook.envs.minecraft.planning import RECORDED
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.minecraft.recipes import milestones
+from planbook.envs.minecraft.game_data import milestones
 from planbook.envs.selection import chosen_split, chosen_types, in_turn
 from planbook.envs.types import Action, Selection, Task
 

@@ -1,5 +1,10 @@
-"""MiniWoB++: small web pages in a real Chromium."""
+"""MiniWoB++: small web pages in a real Chromium.
 
-from planbook.envs.miniwob.world import Miniwob
+- ``environment``: the class, its options and actions. ``task_types``: the 53 types, and the params of a goal.
+- ``tab``: one tab of the browser, with ``page.js`` in its pages.
+"""
 
-__all__ = ["Miniwob"]
+from planbook.envs.miniwob import task_types
+from planbook.envs.miniwob.environment import Miniwob, MiniwobOptions
+
+__all__ = ["Miniwob", "MiniwobOptions", "task_types"]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planbook.envs.browser import chromium, keys
+from planbook.envs.browser import chromium, devtools
 from planbook.envs.browser.devtools import Answer, Command
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
@@ -31,7 +31,7 @@ def _script() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PageState:
     """What a page looks like now. ``reward`` is the raw reward: it counts once ``done``.
 
     ``refused`` says why nothing was done; ``goal`` and ``fields``, which the page itself gives, come at the beginning.
@@ -45,7 +45,7 @@ class Picture:
     fields: dict[str, str] | None = None
 
 
-class Tab:
+class MiniwobTab:
     """A tab and the page in it. Points are in CSS pixels from the page's upper left corner."""
 
     def __init__(self, browser: chromium.Browser) -> None:
@@ -69,7 +69,7 @@ class Tab:
         self._connection.close()
         self._browser.close_tab(self._target)
 
-    def begin(self, url: str, seed: int, fresh: bool) -> Picture:
+    def begin(self, url: str, seed: int, fresh: bool) -> PageState:
         """Start an episode. The page is loaded if another one is in the tab, or ``fresh`` asks for it."""
         if fresh or url != self._url:
             self._load(url)
@@ -78,7 +78,7 @@ class Tab:
         picture = self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE)
         return _picture(picture)
 
-    def settle(self) -> Picture:
+    def settle(self) -> PageState:
         """Wait for what the page still has to do, and read it."""
         return _picture(self._ask("settle", self._episode))
 
@@ -86,44 +86,44 @@ class Tab:
         """The description of what an xpath matches; an invalid one matches nothing."""
         return self._call("find", xpath)
 
-    def click(self, xpath: str) -> Picture:
+    def click(self, xpath: str) -> PageState:
         """Click on the part of the element that shows."""
         return self._finish(self._ask("locate", xpath), _click)
 
-    def click_option(self, xpath: str) -> Picture:
+    def click_option(self, xpath: str) -> PageState:
         """Choose an option of a list; anything that is no ``<option>`` is clicked on."""
         place = self._ask("locateOption", xpath)
         return self._do("choose", xpath) if place.get("option") else self._finish(place, _click)
 
-    def click_at(self, xpath: str, x: float, y: float) -> Picture:
+    def click_at(self, xpath: str, x: float, y: float) -> PageState:
         """Click at a point of the element, from its upper left corner."""
         return self._finish(self._ask("offset", xpath, x, y), _click)
 
-    def hover(self, xpath: str) -> Picture:
+    def hover(self, xpath: str) -> PageState:
         """Move the mouse on the element."""
         return self._finish(self._ask("locate", xpath), lambda x, y: [_move(x, y)])
 
-    def drag(self, xpath: str, goal: str) -> Picture:
+    def drag(self, xpath: str, goal: str) -> PageState:
         """Drag from one element to another."""
         start, end = self._ask("locate", xpath), self._ask("locate", goal)
         if "refused" in end:
             return _picture(end)
         return self._finish(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
 
-    def select_text(self, xpath: str) -> Picture:
+    def select_text(self, xpath: str) -> PageState:
         """Select the text of the element."""
         return self._do("selectText", xpath)
 
-    def scroll(self, xpath: str, dy: float) -> Picture:
+    def scroll(self, xpath: str, dy: float) -> PageState:
         """Scroll the element, or the nearest one around it that can scroll, by pixels."""
         return self._do("scroll", xpath, dy)
 
-    def type(self, text: str) -> Picture:
+    def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
         place = self._ask("typable")
-        return _picture(place) if "refused" in place else self._send(list(keys.typing(text)))
+        return _picture(place) if "refused" in place else self._send(list(devtools.typing(text)))
 
-    def press(self, key: keys.Key) -> Picture:
+    def press(self, key: devtools.Key) -> PageState:
         """Press a key and let it go."""
         return self._send(list(key.commands()))
 
@@ -133,7 +133,7 @@ class Tab:
         deadline = time.monotonic() + LOAD_SECONDS
         while self._connection.evaluate("location.href") != url:
             if time.monotonic() > deadline:
-                raise WorldBroken(f"the page {url} does not load")
+                raise EnvironmentBroken(f"the page {url} does not load")
             time.sleep(0.002)
         self._url = url
 
@@ -144,24 +144,24 @@ class Tab:
     def _ask(self, function: str, *arguments: JsonValue) -> Answer:
         answer = self._call(function, *arguments)
         if not isinstance(answer, dict):
-            raise WorldBroken(f"the page does not answer planbook.{function}")
+            raise EnvironmentBroken(f"the page does not answer planbook.{function}")
         return answer
 
-    def _finish(self, place: Answer, commands: Callable[[float, float], list[Command]]) -> Picture:
+    def _finish(self, place: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:
         return _picture(place) if "refused" in place else self._send(commands(place["x"], place["y"]))
 
-    def _do(self, function: str, *arguments: JsonValue) -> Picture:
+    def _do(self, function: str, *arguments: JsonValue) -> PageState:
         answer = self._ask(function, *arguments)
         return _picture(answer) if "refused" in answer else self.settle()
 
-    def _send(self, commands: list[Command]) -> Picture:
+    def _send(self, commands: list[Command]) -> PageState:
         if commands:
             self._connection.call_all(commands)
         return self.settle()
 
 
-def _picture(answer: Answer) -> Picture:
-    return Picture(
+def _picture(answer: Answer) -> PageState:
+    return PageState(
         html=answer["html"],
         done=answer["done"],
         reward=answer["reward"],

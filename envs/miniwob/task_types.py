@@ -9,69 +9,25 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planbook.envs.errors import MissingRequirement
-from planbook.envs.packages import folder_of, install, missing
+from planbook.envs.resources import install_command, missing_extra, package_folder
 
-FEEDBACK = (
-    "search-engine",
-    "tic-tac-toe",
-    "terminal",
-    "login-user-popup",
-    "guess-number",
-    "email-inbox",
-    "email-inbox-nl-turk",
-    "email-inbox-forward-nl",
-    "email-inbox-forward-nl-turk",
+FEEDBACK = tuple(
+    "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
+    "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
 """Types whose pages answer an action with something that the next one depends on."""
 
 FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
 """Types whose goals are sentences in free wording; their pages publish the fields that the goal means."""
 
-NO_FEEDBACK = (
-    "choose-list",
-    "click-button",
-    "click-button-sequence",
-    "click-checkboxes",
-    "click-checkboxes-large",
-    "click-checkboxes-soft",
-    "click-checkboxes-transfer",
-    "click-collapsible",
-    "click-collapsible-2",
-    "click-color",
-    "click-dialog",
-    "click-dialog-2",
-    "click-link",
-    "click-menu",
-    "click-option",
-    "click-scroll-list",
-    "click-shades",
-    "click-shape",
-    "click-tab",
-    "click-tab-2",
-    "click-tab-2-hard",
-    "click-test",
-    "click-test-2",
-    "click-widget",
-    "count-shape",
-    "enter-date",
-    "enter-password",
-    "enter-text",
-    "enter-text-dynamic",
-    "enter-time",
-    "focus-text",
-    "focus-text-2",
-    "grid-coordinate",
-    "identify-shape",
-    "login-user",
-    "multi-layouts",
-    "multi-orderings",
-    "navigate-tree",
-    "simple-algebra",
-    "social-media",
-    "social-media-all",
-    "social-media-some",
-    "use-autocomplete",
-    "use-spinner",
+NO_FEEDBACK = tuple(
+    "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
+    "click-checkboxes-transfer click-collapsible click-collapsible-2 click-color click-dialog click-dialog-2 "
+    "click-link click-menu click-option click-scroll-list click-shades click-shape click-tab click-tab-2 "
+    "click-tab-2-hard click-test click-test-2 click-widget count-shape enter-date enter-password enter-text "
+    "enter-text-dynamic enter-time focus-text focus-text-2 grid-coordinate identify-shape login-user multi-layouts "
+    "multi-orderings navigate-tree simple-algebra social-media social-media-all social-media-some use-autocomplete "
+    "use-spinner".split()
 )
 
 RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
@@ -88,8 +44,8 @@ Pairs = Sequence[tuple[str, str]]
 
 def package() -> Path:
     """The folder of the miniwob package. Raises MissingRequirement."""
-    if (folder := folder_of("miniwob")) is None:
-        raise missing("browser", "MiniWoB++")
+    if (folder := package_folder("miniwob")) is None:
+        raise missing_extra("browser", "MiniWoB++")
     return folder
 
 
@@ -103,7 +59,7 @@ def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
     """miniwob's own field extractors; its module needs nothing but the standard library."""
     spec = importlib.util.spec_from_file_location("planbook_miniwob_fields", package() / "fields.py")
     if spec is None or spec.loader is None:
-        command = install("browser", "--force-reinstall", only="miniwob")
+        command = install_command("browser", "--force-reinstall", only="miniwob")
         raise MissingRequirement(f"miniwob's fields.py is not there; add it with: {command}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

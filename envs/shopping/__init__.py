@@ -1,5 +1,10 @@
-"""Shopping: WebShop's rules on a catalogue of our own, or on product files of the user's."""
+"""Shopping: WebShop's rules on a catalogue of our own, or on the user's product files.
 
-from planbook.envs.shopping.world import Shopping
+- ``environment``: the class, its options and tasks. ``pages``: the shop's pages as text.
+- ``catalogue``: products and wishes, and our own shop. ``product_files``: a shop from WebShop's files.
+- ``webshop``: WebShop's search and reward.
+"""
 
-__all__ = ["Shopping"]
+from planbook.envs.shopping.environment import Shopping, ShoppingOptions
+
+__all__ = ["Shopping", "ShoppingOptions"]

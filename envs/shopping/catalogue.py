@@ -1,4 +1,4 @@
-"""The catalogue of our own: 1,200 products and 546 wishes, made from ``kinds.json`` and a seed.
+"""Products and wishes, and our own catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and a seed.
 
 Of each kind of product there are ten families. The three products of a family look alike: the second has one attribute
 that the others do not have in place of one that they have, the third costs more and lacks some of the options.
@@ -8,13 +8,144 @@ import hashlib
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from planbook.envs.shopping.naming import brand, heading, phrase
-from planbook.envs.shopping.wares import NO_BOUND, Product, Shop, Wish, price_clause
+NO_BOUND = 1_000_000.0
+"""The upper price of a wish that names none."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product. Prices are dollars; all texts are as the shop was given them.
+
+    ``options`` has, by name of the option, its values and what each adds to ``price``. ``category`` is the shop's own
+    (``beauty``), ``query`` the words that products of the kind are found by, ``path`` where they stand in the shop
+    (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page where the price
+    does not follow from the options.
+    """
+
+    id: str
+    title: str
+    category: str
+    query: str
+    path: str
+    description: str
+    bullets: tuple[str, ...]
+    attributes: tuple[str, ...]
+    options: Mapping[str, Mapping[str, float]]
+    price: float
+    shown: tuple[float, float] | None = None
+    rating: str = "N.A."
+    reviews: tuple[str, ...] = ()
+
+    def price_of(self, chosen: Mapping[str, str]) -> float:
+        """What is paid; an option that was not chosen comes as its first value."""
+        extras = (added.get(chosen.get(name, next(iter(added))), 0.0) for name, added in self.options.items())
+        return round(self.price + sum(extras), 2)
+
+    def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
+        """The least and the most that it may cost as far as was chosen by now."""
+        if self.shown or not chosen:
+            return self.shown or self._whole_range
+        return self._range(chosen)
+
+    @cached_property
+    def _whole_range(self) -> tuple[float, float]:
+        return self._range({})
+
+    def _range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
+        extras = [[added[chosen[name]]] if name in chosen else added.values() for name, added in self.options.items()]
+        return round(self.price + sum(map(min, extras)), 2), round(self.price + sum(map(max, extras)), 2)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a customer wants: the sentence that the agent is told, and what the purchase is judged by.
+
+    ``values`` are those of the wanted options. The product it was made from also says which kind is meant.
+    """
+
+    sentence: str
+    product: str
+    attributes: tuple[str, ...]
+    values: tuple[str, ...]
+    price_upper: float = NO_BOUND
+
+    @property
+    def price_below(self) -> float | None:
+        """The upper price, if the sentence names one."""
+        return None if self.price_upper >= NO_BOUND else self.price_upper
+
+
+@dataclass(frozen=True)
+class Shop:
+    """All products by id, and all wishes in the order in which they are dealt out to the splits."""
+
+    products: Mapping[str, Product]
+    wishes: Sequence[Wish]
+
+
+def price_text(amount: float) -> str:
+    """``$12.50``."""
+    return f"${amount:,.2f}"
+
+
+def price_clause(upper: float) -> str:
+    """How a wish's sentence ends where it names a price."""
+    return f", and price lower than {upper:.2f} dollars"
+
+
+_BEGINS = ("Al", "Bren", "Cor", "Dal", "Em", "Fen", "Gar", "Hol", "Is", "Kel", "Lor", "Mar", "Nor", "Os", "Per")
+_ENDS = ("bury", "cott", "den", "field", "gate", "hurst", "ley", "mere", "more", "rick", "stead", "ton", "vale", "wyn")
+_LINES = tuple("Aurora Birch Cascade Dune Ember Fable Grove Harbor Juniper Lark Meadow Orbit".split())
+_PHRASES: Mapping[str, Sequence[str]] = {
+    "description": (
+        "A {noun} for every day, made with {extra}. It is {first} and {second}, and comes from a small workshop.",
+        "Meet the {noun} that our customers asked for: {first}, {second}, with {extra} where it matters.",
+        "This {noun} goes back to an old design. New about it: {extra}. In short: {first}, {second}.",
+    ),
+    "bullet": (
+        "What it is: {attribute}, in each {noun} that leaves our house",
+        "{attribute} as one expects it",
+        "Known for this: {attribute}",
+    ),
+    "review": (
+        "Came in two days. The {noun} does what it should.",
+        "My second {noun} of this kind; I would buy it again.",
+        "Not quite what the picture shows, but a decent {noun}.",
+        "A gift for my sister, who says that she likes the {noun}.",
+    ),
+    "wish": (
+        "find me {listed} {noun} with {given}",
+        "i am looking for {noun} that is {joined}, in {values}",
+        "i need {listed} {noun}, and i would like it in {values}",
+        "i want to buy {noun} with {given}, and it should be {joined}",
+    ),
+    "plain wish": (
+        "find me {listed} {noun}",
+        "i am looking for {noun} that is {joined}",
+        "i want to buy {noun}, and it should be {joined}",
+    ),
+}
+
+
+def brand(dice: random.Random) -> str:
+    """A maker and the name of a line: ``Fenmere Juniper``."""
+    return f"{dice.choice(_BEGINS)}{dice.choice(_ENDS)} {dice.choice(_LINES)}"
+
+
+def heading(text: str) -> str:
+    """As titles are written: each word with a capital letter."""
+    return " ".join(word[:1].upper() + word[1:] for word in text.split())
+
+
+def phrase(of: str, dice: random.Random) -> str:
+    """One of the wordings, with places for the words that it needs."""
+    return dice.choice(_PHRASES[of])
+
 
 KINDS = Path(__file__).with_name("kinds.json")
 SHUFFLED_WITH = 233

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from planbook.envs.shopping.wares import Product, Shop, price_text
+from planbook.envs.shopping.catalogue import Product, Shop, price_text
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
@@ -19,7 +19,7 @@ _OWN = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
 
 
 @dataclass(frozen=True)
-class Place:
+class ShopState:
     """Where a customer is in the shop; all that changes in an episode. ``number`` is that of the page of results."""
 
     page: str = SEARCH
@@ -37,17 +37,17 @@ def line(text: str) -> str:
     return shown if shown.isprintable() else "".join(filter(str.isprintable, shown))
 
 
-class Pages:
+class ShopPages:
     """What there is to be seen and clicked at a place."""
 
     def __init__(self, shop: Shop, window: int) -> None:
         self._shop, self._window = shop, window
 
-    def on_page(self, place: Place) -> tuple[str, ...]:
+    def on_page(self, place: ShopState) -> tuple[str, ...]:
         """The ids of the products that a page of results shows."""
         return place.results[(place.number - 1) * self._window : place.number * self._window]
 
-    def buttons(self, place: Place) -> list[str]:
+    def buttons(self, place: ShopState) -> list[str]:
         """What can be clicked, in the order of the page."""
         if place.page == RESULTS:
             return [*self._turning(place), *self.on_page(place)]
@@ -56,7 +56,7 @@ class Pages:
             return list(dict.fromkeys([BACK, PREV, *values, *SUB_PAGES, BUY]))
         return [BACK, PREV] if place.page in SUB_PAGES.values() else []
 
-    def options(self, place: Place) -> dict[str, list[str]]:
+    def options(self, place: ShopState) -> dict[str, list[str]]:
         """The options of the product at hand as its page shows them; nothing elsewhere.
 
         A value that reads like a button of the shop is left out: clicking it would be clicking that.
@@ -67,7 +67,7 @@ class Pages:
         shown = {line(name): [line(value) for value in values] for name, values in options.items()}
         return {name: [value for value in values if value.lower() not in _OWN] for name, values in shown.items()}
 
-    def text(self, place: Place) -> str:
+    def text(self, place: ShopState) -> str:
         """The page."""
         if place.page == SEARCH:
             return "The search page. There is a search box here, and nothing to click."
@@ -79,7 +79,7 @@ class Pages:
             return f"You have bought {self._what(place)}. The shopping is over."
         return "\n".join(self._sub_page(place))
 
-    def summary(self, place: Place) -> str:
+    def summary(self, place: ShopState) -> str:
         """Where the customer is, in one line."""
         if place.page == RESULTS:
             return f"You are on page {place.number} of the results for '{line(place.keywords)}'."
@@ -90,11 +90,11 @@ class Pages:
         selected = f"; selected: {_selected(place)}" if place.chosen else ""
         return f"You are on the {place.page} page of {self._heading(place)}{selected}."
 
-    def _turning(self, place: Place) -> list[str]:
+    def _turning(self, place: ShopState) -> list[str]:
         more = place.number * self._window < len(place.results)
         return [BACK, *([PREV] if place.number > 1 else []), *([NEXT] if more else [])]
 
-    def _results(self, place: Place) -> Sequence[str]:
+    def _results(self, place: ShopState) -> Sequence[str]:
         shown, first = self.on_page(place), (place.number - 1) * self._window + 1
         told = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
         products = [self._shop.products[each] for each in shown]
@@ -102,7 +102,7 @@ class Pages:
         buttons = " ".join(f"[{button}]" for button in self._turning(place))
         return [f"Results for '{line(place.keywords)}': {told}", buttons, *listed]
 
-    def _item(self, place: Place) -> Sequence[str]:
+    def _item(self, place: ShopState) -> Sequence[str]:
         product, buttons = self._product(place), " ".join(f"[{button}]" for button in SUB_PAGES)
         options = [f"{name}: {' '.join(f'[{v}]' for v in values)}" for name, values in self.options(place).items()]
         return [
@@ -115,7 +115,7 @@ class Pages:
             f"{buttons} [{BUY}]",
         ]
 
-    def _sub_page(self, place: Place) -> Sequence[str]:
+    def _sub_page(self, place: ShopState) -> Sequence[str]:
         product = self._product(place)
         told = {
             "description": [line(product.description)],
@@ -131,18 +131,18 @@ class Pages:
         shown = [each for each in told if each] or ["There are none."]
         return [f"The {place.page} page of {self._heading(place)}", f"[{BACK}] [{PREV}]", *shown]
 
-    def _product(self, place: Place) -> Product:
+    def _product(self, place: ShopState) -> Product:
         return self._shop.products[place.product]
 
-    def _heading(self, place: Place) -> str:
+    def _heading(self, place: ShopState) -> str:
         return f"{place.product}: {line(self._product(place).title)}"
 
-    def _what(self, place: Place) -> str:
+    def _what(self, place: ShopState) -> str:
         chosen = f" with {_selected(place)}" if place.chosen else ""
         return f"{self._heading(place)}{chosen}, for {price_text(self._product(place).price_of(place.chosen))}"
 
 
-def _selected(place: Place) -> str:
+def _selected(place: ShopState) -> str:
     return ", ".join(f"{line(name)} = {line(value)}" for name, value in place.chosen.items())
 
 

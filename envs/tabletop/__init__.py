@@ -1,5 +1,9 @@
-"""The tabletop world of DEPS: blocks, bowls, rings, kits and a box, moved by a robot arm, in words."""
+"""The tabletop environment of DEPS: blocks, bowls, rings, kits and a box, moved by a robot arm, in words.
 
-from planbook.envs.tabletop.world import Tabletop
+- ``environment``: the class. ``scenes``: the scenes of the five tasks, and the share that is done.
+- ``table``: things, places, and the rules for moves. ``planning``: goals for a selector, and preconditions.
+"""
+
+from planbook.envs.tabletop.environment import Tabletop
 
 __all__ = ["Tabletop"]

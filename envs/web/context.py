@@ -1,15 +1,192 @@
-"""A browser context: tabs with cookies and storage of their own, and what they are told to do."""
+"""A browser context: tabs with cookies and storage of their own, and what the browser reports about them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import JsonValue
 
 from planbook.envs.browser import chromium
-from planbook.envs.browser.devtools import Answer, Command, CommandRefused, NoAnswer
-from planbook.envs.errors import WorldBroken
-from planbook.envs.web.addresses import BLANK, Gate
-from planbook.envs.web.hearing import Hearing, News, Target
+from planbook.envs.browser.devtools import Answer, Command, CommandRefused, Connection, Event, NoAnswer
+from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.web.accessibility import quoted
+from planbook.envs.web.addresses import BLANK, AddressPolicy
+from planbook.envs.web.traffic import Params, Traffic
+
+VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
+MOST_TABS = 8
+TOLD_DIALOGS = 3
+ANSWERED: Mapping[str, tuple[bool, str]] = {
+    "alert": (True, "it was closed"),
+    "confirm": (True, "it was answered with OK"),
+    "prompt": (False, "it was cancelled"),
+    "beforeunload": (True, "the page was left"),
+}
+"""By kind of dialog: whether it is accepted, and how that is told."""
+
+
+@dataclass
+class TabTarget:
+    """One tab of the browser."""
+
+    id: str
+    session: str
+    traffic: Traffic
+    hidden: bool = False
+    refused: bool = False
+    """Whether it was kept from going somewhere."""
+    gone: bool = False
+    closed: bool = False
+    """Whether it is not even there any more: its page, or the browser, closed it."""
+
+
+@dataclass
+class News:
+    """What happened unasked since it was last told."""
+
+    told: dict[str, int] = field(default_factory=dict)
+    """Sentences, and how often each was to be told."""
+    refused: list[str] = field(default_factory=list)
+    """Why a tab did not go where it was to go."""
+    dialogs: int = 0
+
+    def taken(self) -> "News":
+        """What there is, and from now on nothing of it."""
+        taken = News(self.told, self.refused, self.dialogs)
+        self.told, self.refused, self.dialogs = {}, [], 0
+        return taken
+
+    def tell(self, sentence: str) -> None:
+        """Tell this with the next look."""
+        self.told[sentence] = self.told.get(sentence, 0) + 1
+
+    def lines(self) -> list[str]:
+        """A line for each sentence."""
+        return [f"{told} ({times} times)" if times > 1 else told for told, times in self.told.items()]
+
+
+class EventListener:
+    """A browser context: the tabs that there are in it, and what became known of them unasked.
+
+    ``popups`` holds those that pages opened, until the world takes them.
+    """
+
+    def __init__(self, browser: chromium.Browser, gate: AddressPolicy) -> None:
+        self.gate = gate
+        self.news = News()
+        self.popups: list[TabTarget] = []
+        self._targets: dict[str, TabTarget] = {}
+        self._awaited = 0
+        self._origins: set[str] = set()
+        self.connection = Connection(browser.url, heard=self._hear)
+        made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
+        self._id = str(made["browserContextId"])
+        self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
+        self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
+
+    def _browser(self, method: str, **parameters: JsonValue) -> Answer:
+        return self.connection.call_all([(method, parameters)])[0]
+
+    def _know(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
+        target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)
+        return target
+
+    def _preparations(self) -> list[Command]:
+        watched = [{"urlPattern": pattern} for pattern in self.gate.watched()]
+        documents = [{"urlPattern": "*", "resourceType": "Document"}]
+        return [
+            ("Page.enable", {}),
+            ("Inspector.enable", {}),
+            ("Network.enable", {}),
+            ("Emulation.setDeviceMetricsOverride", VIEW),
+            ("Emulation.setFocusEmulationEnabled", {"enabled": True}),
+            ("Page.setInterceptFileChooserDialog", {"enabled": True, "cancel": True}),
+            ("Fetch.enable", {"patterns": [*watched, *documents]}),
+        ]
+
+    def _hear(self, event: Event) -> None:
+        method, params = event["method"], event["params"]
+        if handler := _OF_BROWSER.get(method):
+            handler(self, params)
+        elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
+            target.traffic.hear(method, params)
+            if method == "Page.frameNavigated":
+                self._origins.add(str(params["frame"].get("securityOrigin", "")))
+            if handler := _OF_TAB.get(method):
+                handler(self, target, params)
+
+    def _created(self, params: Params) -> None:
+        info = params["targetInfo"]
+        if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
+            there = sum(not target.hidden for target in self._targets.values())
+            if there + self._awaited >= MOST_TABS:
+                self.connection.post("Target.closeTarget", targetId=info["targetId"])
+                self.news.tell(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+            else:
+                self._awaited += 1
+                self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
+
+    def _attached(self, params: Params) -> None:
+        info = params["targetInfo"]
+        if info.get("openerId") and info.get("browserContextId") == self._id:
+            self._awaited -= 1
+            popup = self._know(info["targetId"], params["sessionId"])
+            for method, parameters in self._preparations():
+                self.connection.post(method, popup.session, **parameters)
+            self.popups.append(popup)
+
+    def _destroyed(self, params: Params) -> None:
+        for target in list(self._targets.values()):
+            if target.id == params["targetId"]:
+                target.gone = target.closed = True
+                self._targets.pop(target.session, None)
+
+    def _download(self, params: Params) -> None:
+        name = quoted(str(params.get("suggestedFilename", "")), 80)
+        self.news.tell(f"The page wanted to download the file {name}; nothing is downloaded here.")
+
+    def _crashed(self, target: TabTarget, _: Params) -> None:
+        target.gone = True
+
+    def _dialog(self, target: TabTarget, params: Params) -> None:
+        kind = str(params["type"])
+        accepted, how = ANSWERED.get(kind, (False, "it was closed"))
+        self.connection.post("Page.handleJavaScriptDialog", target.session, accept=accepted)
+        if target.hidden:
+            return
+        self.news.dialogs += 1
+        if self.news.dialogs <= TOLD_DIALOGS:
+            said = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
+            self.news.tell(f"A dialog ({kind}){said}; {how}.")
+
+    def _paused(self, target: TabTarget, params: Params) -> None:
+        """A request waits for leave. Where a document may not come, an empty answer leaves the page where it is."""
+        request, url = params["requestId"], str(params["request"]["url"])
+        document = params.get("resourceType") == "Document"
+        if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
+            self.connection.post("Fetch.continueRequest", target.session, requestId=request)
+        elif document:
+            self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
+            if params["frameId"] == target.traffic.frame and not target.hidden:
+                target.refused = True
+                self.news.refused.append(f"{quoted(url)} was not opened: {why}")
+        else:
+            self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
+
+
+_OF_BROWSER: Mapping[str, Any] = {
+    "Target.targetCreated": EventListener._created,
+    "Target.attachedToTarget": EventListener._attached,
+    "Target.targetDestroyed": EventListener._destroyed,
+    "Browser.downloadWillBegin": EventListener._download,
+}
+_OF_TAB: Mapping[str, Any] = {
+    "Inspector.targetCrashed": EventListener._crashed,
+    "Page.javascriptDialogOpening": EventListener._dialog,
+    "Fetch.requestPaused": EventListener._paused,
+}
+
 
 QUIET = 0.03
 """Seconds without a word from the browser after which a page that waits for nothing is taken for settled."""
@@ -17,14 +194,14 @@ RESTLESS = 1.5
 """Seconds after which a page that stays at work, though it goes nowhere, is looked at as it is."""
 
 
-class TabGone(WorldBroken):
+class TabGone(EnvironmentBroken):
     """The tab of an action crashed, was closed, or does not answer any more; the browser itself is there."""
 
 
-class Context(Hearing):
+class Context(EventListener):
     """The tabs of one world."""
 
-    def __init__(self, browser: chromium.Browser, gate: Gate, patience: float) -> None:
+    def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
         """``patience`` in seconds: how long a page may load, or leave a command without an answer."""
         super().__init__(browser, gate)
         self.patience = patience
@@ -33,12 +210,12 @@ class Context(Hearing):
         """End the context with its tabs, cookies and storage; harmless where the browser is gone."""
         try:
             self._browser("Target.disposeBrowserContext", browserContextId=self._id)
-        except WorldBroken:
+        except EnvironmentBroken:
             pass
         finally:
             self.connection.close()
 
-    def renew(self) -> Target:
+    def renew(self) -> TabTarget:
         """End all tabs and begin again with an empty one, without cookies and storage.
 
         What the browser keeps of pages that their servers let it keep stays: this is for servers of ours.
@@ -54,13 +231,13 @@ class Context(Hearing):
         return first
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Give the context cookies, as ``Storage.setCookies`` takes them. Raises WorldBroken where one is refused."""
+        """Set cookies, as ``Storage.setCookies`` takes them. Raises EnvironmentBroken if one is refused."""
         try:
             self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:
-            raise WorldBroken(f"the browser refuses a cookie of the login: {error}") from error
+            raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
 
-    def open(self, hidden: bool = False) -> Target:
+    def open(self, hidden: bool = False) -> TabTarget:
         """A new, empty tab. A ``hidden`` one keeps its news to itself."""
         made = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
         attached = self._browser("Target.attachToTarget", targetId=made["targetId"], flatten=True)
@@ -68,7 +245,7 @@ class Context(Hearing):
         self.call_all(target, self._preparations())
         return target
 
-    def drop(self, target: Target) -> None:
+    def drop(self, target: TabTarget) -> None:
         """Close a tab, whatever state it is in."""
         target.gone = True
         self._targets.pop(target.session, None)
@@ -77,11 +254,11 @@ class Context(Hearing):
         except CommandRefused:
             return
 
-    def call(self, target: Target, method: str, **parameters: JsonValue) -> Answer:
-        """One command to a tab. Raises CommandRefused, TabGone, and WorldBroken where the browser is gone."""
+    def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
+        """One command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken where the browser is gone."""
         return self.call_all(target, [(method, parameters)])[0]
 
-    def call_all(self, target: Target, commands: Sequence[Command]) -> list[Answer]:
+    def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
         """Several commands to a tab, in order."""
         if target.gone:
             raise TabGone("the page crashed")
@@ -91,7 +268,7 @@ class Context(Hearing):
             target.gone = True
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
-    def catch_up(self, target: Target) -> str:
+    def catch_up(self, target: TabTarget) -> str:
         """Learn what a tab showed before it was listened to, and wait until it is there. The address it came to."""
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
@@ -102,12 +279,12 @@ class Context(Hearing):
         self.rest(target, target.traffic.document)
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
-    def travel(self, target: Target, method: str, **parameters: JsonValue) -> None:
+    def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
         """Send a tab to another page; ``rest`` waits for it."""
         target.traffic.announce()
         self.connection.post(method, target.session, **parameters)
 
-    def rest(self, target: Target, document: str) -> str:
+    def rest(self, target: TabTarget, document: str) -> str:
         """Wait until a tab that showed a document has come to rest, and give up a page that does not come.
 
         Why it did not come; empty if it did, or if none was to come.
@@ -122,7 +299,7 @@ class Context(Hearing):
         self.settle(target)
         return f"the page did not load within {self.patience:g} seconds"
 
-    def _turn_back(self, target: Target) -> str:
+    def _turn_back(self, target: TabTarget) -> str:
         """Leave the browser's own page about a failure. What failed."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
@@ -132,7 +309,7 @@ class Context(Hearing):
             self.settle(target)
         return failed
 
-    def settle(self, target: Target) -> bool:
+    def settle(self, target: TabTarget) -> bool:
         """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
         begun = time.monotonic()
         while (passed := time.monotonic() - begun) < self.patience:

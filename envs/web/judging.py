@@ -1,20 +1,128 @@
-"""Judging a task on web pages by the facts at its end.
+"""Judging: comparing answers, pages and stored data with the checks of a task at the end of an episode.
 
 The score is the mean of what each check gives; a task is solved when all give 1. Beyond its checks, a task on a site of
 ours must leave the site as it was: what changed is exactly what a server check names, and nothing where there is none.
 """
 
-from collections.abc import Callable, Mapping
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from planbook.envs.text_matching import token_set_ratio
 from planbook.envs.types import Verdict
-from planbook.envs.web import texts, urls
-from planbook.envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
-from planbook.envs.web.sites import Site
-from planbook.envs.web.tasks import WebTask
+from planbook.envs.web import addresses
+from planbook.envs.web.context import TabGone
+from planbook.envs.web.sites import LocalSite
+from planbook.envs.web.tab import WebTab
+from planbook.envs.web.tabs import Browsing
+from planbook.envs.web.tasks import (
+    NUMBER,
+    AnswerCheck,
+    Check,
+    PageCheck,
+    ServerCheck,
+    Text,
+    UnachievableCheck,
+    UrlCheck,
+    WebTask,
+)
+
+OR = " |OR| "
+"""Between alternatives of one value, as in WebArena's files."""
+ALIKE = 85
+"""From this likeness on (0 to 100) two wordings count as the same for ``fuzzy``."""
+QUOTES = "\"'`“”‘’„«»"
 
 
-class Facts(Protocol):
+def spaced(text: str) -> str:
+    """The text with single spaces and plain ends."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def clean(text: str) -> str:
+    """The text in small letters, with single spaces, without quotation marks around it."""
+    text = spaced(text).casefold()
+    while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
+        text = text[1:-1].strip()
+    return text
+
+
+def exact(answer: str, values: Sequence[str]) -> bool:
+    """Whether the answer is one of the values, or one of their alternatives."""
+    return clean(answer) in {clean(each) for value in values for each in value.split(OR)}
+
+
+def must_include(answer: str, values: Sequence[str]) -> bool:
+    """Whether all values, or one alternative of each, occur in the answer; a single character as a word of its own."""
+    text = clean(answer)
+    return all(any(_occurs(clean(each), text) for each in value.split(OR)) for value in values)
+
+
+def same_lines(text: str, wanted: str) -> bool:
+    """Whether two texts have the same lines, whatever the blanks in them and at the ends of the text."""
+    return [*map(spaced, text.strip().splitlines())] == [*map(spaced, wanted.strip().splitlines())]
+
+
+def holds(text: str, values: Sequence[str]) -> bool:
+    """Whether all values occur in the text as they are written, whatever the spaces between words."""
+    return all(spaced(value) in spaced(text) for value in values)
+
+
+def numbers(answer: str, values: Sequence[str]) -> bool:
+    """Whether the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
+    found = {_number(match) for match in NUMBER.findall(answer)}
+    return found == {_number(value) for value in values}
+
+
+def items(answer: str, values: Sequence[str]) -> bool:
+    """Whether the answer lists the values and nothing else; a full stop at the end does not count."""
+    parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
+    return {clean(part) for part in parts if part.strip()} == {clean(value) for value in values}
+
+
+def fuzzy(answer: str, values: Sequence[str]) -> bool:
+    """Whether the answer is worded much like each value and has every number of it.
+
+    Where WebArena asks a model for this, it is an approximation: a synonym fails, and a small contradiction may pass.
+    """
+    text = clean(answer)
+    return all(
+        token_set_ratio(text, clean(value)) >= ALIKE and _numbers_of(value) <= _numbers_of(answer) for value in values
+    )
+
+
+def says_impossible(answer: str) -> bool:
+    """Whether the answer begins with N/A; a reason may follow."""
+    return re.match(r"n/?a\b", clean(answer)) is not None
+
+
+def _occurs(value: str, text: str) -> bool:
+    if len(value) > 1:
+        return value in text
+    return re.search(rf"(?<![\w.]){re.escape(value)}(?!\.?\w)", text) is not None
+
+
+def _numbers_of(text: str) -> set[float]:
+    return {_number(match) for match in NUMBER.findall(text)}
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
+    "exact": exact,
+    "must_include": must_include,
+    "numbers": numbers,
+    "items": items,
+    "fuzzy": fuzzy,
+}
+
+
+class Evidence(Protocol):
     """What judging may look at."""
 
     @property
@@ -26,7 +134,7 @@ class Facts(Protocol):
         """The address of the current tab."""
 
     @property
-    def site(self) -> Site | None:
+    def site(self) -> LocalSite | None:
         """The site of ours that the task is about."""
 
     def page_text(self, url: str, selector: str = "", script: str = "") -> str:
@@ -35,7 +143,7 @@ class Facts(Protocol):
         whole page. Empty where the page cannot be loaded or nothing matches."""
 
 
-def judge(task: WebTask, facts: Facts) -> Verdict:
+def judge(task: WebTask, facts: Evidence) -> Verdict:
     """The verdict on a task whose addresses are in place (``tasks.placed``); one without checks is never solved."""
     if not task.checks or task.unjudged or _strayed(task, facts):
         return Verdict(solved=False, score=0.0)
@@ -43,37 +151,37 @@ def judge(task: WebTask, facts: Facts) -> Verdict:
     return Verdict(solved=all(mark == 1 for mark in marks), score=sum(marks) / len(marks))
 
 
-def _strayed(task: WebTask, facts: Facts) -> bool:
+def _strayed(task: WebTask, facts: Evidence) -> bool:
     """Whether our site was changed although the task asks for no change."""
     if facts.site is None or any(isinstance(check, ServerCheck) for check in task.checks):
         return False
     return bool(facts.site.changes())
 
 
-def _answer(check: AnswerCheck, facts: Facts) -> float:
-    return float(facts.answer is not None and texts.ANSWERS[check.how](facts.answer, check.values))
+def _answer(check: AnswerCheck, facts: Evidence) -> float:
+    return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
 
 
-def _unachievable(check: UnachievableCheck, facts: Facts) -> float:
-    return float(facts.answer is not None and texts.says_impossible(facts.answer))
+def _unachievable(check: UnachievableCheck, facts: Evidence) -> float:
+    return float(facts.answer is not None and says_impossible(facts.answer))
 
 
-def _url(check: UrlCheck, facts: Facts) -> float:
-    return float(urls.MATCHES[check.how](facts.url, check.any_of))
+def _url(check: UrlCheck, facts: Evidence) -> float:
+    return float(addresses.MATCHES[check.how](facts.url, check.any_of))
 
 
-def _page(check: PageCheck, facts: Facts) -> float:
+def _page(check: PageCheck, facts: Evidence) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
-        (not check.exact or texts.exact(text, check.exact))
-        and texts.must_include(text, check.must_include)
-        and not any(texts.must_include(text, (value,)) for value in check.must_exclude)
+        (not check.exact or exact(text, check.exact))
+        and must_include(text, check.must_include)
+        and not any(must_include(text, (value,)) for value in check.must_exclude)
         and bool(text)
     )
 
 
-def _server(check: ServerCheck, facts: Facts) -> float:
+def _server(check: ServerCheck, facts: Evidence) -> float:
     """The share of right changes among those wanted and those made."""
     if facts.site is None:
         return 0.0
@@ -86,16 +194,52 @@ def _is(value: str | None, wanted: str | Text | None) -> bool:
     if value is None or wanted is None:
         return value is wanted
     if isinstance(wanted, str):
-        return texts.same_lines(value, wanted)
-    return texts.holds(value, wanted.must_include) and not any(
-        texts.holds(value, (each,)) for each in wanted.must_exclude
-    )
+        return same_lines(value, wanted)
+    return holds(value, wanted.must_include) and not any(holds(value, (each,)) for each in wanted.must_exclude)
 
 
-_JUDGES: Mapping[type[Check], Callable[[Any, Facts], float]] = {
+_JUDGES: Mapping[type[Check], Callable[[Any, Evidence], float]] = {
     AnswerCheck: _answer,
     UrlCheck: _url,
     PageCheck: _page,
     ServerCheck: _server,
     UnachievableCheck: _unachievable,
 }
+
+
+WHOLE = "document.body?.innerText"
+
+
+@dataclass
+class BrowserEvidence:
+    """The end of an episode; pages are looked at in tabs of which the episode hears nothing."""
+
+    visit: Browsing
+    answer: str | None
+    url: str
+    site: LocalSite | None
+
+    def page_text(self, url: str, selector: str = "", script: str = "") -> str:
+        """Text of a page; empty where it cannot be loaded or nothing matches."""
+        asked = script or (_first(selector) if selector else WHOLE)
+        try:
+            if url == self.url:
+                return _text(self.visit.tab, asked)
+            context = self.visit.context
+            tab = WebTab(context, context.open(hidden=True))
+            try:
+                return "" if tab.fetch(url) else _text(tab, asked)
+            finally:
+                context.drop(tab.target)
+        except TabGone:
+            return ""
+
+
+def _first(selector: str) -> str:
+    found = f"document.querySelector({json.dumps(selector)})"
+    return f"(found => found && (found.value ?? found.innerText))({found})"
+
+
+def _text(tab: WebTab, expression: str) -> str:
+    value = tab.value(expression)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)

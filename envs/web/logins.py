@@ -1,4 +1,4 @@
-"""Logins: the cookies and local storage of a browser that is logged in, as Playwright writes them to a file.
+"""Logins: the cookies and local storage of a logged-in browser, as Playwright writes them to a file.
 
 WebArena's tasks name such a file in ``storage_state``; its ``auto_login.py`` makes one for each site.
 """
@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.web.context import Context
-from planbook.envs.web.tab import Tab
+from planbook.envs.web.tab import WebTab
 
 
 class _Cookie(BaseModel):
@@ -36,21 +36,21 @@ class _Cookie(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=unstated)
 
 
-class _Item(BaseModel):
+class _StoredItem(BaseModel):
     name: str
     value: str
 
 
-class _Origin(BaseModel):
+class _StoredOrigin(BaseModel):
     origin: str
-    items: Annotated[tuple[_Item, ...], Field(alias="localStorage")] = ()
+    items: Annotated[tuple[_StoredItem, ...], Field(alias="localStorage")] = ()
 
 
 class Login(BaseModel):
     """What a browser that is logged in holds."""
 
     cookies: tuple[_Cookie, ...] = ()
-    origins: tuple[_Origin, ...] = ()
+    origins: tuple[_StoredOrigin, ...] = ()
 
 
 def read_login(path: Path) -> Login:
@@ -68,12 +68,12 @@ def read_login(path: Path) -> Login:
 
 
 def log_in(context: Context, login: Login) -> None:
-    """Give a context the login's cookies and local storage. Raises WorldBroken where a site does not open."""
+    """Give a context the login's cookies and local storage. Raises EnvironmentBroken where a site does not open."""
     context.set_cookies([cookie.parameter() for cookie in login.cookies])
     for origin in login.origins:
-        tab = Tab(context, context.open(hidden=True))
+        tab = WebTab(context, context.open(hidden=True))
         if why := tab.fetch(origin.origin):
-            raise WorldBroken(f"the login is for {origin.origin}, which cannot be opened: {why}")
+            raise EnvironmentBroken(f"the login is for {origin.origin}, which cannot be opened: {why}")
         for item in origin.items:
             tab.value(f"localStorage.setItem({json.dumps(item.name)}, {json.dumps(item.value)})")
         context.drop(tab.target)

@@ -6,12 +6,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.browser import keys
+from planbook.envs.browser import devtools
 from planbook.envs.browser.devtools import Answer, Command, CommandRefused
-from planbook.envs.web.context import Context
-from planbook.envs.web.hearing import Target
-from planbook.envs.web.numbers import Place
-from planbook.envs.web.reading import PAGE, Trail, trail_of
+from planbook.envs.web.context import Context, TabTarget
+from planbook.envs.web.page import PAGE, ElementRef, Trail, trail_of
 
 TYPED = 100
 """Characters that are typed key by key; a longer text is put in as a whole."""
@@ -19,14 +17,14 @@ WORLD = "planbook"
 
 
 @dataclass
-class Tab:
+class WebTab:
     """A tab of the world. ``before`` and ``after`` are what lies beyond the browser's own history of it.
 
     A tab that was restored is a new one of the browser, with an empty history.
     """
 
     context: Context
-    target: Target
+    target: TabTarget
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
@@ -74,14 +72,14 @@ class Tab:
 
     # Mouse and keyboard.
 
-    def click(self, place: Place) -> dict[str, Any]:
+    def click(self, place: ElementRef) -> dict[str, Any]:
         """Click on an element where it can be seen. The answer says what is in the way, if something is."""
         point = self._aim(place)
         if "refused" not in point:
             self.send(_click(point["x"], point["y"]))
         return point
 
-    def _aim(self, place: Place) -> dict[str, Any]:
+    def _aim(self, place: ElementRef) -> dict[str, Any]:
         kind = self.ask(place, "kind")
         if kind.get("tag") in ("select", "option"):
             return {"refused": "belongs to a select box: use select(element, option)"}
@@ -89,7 +87,7 @@ class Tab:
             return {"refused": "takes a file, and there is none to give"}
         return kind if "refused" in kind else self.ask(place, "aim")
 
-    def type(self, place: Place, text: str, enter: bool) -> dict[str, Any]:
+    def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
         """Put a text into a field in place of what it holds."""
         field_ = self.ask(place, "field")
         if "refused" in field_:
@@ -108,17 +106,17 @@ class Tab:
             full = self.ask(place, "take")
             if "refused" in full:
                 return full
-            empty = list(keys.NAMED["delete"].commands()) if full["full"] else []
-            self.send([*empty, *(keys.typing(text) if len(text) <= TYPED else [_insert(text)])])
+            empty = list(devtools.NAMED["delete"].commands()) if full["full"] else []
+            self.send([*empty, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
         if enter and not field_["area"]:
-            self.send(list(keys.NAMED["enter"].commands()))
+            self.send(list(devtools.NAMED["enter"].commands()))
         return {}
 
-    def choose(self, place: Place, option: str) -> dict[str, Any]:
+    def choose(self, place: ElementRef, option: str) -> dict[str, Any]:
         """Choose an option of a select box."""
         return self.ask(place, "choose", option)
 
-    def scroll(self, sign: int, place: Place | None) -> dict[str, Any]:
+    def scroll(self, sign: int, place: ElementRef | None) -> dict[str, Any]:
         """Scroll down (1) or up (-1)."""
         if place is not None:
             return self.ask(place, "scroll", sign)
@@ -132,7 +130,7 @@ class Tab:
 
     # Asking the page.
 
-    def ask(self, place: Place, function: str, *arguments: JsonValue) -> dict[str, Any]:
+    def ask(self, place: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
         """What one of our functions (page.js) answers about an element."""
         try:
             world = self._world(place.frame)

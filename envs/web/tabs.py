@@ -1,19 +1,21 @@
-"""The tabs of an episode: which there are, where they have been, and what becomes of them."""
+"""The tabs of an episode: opening, restoring and replacing them, acting in the current one, and observing it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from planbook.envs.web.addresses import BLANK
-from planbook.envs.web.context import Context, TabGone
-from planbook.envs.web.hearing import MOST_TABS, Target
-from planbook.envs.web.reading import Page, Trail
-from planbook.envs.web.tab import Tab
-from planbook.envs.web.writing import quoted
+from pydantic import JsonValue
+
+from planbook.envs.types import Observation
+from planbook.envs.web.accessibility import AccessibilityNode, quoted
+from planbook.envs.web.addresses import BLANK, Names
+from planbook.envs.web.context import MOST_TABS, Context, TabGone, TabTarget
+from planbook.envs.web.page import ADDRESS, TABS, TITLE, ElementNumbers, ElementRef, Page, Trail, described, read, told
+from planbook.envs.web.tab import WebTab
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedTabs:
     """Where the tabs were: history and scrolling of each, and the number of the current one."""
 
     tabs: Sequence[tuple[Trail, tuple[float, float]]]
@@ -23,18 +25,18 @@ class Saved:
 class Tabs:
     """Tabs in a browser context of their own. Their numbers count from 0 here."""
 
-    def __init__(self, context: Context, first: Target) -> None:
+    def __init__(self, context: Context, first: TabTarget) -> None:
         """``first`` is the tab to begin in."""
         self.context = context
-        self.tabs = [Tab(context, first)]
+        self.tabs = [WebTab(context, first)]
         self.current = 0
 
     @property
-    def tab(self) -> Tab:
+    def tab(self) -> WebTab:
         """The current tab."""
         return self.tabs[self.current]
 
-    def step(self, tab: Tab, by: int) -> str:
+    def step(self, tab: WebTab, by: int) -> str:
         """One page back (-1) or forward (1)."""
         trail = tab.trail()
         at = trail.at + by
@@ -46,7 +48,7 @@ class Tabs:
 
     def open_tab(self) -> str:
         """An empty tab behind the others, which becomes the current one."""
-        self.tabs.append(Tab(self.context, self.context.open()))
+        self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
 
@@ -69,31 +71,31 @@ class Tabs:
 
     # Coming back.
 
-    def save(self) -> Saved:
+    def save(self) -> SavedTabs:
         """Where the tabs are."""
-        return Saved([self._where(tab) for tab in self.tabs], self.current)
+        return SavedTabs([self._where(tab) for tab in self.tabs], self.current)
 
     @staticmethod
-    def _where(tab: Tab) -> tuple[Trail, tuple[float, float]]:
+    def _where(tab: WebTab) -> tuple[Trail, tuple[float, float]]:
         try:
             return tab.trail(), tab.scrolled()
         except TabGone:
             return Trail([BLANK], 0), (0, 0)
 
-    def bring_back(self, saved: Saved) -> None:
+    def bring_back(self, saved: SavedTabs) -> None:
         """Load the pages of a moment again, as they are now."""
         for tab in self.tabs[len(saved.tabs) :]:
             self.context.drop(tab.target)
         del self.tabs[len(saved.tabs) :]
         while len(self.tabs) < len(saved.tabs):
-            self.tabs.append(Tab(self.context, self.context.open()))
+            self.tabs.append(WebTab(self.context, self.context.open()))
         for tab, (trail, scroll) in zip(self.tabs, saved.tabs, strict=True):
             self._reopen(tab, trail, scroll)
         self.current = saved.current
         if len(self.tabs) > 1:
             self.switch(saved.current)
 
-    def _reopen(self, tab: Tab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
+    def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
         """Show a page of a history in a new tab of the browser in the place of this one."""
         old, tab.target = tab.target, self.context.open()
         after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
@@ -112,7 +114,7 @@ class Tabs:
 
     # What happens without us.
 
-    def mourn(self, tab: Tab, why: str, last: Page | None) -> None:
+    def mourn(self, tab: WebTab, why: str, last: Page | None) -> None:
         """Put an empty tab in the place of one that is of no use any more. ``last`` is the page that was seen last."""
         old = tab.target
         if old.closed and len(self.tabs) > 1:
@@ -140,7 +142,7 @@ class Tabs:
                 self.context.drop(target)
                 self.context.news.tell(f"The page opened a tab, which was closed again: {why}.")
             else:
-                self.tabs.append(Tab(self.context, target))
+                self.tabs.append(WebTab(self.context, target))
                 self.switch(len(self.tabs) - 1)
                 self.context.news.tell("The page opened a new tab, which is the current one now.")
 
@@ -160,3 +162,109 @@ class Tabs:
         for traffic in traffics:
             traffic.lasting = False
         return lasting
+
+
+REFUSED = "Nothing happens: "
+Move = Callable[[WebTab], str]
+"""Something done in a tab: why it was not done, or nothing."""
+
+
+class Browsing(Tabs):
+    """The tabs of an episode, and what was seen in them."""
+
+    def __init__(self, context: Context, first: TabTarget, names: Names, characters: int) -> None:
+        """``first`` is the tab to begin in; of a page so many ``characters`` are told at most."""
+        super().__init__(context, first)
+        self.names, self._characters = names, characters
+        self.page: Page | None = None
+        self.base = ""
+        """The address last seen that is one of a site."""
+        self._numbers = ElementNumbers()
+
+    @property
+    def url(self) -> str:
+        """The address of the current tab."""
+        return self.page.url if self.page else ""
+
+    # Doing.
+
+    def do(self, move: Move) -> Observation:
+        """Do something in the current tab, wait for what comes of it, and look."""
+        tab, document = self.tab, self.tab.target.traffic.document
+        tab.target.traffic.forget()  # what was waited for in vain before is not waited for again
+        try:
+            refusal = move(tab) or self.context.rest(tab.target, document)
+        except TabGone as gone:
+            refusal = ""
+            self.mourn(tab, str(gone), self.page)
+        self.take_popups()
+        self.forget_closed()
+        stayed = tab is self.tab and tab.target.traffic.document == document
+        return self._look(refusal, stayed)
+
+    def load(self, saved: SavedTabs) -> Observation:
+        """Load the pages of a moment again, as they are now, and look."""
+        self.bring_back(saved)
+        return self.do(lambda _: "")
+
+    # Elements.
+
+    def number(self, node: AccessibilityNode) -> int:
+        """The number of a node of the current page."""
+        assert self.page is not None
+        return self._numbers.of(self.page, node, self._open_elsewhere)
+
+    def place(self, number: int) -> ElementRef | str:
+        """Where the element of that number is, or why there is none."""
+        place = self._numbers.place(number)
+        if place is None:
+            return f"there is no element [{number}]"
+        if place.document == self.tab.target.traffic.document:
+            return place
+        where = "in another tab" if self._open_elsewhere(place.document) else "on a page that was left"
+        return f"the element [{number}] is {where}"
+
+    def name(self, number: int, place: ElementRef) -> str:
+        """``[3] button 'Ok'``: the element as it was seen last."""
+        node = self.page.by_backend.get(place.backend) if self.page else None
+        return f"[{number}] {node.role} {quoted(node.text(), 80)}" if node else f"[{number}]"
+
+    def find(self, role: str, name: str) -> list[JsonValue]:
+        """The elements of the whole page with that role and in whose name that text occurs, both in small letters."""
+        nodes = list(self.page.root.walk())[1:] if self.page else []
+        found = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
+        return [self.names.shorter(described(node, self.number(node))) for node in found]
+
+    def _open_elsewhere(self, document: str) -> bool:
+        return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
+
+    # Telling.
+
+    def again(self) -> Observation:
+        """What was seen last."""
+        return Observation(self.names.short(self._page(self.page)) if self.page else "")
+
+    def _look(self, refusal: str, stayed: bool) -> Observation:
+        try:
+            page = read(self.context, self.tab.target)
+        except TabGone as gone:
+            self.mourn(self.tab, str(gone), self.page)
+            self.forget_closed()
+            page = read(self.context, self.tab.target)
+        self.page = page
+        self.base = page.url if page.url != BLANK else self.base
+        news = self.context.news.taken()
+        if news.refused and stayed and not refusal:
+            refusal = news.refused.pop(0)
+        lines = [f"{REFUSED}{refusal}."] if refusal else []
+        text = "\n".join([*lines, *(f"{each}." for each in news.refused), *news.lines(), self._page(page)])
+        return Observation(self.names.short(text), accepted=not refusal, lasting=self.lasting())
+
+    def _page(self, page: Page) -> str:
+        head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
+        if len(self.tabs) > 1:
+            listed = [
+                f"{number} (current)" if tab is self.tab else str(number) for number, tab in enumerate(self.tabs, 1)
+            ]
+            head.insert(0, f"{TABS}{', '.join(listed)}")
+        return "\n".join([*head, told(page, self.number, self._characters)])

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from planbook.envs.web.writing import quoted
+from planbook.envs.web.accessibility import quoted
 
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
 """The kinds of requests after which a page may look otherwise; pictures and fonts are not waited for."""

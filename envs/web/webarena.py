@@ -1,17 +1,17 @@
-"""Reading WebArena's task files (Zhou et al., 2024): a list of objects with ``intent``, ``start_url`` and ``eval``.
+"""WebArena's task files (Zhou et al., 2024): a list of objects with ``intent``, ``start_url`` and ``eval``.
 
-The six sites that the published tasks are about are the user's to run; their addresses stand in for the placeholders
-``__SHOPPING__``, ``__REDDIT__`` and so on. What the original checks in a way that cannot be had here is never counted
-as solved: such a task keeps the reason in ``unjudged`` and is not offered. These are
+Users run the six sites of the published tasks themselves; their addresses replace the placeholders ``__SHOPPING__``,
+``__REDDIT__`` and so on. A task whose original check cannot be made here is never counted as solved: it keeps the
+reason in ``unjudged`` and is not offered. This concerns
 
-- ``fuzzy_match``, which the original lets a language model judge. With ``approximate`` a comparison of words stands in
-  for it (``planbook.envs.web.texts.fuzzy``); figures made so are not comparable with published ones.
-- ``func:`` in addresses and locators: Python functions of the original that ask its sites' own interfaces.
+- ``fuzzy_match``, which the original lets a language model judge. With ``approximate``, a comparison of words replaces
+  the model (``planbook.envs.web.judging.fuzzy``); such figures cannot be compared with published ones.
+- ``func:`` in addresses and locators: Python functions of the original that query its sites' interfaces.
 - tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name, or
   ``logged_in`` says that the sites log the browser in by themselves.
 
-"N/A" as the expected answer is met by an answer that begins with it; the original accepts a reason alone, if its model
-finds it the same. Prompts, actions and waiting times are this world's own.
+An expected "N/A" is met by an answer that begins with it; the original also accepts a reason alone if its model finds
+it the same. Prompts, actions and waiting times are this environment's own.
 """
 
 import json
@@ -41,7 +41,7 @@ class Unjudged(Exception):
     """Why a task's checks cannot be made here."""
 
 
-class _Target(BaseModel):
+class _PageTarget(BaseModel):
     url: str
     locator: str = ""
     prep_actions: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class _Eval(BaseModel):
     reference_answers: dict[str, str | tuple[str, ...]] | None = None
     reference_url: str | None = None
     url_note: str = "GOLD in PRED"
-    program_html: tuple[_Target, ...] | None = None
+    program_html: tuple[_PageTarget, ...] | None = None
 
 
 class _Theirs(BaseModel):
@@ -178,7 +178,7 @@ def _page_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
     return [_page_check(target) for target in evaluation.program_html or ()]
 
 
-def _page_check(target: _Target) -> JsonValue:
+def _page_check(target: _PageTarget) -> JsonValue:
     required = {"exact_match": "exact", "must_include": "must_include", "must_exclude": "must_exclude"}
     for text in (target.url, target.locator):
         if text.startswith("func:"):
@@ -189,7 +189,7 @@ def _page_check(target: _Target) -> JsonValue:
     return {"kind": "page", "url": target.url, "script": _script(target)} | contents
 
 
-def _script(target: _Target) -> str:
+def _script(target: _PageTarget) -> str:
     """Their locator as an expression that gives a text; the preparing actions run before it, and may fail."""
     locator = target.locator.strip()
     if locator and not re.match(r"(\[\.\.\.)?document\.", locator):

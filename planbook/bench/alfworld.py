@@ -10,12 +10,8 @@ from statistics import median
 
 from planbook.bench import Row
 from planbook.bench.timing import cpu_seconds
-from planbook.envs.alfworld import games, generated
-from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import Engine, Game
-from planbook.envs.alfworld.reference import Reference
-from planbook.envs.alfworld.task_types import TYPES
-from planbook.envs.errors import MissingRequirement
+from planbook.envs import MissingRequirement
+from planbook.envs.alfworld import TYPES, AlfworldGame, Direct, GameEngine, Reference, generated, tasks
 
 GAMES_A_TYPE = 1
 STEPS = 15
@@ -38,7 +34,7 @@ def rows() -> list[Row]:
     played, source = _games()
     scripts = [_script(game) for game in played]
     direct, reference = Times(), Times()
-    engines: list[tuple[Engine, Times, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
+    engines: list[tuple[GameEngine, Times, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
     for engine, times, rounds in engines:
         for game, script in zip(played, scripts, strict=True):
             _measure(engine, game, script, times, rounds)
@@ -47,18 +43,18 @@ def rows() -> list[Row]:
     return [*_loads(direct, reference, against), *_steps(direct, reference, against)]
 
 
-def _games() -> tuple[list[Game], str]:
+def _games() -> tuple[list[AlfworldGame], str]:
     """Real games of each type if there are any, else generated ones, and which they are."""
-    for split in games.DATA_SPLITS:
+    for split in tasks.DATA_SPLITS:
         try:
-            listed = games.list_games(split)
+            listed = tasks.list_games(split)
         except MissingRequirement:
             continue
-        return [games.read_game(game_id) for ids in listed.values() for game_id in ids[:GAMES_A_TYPE]], split
+        return [tasks.read_game(game_id) for ids in listed.values() for game_id in ids[:GAMES_A_TYPE]], split
     return [generated.make(kind, seed) for kind in TYPES for seed in range(GAMES_A_TYPE)], generated.SPLIT
 
 
-def _script(game: Game) -> list[str]:
+def _script(game: AlfworldGame) -> list[str]:
     """Admissible commands, chosen by chance: mostly handling things, some walking."""
     engine, rng = Direct(), Random(game.id)
     engine.load(game)
@@ -72,7 +68,7 @@ def _script(game: Game) -> list[str]:
     return commands
 
 
-def _measure(engine: Engine, game: Game, script: list[str], times: Times, rounds: int) -> None:
+def _measure(engine: GameEngine, game: AlfworldGame, script: list[str], times: Times, rounds: int) -> None:
     def load() -> None:
         engine.load(game)
         engine.reset()

@@ -10,9 +10,9 @@ from selenium.webdriver.common.by import By
 
 from planbook.bench import Row
 from planbook.bench.timing import seconds, seconds_together
+from planbook.envs import Action, Selection
 from planbook.envs.browser import chromium
 from planbook.envs.miniwob import Miniwob, task_types
-from planbook.envs.types import Action, Selection
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")

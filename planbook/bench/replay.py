@@ -8,7 +8,7 @@ from pathlib import Path
 from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.config import Config
-from planbook.envs import MissingRequirement, Task, load_world
+from planbook.envs import MissingRequirement, Task, load_environment
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
@@ -40,7 +40,7 @@ def rows(limit: int | None = None) -> list[Row]:
 
 def games(limit: int | None) -> tuple[Config, list[Task]]:
     """Train, all of it, where its games are on this machine; else generated games."""
-    world = load_world(WORLD)
+    world = load_environment(WORLD)
     count = f":{limit}" if limit else ""
     choices = [
         Asked(env=WORLD, split=f"{SPLIT}{count}"),
@@ -63,7 +63,7 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
             run_tasks(
                 run,
-                ProcedureLibrary(load_world(WORLD)),
+                ProcedureLibrary(load_environment(WORLD)),
                 lambda _, ending: endings.append(ending),
                 hosting=Hosting(JOBS),
             )

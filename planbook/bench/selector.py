@@ -13,12 +13,8 @@ from statistics import fmean
 from planbook.bench import Row
 from planbook.bench.timing import seconds
 from planbook.envs import Action, Features
-from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.goals import RECORDED
-from planbook.envs.minecraft.options import MinecraftOptions
-from planbook.envs.minecraft.recipes import VERSION
+from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
 from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
-from planbook.envs.minecraft.world import Minecraft
 from planbook.planner.strategies.deps.horizon import HorizonPredictor, recorded_rows
 from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
 from planbook.results.statistics import mcnemar, mean_interval, paired_difference, wilson

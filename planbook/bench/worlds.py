@@ -8,9 +8,9 @@ from statistics import median
 
 from planbook.bench import Row
 from planbook.bench.timing import cpu_seconds
-from planbook.envs import Action, Environment, Selection, Task, load_world
+from planbook.envs import Action, Environment, Selection, Task, load_environment
 from planbook.manuals import ProcedureLibrary
-from planbook.planner import Episode, MemoryJournal, Terms, method, play
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Sandbox
 
 WORLDS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
@@ -26,7 +26,7 @@ Walk = tuple[Task, Sequence[Action]]
 
 def rows() -> list[Row]:
     """Actions a second, resets included, and the time of snapshot and restore, for each world."""
-    return [row for name in WORLDS for row in _rows_of(load_world(name))]
+    return [row for name in WORLDS for row in _rows_of(load_environment(name))]
 
 
 def _rows_of(world: type[Environment]) -> list[Row]:
@@ -51,8 +51,8 @@ def _walks(world: type[Environment], tasks: int) -> list[Walk]:
     walks: list[Walk] = []
     with Sandbox() as sandbox:
         for task in world.select(Selection(limit=tasks)):
-            terms = Terms(actions=world.action_limit)
-            episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
+            settings = EpisodeSettings(actions=world.action_limit)
+            episode = Episode(task, world(), sandbox, MemoryJournal(), settings=settings, memory=library)
             play(episode, procedures.play, procedures.options())
             walks.append((task, [step.action for step in episode.steps]))
     return walks

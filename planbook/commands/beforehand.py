@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from planbook.config import Config
 from planbook.console import ERRORS
-from planbook.envs import Task
-from planbook.envs.errors import UnknownWorld
-from planbook.envs.registry import known_worlds, load_world
+from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import demonstrated
 from planbook.papers import paper_settings
@@ -34,7 +32,7 @@ def check_naive(config: Config) -> None:
     """See that the world has a plan for who plays without thinking. Raises BadArgument, which names those that do."""
     if config.planner != "naive" or config.world.naive:
         return
-    worlds = [name for name in sorted(known_worlds()) if _has_naive(name)]
+    worlds = [name for name in sorted(known_environments()) if _has_naive(name)]
     raise BadArgument(f"naive has no plan for {config.world.name}; it has one for {', '.join(worlds)}")
 
 
@@ -47,8 +45,8 @@ def check_streams(config: Config) -> None:
 
 def _has_naive(world: str) -> bool:
     try:
-        return bool(load_world(world).naive)
-    except UnknownWorld:  # that of another package, which does not import
+        return bool(load_environment(world).naive)
+    except UnknownEnvironment:  # that of another package, which does not import
         return False
 
 

@@ -5,8 +5,7 @@ import click
 from planbook import errors
 from planbook.arguments import Asked
 from planbook.console import console
-from planbook.envs import UnknownWorld
-from planbook.envs.checking import Checked, check_environment
+from planbook.envs import Checked, UnknownEnvironment, check_environment
 from planbook.options import JSON
 from planbook.terminal.printing import answer
 from planbook.wording import counted
@@ -21,7 +20,7 @@ def check_env(env: str, options: tuple[str, ...], as_json: bool) -> int:
     asked = Asked(env=env, options=options)
     try:
         found = check_environment(asked.world(), asked.world_options())
-    except UnknownWorld as error:
+    except UnknownEnvironment as error:
         found = Checked((str(error),), {}, 0, 0)
     return _answer(env, found, as_json=as_json)
 

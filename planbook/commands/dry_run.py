@@ -7,11 +7,10 @@ from pydantic import BaseModel, JsonValue
 
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
-from planbook.envs import Environment, Selection, Task
-from planbook.envs.preconditions import Beliefs, Preconditions
+from planbook.envs import Beliefs, Environment, Preconditions, Selection, Task
 from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
+from planbook.planner.action_docs import TASK, seen_task
 from planbook.planner.dry_runs import Known
-from planbook.planner.surface import TASK, seen_task
 from planbook.sandbox.dry import DryRun, dry_run
 
 

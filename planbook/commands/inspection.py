@@ -13,11 +13,11 @@ from planbook import errors
 from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planbook.console import console
-from planbook.envs import ActionSpec, Environment, Selection, Task, known_worlds, load_world
+from planbook.envs import ActionSpec, Environment, Selection, Task, known_environments, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.option_help import option_facts, options_table
 from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planbook.planner.surface import AGENT, TASK
+from planbook.planner.action_docs import AGENT, TASK
 from planbook.sandbox import Sandbox
 from planbook.sandbox.check import check, check_procedure
 from planbook.sandbox.dry import DryRun
@@ -29,7 +29,7 @@ from planbook.wording import counted
 
 def show_worlds(env: str | None, *, as_json: bool) -> int:
     """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
-    worlds = [load_world(name) for name in ([env] if env else sorted(known_worlds()))]
+    worlds = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from planbook import errors
 from planbook.console import console
-from planbook.envs import known_worlds
+from planbook.envs import known_environments
 from planbook.manuals import demonstrated
 from planbook.option_help import option_facts, options_table
 from planbook.papers import settings_of_papers
@@ -99,7 +99,7 @@ def _roles(strategy: Method) -> str:
 def _shown(strategy: Method) -> dict[str, tuple[str, ...]]:
     """The demonstrations that ship, by world; empty for a method that shows none."""
     names = strategy.demonstrations
-    return {world: demonstrated(world, names) for world in sorted(known_worlds())} if names else {}
+    return {world: demonstrated(world, names) for world in sorted(known_environments())} if names else {}
 
 
 def _facts(name: str, strategy: Method) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from planbook.config import Config, by_dotted_name
-from planbook.envs.nearest import instead
+from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
 from planbook.results import RunResults
 from planbook.run.moved import without_folders
@@ -57,7 +57,7 @@ def full_name(asked: str, configs: Iterable[Config]) -> str:
     if len(ends) > 1:
         raise BadArgument(f"{asked!r} could be {' or '.join(sorted(ends))}; write one of them")
     if not ends:
-        raise BadArgument(f"no run has a setting {asked!r}{instead(asked, sorted(known))}")
+        raise BadArgument(f"no run has a setting {asked!r}{did_you_mean(asked, sorted(known))}")
     return ends[0]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs.packages import missing
+from planbook.envs import missing_extra
 from planbook.episodes.divergence import Comparison, Sameness
 from planbook.episodes.lanes import Executor, Hosting, hand_out
 from planbook.episodes.processes import on_this_machine
@@ -22,7 +22,7 @@ def _on_ray() -> OpenPlaces:
     try:
         from planbook.episodes.cluster import check_cluster, on_the_cluster  # Ray takes a second to import
     except ImportError as error:
-        raise missing("cluster", "--executor ray") from error
+        raise missing_extra("cluster", "--executor ray") from error
     check_cluster()
     return on_the_cluster
 

@@ -15,8 +15,8 @@ from planbook.episodes.runner import play_entry
 from planbook.episodes.telling import tell
 from planbook.outcomes import UNPLAYED, outcome_of, why
 from planbook.planner import Body, Ending, EventKind, JournalMismatch, Roles
-from planbook.planner.asking import no_model
 from planbook.planner.errors import ModelError
+from planbook.planner.roles import no_model
 from planbook.run import Entry, Run, last_path, recorded_endings
 
 Recorded = Mapping[tuple[str, str, int], Body]

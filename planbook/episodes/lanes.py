@@ -12,12 +12,12 @@ from typing import Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
-from planbook.envs import Environment, EnvsError, WorldBroken
+from planbook.envs import Environment, EnvironmentBroken, EnvsError
 from planbook.episodes.steering import Steering
 from planbook.errors import INTERRUPTED
 from planbook.planner import Budget, EpisodeStopped, JournalFailed, Roles
-from planbook.planner.asking import SILENT
 from planbook.planner.models.waiting import Timeouts
+from planbook.planner.roles import SILENT
 from planbook.run import Entry
 from planbook.sandbox import Sandbox
 
@@ -70,7 +70,7 @@ class Lane:
         self._world: Environment | None = None
 
     def world(self) -> Environment:
-        """The lane's world. Raises WorldBroken if it cannot be made, MissingRequirement."""
+        """The lane's world. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
         if self._world is None:
             try:
                 self._world = self._world_class(self._options)
@@ -78,7 +78,7 @@ class Lane:
                 raise
             except Exception as error:
                 name = self._world_class.__name__
-                raise WorldBroken(f"{name} could not be made: {type(error).__name__}: {error}") from error
+                raise EnvironmentBroken(f"{name} could not be made: {type(error).__name__}: {error}") from error
         return self._world
 
     def drop_world(self) -> None:

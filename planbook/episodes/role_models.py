@@ -6,14 +6,14 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs.nearest import nearest
+from planbook.envs import nearest_names
 from planbook.episodes.recorded_answers import RunAnswers
 from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
-from planbook.planner.asking import DEFAULT, no_model
 from planbook.planner.errors import UnknownModel
 from planbook.planner.models import Model, RecordedModel, load_model
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
+from planbook.planner.roles import DEFAULT, no_model
 from planbook.run import Run, is_run
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -71,7 +71,7 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
 def _shipped_ones(name: str) -> str:
     """The recordings that ship: those whose names are like this one, else all."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
-    near = nearest(Path(name).stem, shipped, most=5)
+    near = nearest_names(Path(name).stem, shipped, most=5)
     return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
 
 

@@ -6,7 +6,7 @@ from planbook.config import Config
 from planbook.envs import Environment, EnvsError, MissingRequirement
 from planbook.episodes.lanes import Hosting, Lane, side_by_side
 from planbook.episodes.role_models import roles_of
-from planbook.planner import Ending, Episode, Journal, JournalMismatch, Memory, Outcome, Terms, method, play
+from planbook.planner import Ending, Episode, EpisodeSettings, Journal, JournalMismatch, Memory, Outcome, method, play
 from planbook.run import DIVERGED, Entry, Run, recorded_endings, set_aside
 from planbook.store import Watch, started_over
 
@@ -50,12 +50,15 @@ def play_entry(
     """Play one episode of a run with the lane's world. Raises JournalMismatch and EpisodeStopped."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
+    settings = EpisodeSettings(
+        config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run
+    )
     episode = Episode(
         entry.task,
         lane.world(),
         lane.sandbox,
         journal,
-        terms=Terms(config.actions, config.limits, f"{config.seed}/{entry.repeat}", config.stream, config.dry_run),
+        settings=settings,
         path=path,
         memory=memory,
         roles=lane.roles.seeded(config.seed + entry.repeat),

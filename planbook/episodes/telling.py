@@ -5,8 +5,8 @@ from typing import Any
 
 from planbook.outcomes import outcome_of, score_of, why
 from planbook.planner import Cell, Ending, Step
+from planbook.planner.action_docs import call_of
 from planbook.planner.ending import NOT_JUDGED
-from planbook.planner.surface import call_of
 from planbook.wording import counted
 
 NOTHING = "nothing (the recording ends here)"

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.envs.nearest import instead
+from planbook.envs import did_you_mean
 from planbook.errors import BadArgument, BadRun
 from planbook.export.chat import conversation_line, conversations_of
 from planbook.export.faults import faults_of
@@ -119,7 +119,7 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         with closing(Run.open(folder)) as run:
             known.update(entry.task.type for entry in run.entries())
     if unknown := [kind for kind in types if kind not in known]:
-        there = instead(unknown[0], sorted(known)) if known else "; there are no episodes"
+        there = did_you_mean(unknown[0], sorted(known)) if known else "; there are no episodes"
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{there}")
 
 

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from planbook.envs.packages import missing
+from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.faults import faults_of
 from planbook.planner import Trajectory
@@ -269,5 +269,5 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise missing("parquet", "Parquet") from error
+        raise missing_extra("parquet", "Parquet") from error
     return pyarrow, parquet

@@ -16,11 +16,11 @@ from planbook.graphs.making import make_graph
 from planbook.graphs.running import Given, run_graph
 from planbook.options import ASKING, JSON, SPENDING, options
 from planbook.planner import graph as written
-from planbook.planner.asking import DEFAULT
 from planbook.planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
 from planbook.planner.graph.drawing import FORMATS
 from planbook.planner.graph.lookups import nearest, told
 from planbook.planner.graph.picture import picture
+from planbook.planner.roles import DEFAULT
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
@@ -87,7 +87,7 @@ def _layers(file: GraphFile) -> list[list[str]]:
 @click.option("--format", "form", default=None, type=click.Choice(sorted(FORMATS)), help="Else by the file's ending.")
 @click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
-    """Draw GRAPH, with every branch and loop."""
+    """Sample GRAPH, with every branch and loop."""
     form = _form(form, out)
     drawn = FORMATS[form](read_graph(graph_path(name)))
     if out and out.suffix.lower() == ".md":

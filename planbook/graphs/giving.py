@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from planbook.envs import known_worlds
+from planbook.envs import known_environments
 from planbook.errors import BadArgument
 from planbook.option_values import pairs
 from planbook.planner.graph import SHIPPED_GRAPHS, Database, GraphFile
@@ -46,7 +46,7 @@ def needs_no_world(file: GraphFile, path: Path, values: Mapping[str, JsonValue])
     if file.code is None or not looks or any(_meet(each, WORLD) for each in (*values, *file.inputs, *file.initial)):
         return
     ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
-    if ships and file.name in known_worlds():
+    if ships and file.name in known_environments():
         how = f"--env {file.name}"
     else:
         how = f"--env ENV --planner-option graph={file.name if ships else path}"

@@ -29,8 +29,8 @@ from planbook.planner import (
 )
 from planbook.rules import (
     Blame,
+    BuilderSettings,
     Citation,
-    Terms,
     build_rules,
     citations,
     consolidate,
@@ -131,9 +131,9 @@ class Learner:
         """Let the Builder and, where there are too many rules, the Consolidator look at an episode."""
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
-        terms = terms_of(self._config)
+        settings = builder_settings(self._config)
         built = build_rules(
-            scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, terms, elsewhere
+            scope.child("builder"), lane.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
@@ -142,7 +142,7 @@ class Learner:
         if built.change is None:
             return state
         state = state.with_history(state.history.record(built.change))
-        return self._consolidated(scope, state, lane) if len(built.book.active) > terms.max_rules else state
+        return self._consolidated(scope, state, lane) if len(built.book.active) > settings.max_rules else state
 
     def _consolidated(self, scope: Scope, state: State, lane: Lane) -> State:
         _, changes = consolidate(
@@ -151,7 +151,7 @@ class Learner:
             state.history.book,
             count(state.citations),
             lambda ids: told_episodes(self._run, ids),
-            terms_of(self._config),
+            builder_settings(self._config),
         )
         history = state.history
         for change in changes:
@@ -159,11 +159,11 @@ class Learner:
         return state.with_history(history)
 
 
-def terms_of(config: Config) -> Terms:
+def builder_settings(config: Config) -> BuilderSettings:
     """How the rules of a run are managed."""
     assert config.learning is not None
     left_out = set(config.without)
-    return Terms(
+    return BuilderSettings(
         world=config.world,
         options=config.world_options,
         max_rules=config.learning.max_rules,

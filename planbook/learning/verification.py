@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planbook.envs import Selection, Task, WorldBroken
+from planbook.envs import EnvironmentBroken, Selection, Task
 from planbook.episodes.lanes import Lane
 from planbook.planner import (
     Ending,
     Episode,
+    EpisodeSettings,
     JournalMismatch,
     Outcome,
     Procedure,
     Scope,
-    Terms,
     code_of,
     play,
     read_trajectory,
@@ -60,7 +60,7 @@ def _verified(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Ta
         except JournalMismatch as mismatch:
             message = str(mismatch)
             continue
-        except WorldBroken as broken:
+        except EnvironmentBroken as broken:
             lane.drop_world()
             message = str(broken)
             continue
@@ -75,8 +75,10 @@ def _ending(run: Run, scope: Scope, lane: Lane, procedure: Procedure, task: Task
     recorded: Any = scope.journal.get(scope.path, "outcome", 0)
     if recorded is not None:
         return Ending.model_validate(recorded)
-    terms = Terms(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
-    episode = Episode(task, lane.world(), lane.sandbox, scope.journal, terms=terms, path=scope.path, guard=lane.guard)
+    settings = EpisodeSettings(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
+    episode = Episode(
+        task, lane.world(), lane.sandbox, scope.journal, settings=settings, path=scope.path, guard=lane.guard
+    )
     ending = play(episode, given_code, code_of(procedure))
     if ending.outcome is Outcome.BROKEN:
         lane.drop_world()

@@ -9,8 +9,8 @@ from planbook.knowledge.ablations import RETRIEVAL
 from planbook.papers.our_run import KnowledgeOrigin, OurRun, comparable_options
 from planbook.papers.published import PaperBuilding, PaperSetting, Publication
 from planbook.planner import Outcome
-from planbook.planner.asking import DEFAULT, PLANNER
 from planbook.planner.models import Sampling
+from planbook.planner.roles import DEFAULT, PLANNER
 
 SAME_EITHER_WAY = ("engine",)
 """Options of environments that change no observation."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.config import Learning
-from planbook.envs import load_world
+from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers.published import publications
 from planbook.planner import method
@@ -52,7 +52,7 @@ def paper_settings(
 
     For ``building``, those of its building episodes. Raises BadArgument where no paper has both.
     """
-    name = load_world(env).name
+    name = load_environment(env).name
     paper = next((each for each in publications() if planner in each.planners and name in each.worlds), None)
     if paper is None:
         raise BadArgument(f"--paper: no paper played {planner} on {name}; {_played(planner)}")

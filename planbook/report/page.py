@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from planbook.envs.packages import install
+from planbook.envs import install_command
 from planbook.report import tables
 from planbook.report.charts.chosen import charts
 from planbook.report.charts.library import library
@@ -57,7 +57,7 @@ def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None
             script_hash=script_hash(script),
             library=drawing.packed if drawing else "",
             library_hash=script_hash(drawing.script) if drawing else "",
-            charts_command=install("charts").partition(" -m ")[2],
+            charts_command=install_command("charts").partition(" -m ")[2],
         )
     )
     page.enable_buffering(BUFFERED)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from planbook.envs import EnvsError, Task, load_world
+from planbook.envs import EnvsError, Task, load_environment
 from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Ending, EventKind, Outcome, Spent
 from planbook.planner.spans import OLD_KINDS, Claim, RecordedSpan, Spans
@@ -184,6 +184,6 @@ class _Play:
 def _answering(env: str) -> str | None:
     """Return the action of an environment that delivers answers; None where it has none, or is not installed."""
     try:
-        return load_world(env).answering or None
+        return load_environment(env).answering or None
     except EnvsError:
         return None

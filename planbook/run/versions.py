@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from planbook import PACKAGES, __version__
-from planbook.envs.checksums import of_folder, of_texts
-from planbook.envs.packages import version_of
+from planbook.envs import folder_digest, package_version, texts_digest
 
 RECORDED_PACKAGES = (
     "RestrictedPython",
@@ -45,7 +44,7 @@ def _versions() -> Mapping[str, str]:
     """Looked up once a process: that takes half a second where many packages are installed."""
     found = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
-        found[package] = version_of(package)
+        found[package] = package_version(package)
     return {**found, "planbook": __version__, CODE: code()}
 
 
@@ -56,7 +55,7 @@ def code() -> str:
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
         return f"commit {commit[:SHOWN]}"
     folders = (HERE, *(HERE / name for name in PACKAGES))  # those are links in a checkout
-    digest = of_texts(of_folder(folder, CODE_FILES) for folder in folders)[:SHOWN]
+    digest = texts_digest(folder_digest(folder, CODE_FILES) for folder in folders)[:SHOWN]
     return f"commit {commit[:SHOWN]}, changed ({digest})" if commit else f"files {digest}"
 
 

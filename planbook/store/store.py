@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, bindparam, or_, select
 from sqlalchemy.exc import DatabaseError
 
-from planbook.envs.packages import missing
+from planbook.envs import missing_extra
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
 from planbook.store.database import Database
@@ -161,7 +161,7 @@ def _postgres() -> ModuleType:
     try:
         from planbook.store import postgres
     except ImportError as error:
-        raise missing("cluster", "a store in PostgreSQL") from error
+        raise missing_extra("cluster", "a store in PostgreSQL") from error
     return postgres
 
 

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from planbook.outcomes import in_words, outcome_of, score_of
 from planbook.planner import Call, Cell, Ending, Feedback, FeedbackKind, Outcome, Round, Step, Trajectory
+from planbook.planner.action_docs import AGENT, call_of
 from planbook.planner.spans import RecordedSpan
-from planbook.planner.surface import AGENT, call_of
 from planbook.planner.trajectory import Recalled, Rewind
 from planbook.wording import counted, harmless
 

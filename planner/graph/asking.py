@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planbook.planner.asking import FIRST, Draw
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.condition import ANSWER
 from planbook.planner.graph.database import Database, json_value
@@ -15,6 +14,7 @@ from planbook.planner.graph.node import Node
 from planbook.planner.graph.templates import FOLDER
 from planbook.planner.prompts import Prompts
 from planbook.planner.rendered import Rendered
+from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
 
 PROMPTS = Prompts(FOLDER)
@@ -59,7 +59,7 @@ def compose(
 
 
 def ask(
-    node: Node, question: NodeQuestion, scope: Scope, database: Database, hooks: Hooks, draw: Draw = FIRST
+    node: Node, question: NodeQuestion, scope: Scope, database: Database, hooks: Hooks, sample: Sample = FIRST_SAMPLE
 ) -> JsonValue:
     """The node's answer. What does not fit goes back to the model a few times; then it is UnusableReply."""
     view = database.view()
@@ -71,7 +71,7 @@ def ask(
         _check_items(node, answer)
         return answer
 
-    return scope.ask(node.model, question, read=read, draw=draw).value
+    return scope.ask(node.model, question, read=read, sample=sample).value
 
 
 def _check_items(node: Node, answer: JsonValue) -> None:

@@ -2,7 +2,7 @@
 
 import ast
 
-from planbook.planner.surface import AGENT
+from planbook.planner.action_docs import AGENT
 from planbook.sandbox.reading import parse
 from planbook.sandbox.types import Fault
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs.loading import told
+from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import Database
@@ -74,7 +74,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
         try:
             found: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
         except Exception as error:
-            raise GraphError(f"{name}: {file} failed while it was read: {told(error)}") from error
+            raise GraphError(f"{name}: {file} failed while it was read: {import_error(error)}") from error
         return found
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]

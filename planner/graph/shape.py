@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.asking import as_text
 from planbook.planner.graph.json_reading import read_json
 from planbook.planner.graph.lookups import nearest
+from planbook.planner.roles import as_text
 from planbook.planner.thought import as_plan
 
 TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (

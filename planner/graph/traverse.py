@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from planbook.planner.asking import Draw
 from planbook.planner.errors import GraphError, UnusableReply
 from planbook.planner.graph.asking import NodeQuestion, ask, compose, items_of
 from planbook.planner.graph.condition import ANSWER
@@ -20,6 +19,7 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import Finishing, Hooks, call
 from planbook.planner.graph.lookups import DATABASE, at, told
 from planbook.planner.graph.node import IfBranch, Loop, Node
+from planbook.planner.roles import Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
@@ -181,7 +181,7 @@ class _Passing:
                 self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
             try:
-                return ask(node, question, scope, self.database, self.hooks, Draw(sample=tries))
+                return ask(node, question, scope, self.database, self.hooks, Sample(sample=tries))
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
                     raise  # it failed just now

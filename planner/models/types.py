@@ -10,7 +10,7 @@ from planbook.planner.types import Record
 
 Speaker = Literal["system", "user", "assistant"]
 OnText = Callable[[str], bool]
-"""Told of each new piece of a reply; returning False stops the reply there."""
+"""PlanResult of each new piece of a reply; returning False stops the reply there."""
 
 
 class Message(Record):

@@ -5,7 +5,7 @@ Methods from outside are named FILE.py:NAME, or registered by other packages as 
 
 from collections.abc import Mapping
 
-from planbook.envs.nearest import instead
+from planbook.envs import did_you_mean
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies import adapt, advocate, agentkit, automanual, code, deps
 from planbook.planner.strategies.automanual import AutoManualOptions
@@ -31,7 +31,9 @@ def method(name: str) -> Method:
         return METHODS[name]
     others = registered()
     if name not in others:
-        raise UnknownStrategy(f"no planner is called {name!r}{instead(name, [*METHODS, *others])}, or FILE.py:NAME")
+        raise UnknownStrategy(
+            f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *others])}, or FILE.py:NAME"
+        )
     return of_entry_point(others[name])
 
 

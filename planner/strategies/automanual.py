@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from planbook.planner.asking import PLANNER
+from planbook.planner.action_docs import action_docs_of, heads
 from planbook.planner.episode import Episode
 from planbook.planner.memory import Recall
 from planbook.planner.models.types import Message
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planbook.planner.strategies.code import code_of, given_code
-from planbook.planner.surface import heads, surface_of
 from planbook.planner.templates import PROMPTS
 from planbook.sandbox.reading import definitions
 
@@ -59,11 +59,11 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
     world = type(episode.world)
     return PROMPTS["automanual/system"].system(
         about=world.about,
-        surface=surface_of(episode.world).model_copy(update={"helpers": heads(world.helpers)}),
+        action_docs=action_docs_of(episode.world).model_copy(update={"helpers": heads(world.helpers)}),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=world.pauses,
-        actions=episode.terms.actions,
+        actions=episode.settings.actions,
         example=recall.example,
     )
 

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Protocol
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.envs import Environment
-from planbook.planner.asking import FIRST, Draw, as_text
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, RoundOver, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
+from planbook.planner.roles import FIRST_SAMPLE, Sample, as_text
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload
 from planbook.planner.strategies.figures import Figures
@@ -97,19 +97,19 @@ def ask_and_run(
     left: Callable[[], int],
     *,
     history: Sequence[Message],
-    draw: Draw = FIRST,
+    sample: Sample = FIRST_SAMPLE,
     actions: Callable[[], int | None] = lambda: None,
     **told: object,
 ) -> None:
     """Ask for a plan, run it, feed back what came of it, and run the next, while any replies are ``left``.
 
-    What is ``told`` is what the first prompt says. The ``draw`` is that of every reply. ``actions`` says how many the
+    What is ``told`` is what the first prompt says. The ``sample`` is that of every reply. ``actions`` says how many the
     next plan may take; None is as many as the episode has left.
     """
-    feedback, history = episode.stream(role, first, history=history, draw=draw, actions=actions(), **told)
+    feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **told)
     while (more := left()) > 0:
         told = {"feedback": feedback.text, "left": more - 1}
-        feedback, history = episode.stream(role, again, history=history, draw=draw, actions=actions(), **told)
+        feedback, history = episode.stream(role, again, history=history, sample=sample, actions=actions(), **told)
 
 
 def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str:

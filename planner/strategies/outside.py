@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from planbook.envs.loading import CannotLoad, module_of
+from planbook.envs import CannotLoad, load_module
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies.base import Method, Options
 
@@ -34,7 +34,7 @@ def in_file(spec: str) -> Method:
     """Return the method of ``FILE.py:NAME``, or the only one of ``FILE.py``. Raises UnknownStrategy."""
     file, _, name = spec.partition(":")
     try:
-        members = vars(module_of(Path(file).resolve()))
+        members = vars(load_module(Path(file).resolve()))
     except CannotLoad as error:
         raise UnknownStrategy(str(error)) from error
     methods = [each for each, member in members.items() if isinstance(member, Method)] or _functions(members)

@@ -8,7 +8,7 @@ import crafter
 
 from planbook.envs import Action, Task
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.tasks import task_of
+from planbook.envs.crafter.environment import task_of
 
 
 class Genuine(crafter.Env):  # type: ignore[misc]

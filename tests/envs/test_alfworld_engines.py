@@ -6,13 +6,12 @@ from random import Random
 
 import pytest
 
-from planbook.envs.alfworld import games, generated
+from planbook.envs.alfworld import generated, tasks
 from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.engine import NOTHING, Game
-from planbook.envs.alfworld.reference import Reference
-from planbook.envs.alfworld.search import find_plan
-from planbook.envs.alfworld.task_types import TYPES
-from planbook.envs.errors import WorldBroken
+from planbook.envs.alfworld.engine import NOTHING, AlfworldGame, Reference
+from planbook.envs.alfworld.generated import find_plan
+from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.errors import EnvironmentBroken
 
 MALFORMED = (
     "",
@@ -26,11 +25,11 @@ MALFORMED = (
     "use",
 )
 WITHOUT_EFFECT = ("look", "inventory", "help", "  look  ")
-ON_DISK = bool(os.environ.get("ALFWORLD_DATA")) and (games.data_root() / games.DATA_FOLDER / "valid_seen").is_dir()
+ON_DISK = bool(os.environ.get("ALFWORLD_DATA")) and (tasks.data_root() / tasks.DATA_FOLDER / "valid_seen").is_dir()
 needs_data = pytest.mark.skipif(not ON_DISK, reason="ALFWORLD_DATA does not hold the split valid_seen")
 
 
-def in_old_words(game: Game) -> Game:
+def in_old_words(game: AlfworldGame) -> AlfworldGame:
     """The game as alfworld before 0.4 would have stored it: put for move, locations for receptacles, no help."""
     grammar = str(game.data["grammar"]).split("\naction help {")[0]
     for now, before in (
@@ -40,7 +39,7 @@ def in_old_words(game: Game) -> Game:
     ):
         grammar = grammar.replace(now, before)
     domain = str(game.data["pddl_domain"]).split("(:action help")[0] + ")"
-    return Game(f"{game.id} in old words", {**game.data, "grammar": grammar, "pddl_domain": domain})
+    return AlfworldGame(f"{game.id} in old words", {**game.data, "grammar": grammar, "pddl_domain": domain})
 
 
 def won_on_the_way(plan: Sequence[str], rng: Random) -> Iterator[str]:
@@ -53,7 +52,7 @@ def won_on_the_way(plan: Sequence[str], rng: Random) -> Iterator[str]:
 class Pair:
     """Both engines at the same game; every command is compared."""
 
-    def __init__(self, game: Game, kind: str, goal: str) -> None:
+    def __init__(self, game: AlfworldGame, kind: str, goal: str) -> None:
         self.game, self.direct, self.reference = game, Direct(), Reference()
         self.direct.load(game)
         self.plan = find_plan(self.direct, generated.wanted(kind, goal))
@@ -89,10 +88,10 @@ def generated_pair(kind: str, seed: int, *, old: bool = False) -> Pair:
 
 
 def real_pair(kind: str, number: int, split: str = "valid_seen", *, old: bool = False) -> Pair:
-    listed = games.list_games(split)[kind]
+    listed = tasks.list_games(split)[kind]
     game_id = listed[number % len(listed)]
-    game = games.read_game(game_id)
-    return Pair(in_old_words(game) if old else game, kind, games.peek(game_id)[0])
+    game = tasks.read_game(game_id)
+    return Pair(in_old_words(game) if old else game, kind, tasks.peek(game_id)[0])
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -154,8 +153,8 @@ def test_a_saved_state_is_gone_back_to() -> None:
 def test_a_game_that_textworld_cannot_load_breaks_the_world() -> None:
     engine, game = Reference(), generated.make("look_at_obj", 0)
     for damage in ({"pddl_problem": "(define (problem p) (:domain alfred) (:init"}, {"grammar": "grammar ::"}):
-        with pytest.raises(WorldBroken, match="textworld cannot load damaged"):
-            engine.load(Game("damaged", {**game.data, **damage}))
+        with pytest.raises(EnvironmentBroken, match="textworld cannot load damaged"):
+            engine.load(AlfworldGame("damaged", {**game.data, **damage}))
     engine.load(game)
     assert "You are in the middle of a room" in engine.reset().text
     engine.close()
@@ -165,6 +164,6 @@ def test_unknown_rules_are_refused_by_the_direct_engine() -> None:
     game = generated.make("look_at_obj", 0)
     for key, change in (("pddl_domain", "(not (holdsAny ?a))"), ("grammar", "You open the")):
         assert change in str(game.data[key])
-        altered = Game("altered", {**game.data, key: str(game.data[key]).replace(change, "(isHot ?o)")})
-        with pytest.raises(WorldBroken, match="choose the engine 'textworld'"):
+        altered = AlfworldGame("altered", {**game.data, key: str(game.data[key]).replace(change, "(isHot ?o)")})
+        with pytest.raises(EnvironmentBroken, match="choose the engine 'textworld'"):
             Direct().load(altered)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from planbook.envs.alfworld import Alfworld, generated
-from planbook.envs.alfworld.task_types import GAME_TYPES, TYPES
-from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
+from planbook.envs.alfworld.goals import GAME_TYPES, TYPES
+from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
 from planbook.envs.types import Selection
 
 
@@ -89,7 +89,7 @@ def test_a_damaged_game_is_named(data: Path, content: str) -> None:
     task_id = store(data, "train", "look_at_obj", 1)
     path = data / "json_2.1.1" / task_id / "game.tw-pddl"
     path.write_text(content)
-    with pytest.raises(WorldBroken, match=r"game\.tw-pddl"):
+    with pytest.raises(EnvironmentBroken, match=r"game\.tw-pddl"):
         Alfworld.tasks(Selection(split="train"))
 
 
@@ -102,7 +102,7 @@ def test_a_game_without_its_problem_breaks_the_world(data: Path) -> None:
         path.write_text(
             json.dumps({**content, "pddl_problem": problem} if problem else {"grammar": content["grammar"]})
         )
-        with pytest.raises(WorldBroken, match="damaged"):
+        with pytest.raises(EnvironmentBroken, match="damaged"):
             Alfworld().reset(task)
 
 

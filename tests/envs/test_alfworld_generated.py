@@ -9,13 +9,13 @@ import pytest
 
 from planbook.envs.alfworld import generated
 from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.search import Wanted, find_plan
-from planbook.envs.alfworld.task_types import TYPES, params_of
+from planbook.envs.alfworld.generated import SearchGoal, find_plan
+from planbook.envs.alfworld.goals import TYPES, params_of
 
 DIGEST = """
 import hashlib, json
 from planbook.envs.alfworld import generated
-from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.alfworld.goals import TYPES
 games = [dict(generated.make(kind, seed).data) for kind in TYPES for seed in (0, 7)]
 digest = hashlib.sha256(json.dumps(games).encode()).hexdigest()
 """
@@ -51,8 +51,8 @@ def test_the_search_says_when_a_game_cannot_be_won() -> None:
     engine = Direct()
     engine.load(generated.make("pick_heat_then_place", 2))
     wanted = generated.wanted("pick_heat_then_place", generated.goal_of("pick_heat_then_place", 2))
-    assert find_plan(engine, Wanted(wanted.object, wanted.target, change="clean")) is None
-    assert find_plan(engine, Wanted("elephant", wanted.target)) is None
+    assert find_plan(engine, SearchGoal(wanted.object, wanted.target, change="clean")) is None
+    assert find_plan(engine, SearchGoal("elephant", wanted.target)) is None
     assert find_plan(engine, wanted)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs.alfworld import Alfworld, games, generated
-from planbook.envs.alfworld.named import DEPS_GAMES, NAMED
-from planbook.envs.alfworld.task_types import GAME_TYPES, TYPES, paper_goal
+from planbook.envs.alfworld import Alfworld, generated, tasks
+from planbook.envs.alfworld.goals import GAME_TYPES, TYPES, paper_goal
+from planbook.envs.alfworld.tasks import DEPS_GAMES, NAMED
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.types import Selection
 
@@ -17,7 +17,7 @@ DEPS = json.loads(DEPS_GAMES.read_text())["games"]
 
 
 def on_disk(split: str) -> bool:
-    return bool(os.environ.get("ALFWORLD_DATA")) and (games.data_root() / games.DATA_FOLDER / split).is_dir()
+    return bool(os.environ.get("ALFWORLD_DATA")) and (tasks.data_root() / tasks.DATA_FOLDER / split).is_dir()
 
 
 needs_train = pytest.mark.skipif(
@@ -28,10 +28,10 @@ needs_seen = pytest.mark.skipif(not on_disk("valid_seen"), reason="ALFWORLD_DATA
 
 def store(root: Path, game_id: str, *, solvable: bool = True) -> None:
     """Write one of our own games under an id of alfworld's."""
-    folder = root / games.DATA_FOLDER / game_id
+    folder = root / tasks.DATA_FOLDER / game_id
     folder.mkdir(parents=True)
-    data = {**generated.make(games.type_of(game_id), 1).data, "solvable": solvable, "walkthrough": []}
-    (folder / games.GAME_FILE).write_text(json.dumps(data))
+    data = {**generated.make(tasks.type_of(game_id), 1).data, "solvable": solvable, "walkthrough": []}
+    (folder / tasks.GAME_FILE).write_text(json.dumps(data))
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from planbook.envs.alfworld import Alfworld, AlfworldOptions
-from planbook.envs.alfworld.commands import as_action
-from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.alfworld.goals import TYPES
+from planbook.envs.alfworld.wording import as_action
 from planbook.envs.toy import Toy
 from planbook.envs.types import Action, Selection
 

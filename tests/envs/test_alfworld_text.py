@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from planbook.envs.alfworld.task_types import TYPES, paper_goal, params_of
-from planbook.envs.alfworld.text import HELPERS, first_text, game_name, paper_text
+from planbook.envs.alfworld.goals import TYPES, paper_goal, params_of
+from planbook.envs.alfworld.wording import HELPERS, first_text, game_name, paper_text
 
 
 @pytest.fixture(scope="module")

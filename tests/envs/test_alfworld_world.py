@@ -9,8 +9,8 @@ import pytest
 
 from planbook.envs.alfworld import Alfworld, AlfworldOptions, generated
 from planbook.envs.alfworld.direct import Direct
-from planbook.envs.alfworld.search import find_plan
-from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs.alfworld.generated import find_plan
+from planbook.envs.alfworld.goals import TYPES
 from planbook.envs.errors import EpisodeEnded, UnknownAction
 from planbook.envs.types import Action, Observation, Selection, Task
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from thefuzz import fuzz
 
-from planbook.envs.bm25 import BM25
-from planbook.envs.fuzzy import token_set_ratio
+from planbook.envs.text_matching import BM25, token_set_ratio
 
 WORDS = some.sampled_from("apple box cup desk egg fork".split())
 TEXTS = some.lists(some.lists(WORDS, max_size=8), min_size=1, max_size=8).filter(any)

@@ -7,10 +7,10 @@ from itertools import islice
 import pytest
 from crafter import constants, worldgen
 
-from planbook.envs.crafter.deeds import Deed, all_deeds
-from planbook.envs.crafter.noise import Noise
-from planbook.envs.crafter.package import rules
-from planbook.envs.crafter.tasks import ACHIEVEMENTS
+from planbook.envs.crafter.actions import CrafterAction, all_deeds
+from planbook.envs.crafter.environment import ACHIEVEMENTS
+from planbook.envs.crafter.game import Noise
+from planbook.envs.crafter.rules import rules
 from tests.envs.crafter_games import Genuine, begun, look_alike, wild
 
 
@@ -23,7 +23,7 @@ def test_the_same_actions_lead_to_the_same_game(seed: int, steps: int) -> None:
     numbers = {name: number for number, name in enumerate(constants.actions)}
     for action in islice(wild(world, seed), steps):
         last = world.act(action)
-        _, gained, done, info = genuine.step(numbers[Deed(action.name, *map(str, action.args)).code])
+        _, gained, done, info = genuine.step(numbers[CrafterAction(action.name, *map(str, action.args)).code])
         reward += gained
         look_alike(world.game, genuine)
         assert world.game.player.inventory == info["inventory"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.saving import save
+from planbook.envs.crafter.game import save
 from tests.envs.crafter_games import begun, look_alike, survive, wild
 
 CALLS = st.sampled_from([Action("move", (way,)) for way in ("north", "south", "east", "west")] + [Action("do")] * 3)

@@ -10,10 +10,10 @@ import pytest
 
 from planbook.envs import Action, BadSelection, Selection, Snapshot
 from planbook.envs.crafter import Crafter
-from planbook.envs.crafter.deeds import Direction, Placeable, Tool
-from planbook.envs.crafter.package import VITALS, rules
-from planbook.envs.crafter.sight import STEPS
-from planbook.envs.crafter.tasks import SURVIVE, task_of
+from planbook.envs.crafter.actions import Direction, Placeable, Tool
+from planbook.envs.crafter.environment import SURVIVE, task_of
+from planbook.envs.crafter.rules import VITALS, rules
+from planbook.envs.crafter.view import STEPS
 from tests.envs.crafter_games import begun as made
 from tests.envs.crafter_games import wild
 

@@ -6,11 +6,21 @@ from math import hypot
 
 import pytest
 
-from planbook.envs.minecraft.layout import CERTAIN, FOREVER, REACH, SPREAD, Site, layout_of
-from planbook.envs.minecraft.nature import ANIMALS, BIOMES, SOURCES, TREES, source_of
-from planbook.envs.minecraft.recipes import RECIPES, best_recipe
-from planbook.envs.minecraft.sight import distance_word, visible
-from planbook.envs.minecraft.trips import WALK, Spot, trip, way
+from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, RECIPES, SOURCES, TREES, best_recipe, source_of
+from planbook.envs.minecraft.terrain import (
+    CERTAIN,
+    FOREVER,
+    REACH,
+    SPREAD,
+    WALK,
+    Location,
+    Spot,
+    distance_word,
+    layout_of,
+    trip,
+    visible,
+    way,
+)
 
 SEEDS = range(30)
 PRINT = """
@@ -99,8 +109,8 @@ def test_what_was_taken_is_not_there_any_more() -> None:
 
 
 def test_under_the_ground_the_faster_way_is_taken() -> None:
-    near = Site("iron_ore", 10, 0, 30, 1, soil=3)
-    far = Site("iron_ore", 300, 0, 30, 1, soil=3)
+    near = Location("iron_ore", 10, 0, 30, 1, soil=3)
+    far = Location("iron_ore", 300, 0, 30, 1, soil=3)
     below = Spot(0, 0, 30, 0)
     assert way(below, near, 12).dug == 20
     assert way(below, near, 12).spot.tick == pytest.approx(20 * 12 + 10 * WALK)

@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
-from planbook.envs.minecraft.recipes import ITEMS, milestones
+from planbook.envs.minecraft.game_data import ITEMS, milestones
 from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted
 from tests.minecraft_plans import begun
 

@@ -14,7 +14,7 @@ import pytest
 
 from planbook.envs.browser import chromium
 from planbook.envs.browser.watchdog import end_all, processes_naming
-from planbook.envs.errors import WorldBroken
+from planbook.envs.errors import EnvironmentBroken
 from planbook.envs.miniwob import Miniwob
 from tests.browser import act, need_browser, start
 
@@ -71,7 +71,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
             if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
                 os.kill(process, signal.SIGKILL)
     for _ in range(2):
-        with pytest.raises(WorldBroken, match="gone"):
+        with pytest.raises(EnvironmentBroken, match="gone"):
             act(world, "click_xpath", "//button")
     start(world, "click-test/1")
     assert act(world, "click_xpath", "//button").terminated
@@ -88,7 +88,7 @@ def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
     start(other, "click-test/2")
     browser = chromium.shared()
     crash(crashing)
-    with pytest.raises(WorldBroken):
+    with pytest.raises(EnvironmentBroken):
         act(crashing, "click_xpath", "//button")
     assert act(other, "click_xpath", "//button").terminated
     start(crashing, "click-test/1")
@@ -105,7 +105,7 @@ def crash(world: Miniwob) -> None:
     """End the process behind the world's page."""
     tab = world._tab
     assert tab is not None
-    with contextlib.suppress(WorldBroken):
+    with contextlib.suppress(EnvironmentBroken):
         tab._connection.call("Page.crash")
 
 

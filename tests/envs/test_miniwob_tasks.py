@@ -6,10 +6,10 @@ from typing import NoReturn
 
 import pytest
 
-from planbook.envs.browser import chromium, keys
+from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.miniwob import Miniwob, task_types
-from planbook.envs.miniwob.world import PAPER_ACTIONS, Options
+from planbook.envs.miniwob.environment import PAPER_ACTIONS, MiniwobOptions
 from planbook.envs.types import Selection
 from tests.browser import need_browser
 
@@ -65,8 +65,8 @@ def test_what_does_not_exist_is_refused(selection: Selection) -> None:
 
 
 def test_the_papers_actions_are_five_and_come_without_queries() -> None:
-    assert set(Miniwob(Options(paper_actions=True)).offer.actions) == set(PAPER_ACTIONS)
-    assert not Miniwob(Options(paper_actions=True)).offer.queries
+    assert set(Miniwob(MiniwobOptions(paper_actions=True)).offer.actions) == set(PAPER_ACTIONS)
+    assert not Miniwob(MiniwobOptions(paper_actions=True)).offer.queries
     assert set(Miniwob().offer.actions) > set(PAPER_ACTIONS)
     assert set(Miniwob.queries) == {"find"}
 
@@ -102,15 +102,15 @@ def test_fields_of_the_page_come_before_the_goal() -> None:
 
 @pytest.mark.parametrize("name", ["arrow_down", "ArrowDown", "down", "Arrow-Down", "ARROW_DOWN"])
 def test_a_key_may_be_spelled_as_people_do(name: str) -> None:
-    assert keys.named(name) is keys.NAMED["arrow_down"]
+    assert devtools.named(name) is devtools.NAMED["arrow_down"]
 
 
 def test_every_printable_character_has_its_key() -> None:
     printable = {chr(number) for number in range(32, 127)}
-    assert printable <= set(keys.TYPED)
-    assert all(keys.TYPED[character].text == character for character in printable)
-    assert keys.TYPED["["].number == 219  # 91, its ordinal, would be the Windows key
-    assert keys.named("hyper") is None
+    assert printable <= set(devtools.TYPED)
+    assert all(devtools.TYPED[character].text == character for character in printable)
+    assert devtools.TYPED["["].number == 219  # 91, its ordinal, would be the Windows key
+    assert devtools.named("hyper") is None
 
 
 def test_without_a_browser_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,13 +9,11 @@ import pytest
 from pydantic import BaseModel
 
 from planbook.envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
-from planbook.envs.alfworld import Alfworld, AlfworldOptions, wheel
-from planbook.envs.alfworld import games as alfworld_games
-from planbook.envs.alfworld.conditions import CHANGES, NEEDS
-from planbook.envs.alfworld.preconditions import ACTIONS
-from planbook.envs.alfworld.rules import read_rules
+from planbook.envs.alfworld import Alfworld, AlfworldOptions, rooms
+from planbook.envs.alfworld import tasks as alfworld_games
+from planbook.envs.alfworld.preconditions import ACTIONS, CHANGES, NEEDS, read_rules
 from planbook.envs.minecraft import Minecraft
-from planbook.envs.minecraft.known import known_goals
+from planbook.envs.minecraft.planning import known_goals
 from planbook.envs.preconditions import UNKNOWN, Beliefs
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.textcraft import Textcraft
@@ -213,9 +211,9 @@ def test_nothing_is_told_of_the_procedures_that_solve_tasks(world: type[Environm
 
 def _domains() -> list[str]:
     if not REAL:
-        return [wheel.domain()]
+        return [rooms.domain()]
     paths = [game for found in alfworld_games.list_games("valid_seen").values() for game in found[:3]]
-    return [wheel.domain(), *(str(alfworld_games.read_game(path).data["pddl_domain"]) for path in paths)]
+    return [rooms.domain(), *(str(alfworld_games.read_game(path).data["pddl_domain"]) for path in paths)]
 
 
 def test_every_condition_of_the_games_domain_is_declared_and_every_effect_known() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import UnknownWorld, known_worlds, load_world
+from planbook.envs import UnknownEnvironment, known_environments, load_environment
 from planbook.envs.registry import SHIPPED
 from planbook.envs.toy import Toy
 
@@ -35,13 +35,13 @@ class Light(Environment):
 
 
 def test_every_shipped_world_loads() -> None:
-    assert {load_world(name).name for name in SHIPPED} <= set(known_worlds())
-    assert load_world("toy") is Toy
+    assert {load_environment(name).name for name in SHIPPED} <= set(known_environments())
+    assert load_environment("toy") is Toy
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
 def test_every_shipped_world_says_what_it_is_and_how_its_actions_are_called(name: str) -> None:
-    world = load_world(name)
+    world = load_environment(name)
     assert 2 <= world.about.count(". ") + 1 <= 5
     assert "Nothing happens" in world.about
     for spec in (*world.actions.values(), *world.queries.values()):
@@ -54,8 +54,8 @@ def test_every_shipped_world_says_what_it_is_and_how_its_actions_are_called(name
 def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
     file = tmp_path / "light.py"
     file.write_text(WORLD)
-    assert load_world(f"{file}:Light").name == "light"
-    assert load_world(str(file)).name == "light"
+    assert load_environment(f"{file}:Light").name == "light"
+    assert load_environment(str(file)).name == "light"
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_such_world_is_told(tmp_path: Path, text: str | None, name: str, message: str) -> None:
     if text is not None:
         (tmp_path / name.partition(":")[0]).write_text(text)
-    with pytest.raises(UnknownWorld, match=message):
-        load_world(str(tmp_path / name))
+    with pytest.raises(UnknownEnvironment, match=message):
+        load_environment(str(tmp_path / name))
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownWorld, match="there are alfworld, "):
-        load_world("nethack")
+    with pytest.raises(UnknownEnvironment, match="there are alfworld, "):
+        load_environment("nethack")

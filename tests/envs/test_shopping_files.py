@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from planbook.envs import Action, BadSelection, Selection
 from planbook.envs.shopping import Shopping
-from planbook.envs.shopping.files import shop_of
-from planbook.envs.shopping.options import ShoppingOptions
+from planbook.envs.shopping.environment import ShoppingOptions
 from planbook.envs.shopping.pages import line
+from planbook.envs.shopping.product_files import shop_of
 
 ITEMS: list[dict[str, Any]] = [
     {

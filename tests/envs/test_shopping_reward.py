@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from thefuzz import fuzz
 
-from planbook.envs.shopping.reward import COLORS, NOT_NOUNS, Reward, kind_factor, options_hit, reward, title_score
-from planbook.envs.shopping.wares import NO_BOUND, Product, Wish
+from planbook.envs.shopping.catalogue import NO_BOUND, Product, Wish
+from planbook.envs.shopping.webshop import COLORS, NOT_NOUNS, Reward, kind_factor, options_hit, reward, title_score
 
 NOUNS = ("lamp", "shade", "table", "chair", "mug", "rug", "bolt", "clock", "tray", "stand", "cover", "frame")
 PHRASES = (

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from planbook.envs import Action, EpisodeEnded, Observation, Selection
 from planbook.envs.base import Environment
 from planbook.envs.shopping import Shopping
-from planbook.envs.shopping.options import ShoppingOptions
+from planbook.envs.shopping.environment import ShoppingOptions
 from planbook.envs.shopping.pages import BACK, BUY, NEXT, PREV, SUB_PAGES
 
 

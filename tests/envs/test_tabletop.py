@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs import Action, BadSelection, Selection, Task, load_world
+from planbook.envs import Action, BadSelection, Selection, Task, load_environment
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.goals import KNOWN
+from planbook.envs.tabletop.planning import KNOWN
 from planbook.envs.tabletop.scenes import deal
-from planbook.envs.tabletop.things import SHAPES
+from planbook.envs.tabletop.table import SHAPES
 
 SCENES = tuple(product(Tabletop.types, range(60)))
 
@@ -31,7 +31,7 @@ def begun(task_id: str) -> Tabletop:
 
 
 def test_it_loads_by_name() -> None:
-    assert load_world("tabletop") is Tabletop
+    assert load_environment("tabletop") is Tabletop
     assert 2 <= Tabletop.about.count(". ") + 1 <= 5
     for spec in (*Tabletop.actions.values(), *Tabletop.queries.values()):
         call, told = spec.example.split(" -> ")

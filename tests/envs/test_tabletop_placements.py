@@ -4,8 +4,7 @@ import pytest
 
 from planbook.envs import Action, EpisodeEnded, Selection
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.placements import done_share
-from planbook.envs.tabletop.scenes import deal
+from planbook.envs.tabletop.scenes import deal, done_share
 
 
 def begun(task_id: str) -> Tabletop:

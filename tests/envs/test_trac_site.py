@@ -18,12 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planbook.envs.errors import BadSelection, MissingRequirement, WorldBroken
-from planbook.envs.web.checks import ServerCheck
-from planbook.envs.web.sites import requirements, site_of
-from planbook.envs.web.sites.trac import TracSite
-from planbook.envs.web.sites.trac.state import state_of
-from planbook.envs.web.tasks import load_tasks
+from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
+from planbook.envs.web.sites import TracSite, requirements, site_of, state_of
+from planbook.envs.web.tasks import ServerCheck, load_tasks
 from tests.trac import Visitor, need_trac
 
 ROOT = Path(__file__).parents[2]
@@ -155,7 +152,7 @@ def test_a_server_that_died_is_started_anew(site: TracSite) -> None:
 def test_a_server_that_cannot_start_says_why(site: TracSite, tmp_path: Path) -> None:
     (tmp_path / "seed" / "log").mkdir(parents=True)
     shutil.copytree(site.seed / "db", tmp_path / "seed" / "db")
-    with pytest.raises(WorldBroken, match=r"does not answer: .*VERSION"):
+    with pytest.raises(EnvironmentBroken, match=r"does not answer: .*VERSION"):
         TracSite(tmp_path / "seed", tmp_path / "sites" / "site")
 
 

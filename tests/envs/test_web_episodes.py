@@ -10,14 +10,14 @@ import pytest
 
 from planbook.envs.browser import chromium
 from planbook.envs.browser.watchdog import processes_naming
-from planbook.envs.errors import BadSelection, EpisodeEnded, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
-from planbook.envs.web.addresses import Gate, Names
+from planbook.envs.web.addresses import AddressPolicy, Names
 from planbook.envs.web.context import Context
-from planbook.envs.web.options import Options
-from planbook.envs.web.visit import Visit
-from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.envs.web.environment import WebOptions
+from planbook.envs.web.tabs import Browsing
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
@@ -109,10 +109,10 @@ def test_an_episode_begins_without_cookies_storage_and_history(base: str) -> Non
 
 
 def test_a_context_that_is_used_again_has_no_past(base: str) -> None:
-    context = Context(chromium.shared(), Gate(("127.0.0.1",)), 10)
+    context = Context(chromium.shared(), AddressPolicy(("127.0.0.1",)), 10)
     told = []
     for first in (context.open(), None):
-        visit = Visit(context, first or context.renew(), Names(), 1_000)
+        visit = Browsing(context, first or context.renew(), Names(), 1_000)
         told.append(visit.do(lambda tab: tab.load(f"{base}/store")).text)
         assert "'old a=1'" in visit.do(lambda tab: tab.load(f"{base}/store")).text
     assert all("'new bare'" in text for text in told)
@@ -129,13 +129,13 @@ def test_stop_ends_the_episode_and_a_task_without_checks_is_never_solved(played:
 
 
 def test_a_page_that_is_not_there_cannot_be_the_start(base: str) -> None:
-    with pytest.raises(WorldBroken, match="cannot be opened"):
+    with pytest.raises(EnvironmentBroken, match="cannot be opened"):
         at("http://127.0.0.1:1", "/")
 
 
 def test_a_start_and_a_file_of_tasks_exclude_each_other(base: str) -> None:
     with pytest.raises(ValueError, match="one of the two"):
-        Options(start=base, tasks=Path("x.json"))
+        WebOptions(start=base, tasks=Path("x.json"))
     with pytest.raises(BadSelection):
         Web.select(Selection(ids=("no/1",)))
 
@@ -143,7 +143,7 @@ def test_a_start_and_a_file_of_tasks_exclude_each_other(base: str) -> None:
 def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
     assert played.task is not None
     with Sandbox() as sandbox:
-        episode = Episode(played.task, played, sandbox, MemoryJournal(), terms=Terms(actions=20))
+        episode = Episode(played.task, played, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
         episode.begin()
         feedback = episode.run("page = agent.goto('/lies')\nfound = agent.find(role='button')\nprint(page, found)")
         assert feedback.kind is FeedbackKind.UNFINISHED
@@ -164,7 +164,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
             if b"watchdog" not in Path(f"/proc/{process}/cmdline").read_bytes():
                 os.kill(process, signal.SIGKILL)
     for _ in range(2):
-        with pytest.raises(WorldBroken, match="gone"):
+        with pytest.raises(EnvironmentBroken, match="gone"):
             act(world, "goto", "/two")
     assert world.task is not None
     world.reset(world.task)
@@ -175,7 +175,7 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
 
 
 def test_only_the_papers_actions(base: str) -> None:
-    offered = Web.offered(Options(start=base, paper_actions=True))
+    offered = Web.offered(WebOptions(start=base, paper_actions=True))
     assert sorted(offered.actions) == sorted(
         ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     )

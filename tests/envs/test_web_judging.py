@@ -7,10 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs.web import texts, urls
-from planbook.envs.web.checks import AnswerCheck, Check, PageCheck, ServerCheck, Text, UnachievableCheck, UrlCheck
+from planbook.envs.web import addresses, judging
 from planbook.envs.web.judging import judge
-from planbook.envs.web.tasks import KINDS, WebTask, load_tasks, offered, placed, to_task, types
+from planbook.envs.web.tasks import (
+    KINDS,
+    AnswerCheck,
+    Check,
+    PageCheck,
+    ServerCheck,
+    Text,
+    UnachievableCheck,
+    UrlCheck,
+    WebTask,
+    load_tasks,
+    offered,
+    placed,
+    to_task,
+    types,
+)
 
 
 @dataclass
@@ -91,8 +105,8 @@ SAME = [
 
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_equal_pages_have_equal_addresses(one: str, other: str) -> None:
-    assert urls.equal(one, [other])
-    assert urls.equal(other, [one])
+    assert addresses.equal(one, [other])
+    assert addresses.equal(other, [one])
 
 
 @pytest.mark.parametrize(
@@ -100,28 +114,28 @@ def test_equal_pages_have_equal_addresses(one: str, other: str) -> None:
     [("http://h/a", "http://h/b"), ("http://h/a", "http://h:81/a"), ("http://h/q?a=1", "http://h/q"), ("", "http://h")],
 )
 def test_other_pages_have_other_addresses(one: str, other: str) -> None:
-    assert not urls.equal(one, [other])
-    assert not urls.equal(other, [one])
+    assert not addresses.equal(one, [other])
+    assert not addresses.equal(other, [one])
 
 
 def test_including_wants_the_same_page_and_at_least_the_query() -> None:
     wanted = ["http://h/query?component=a&status=!closed"]
-    assert urls.including("http://h/query?order=id&status=%21closed&component=a", wanted)
-    assert not urls.including("http://h/query?component=a", wanted)
-    assert not urls.including("http://h/query/x?component=a&status=!closed", wanted)
+    assert addresses.including("http://h/query?order=id&status=%21closed&component=a", wanted)
+    assert not addresses.including("http://h/query?component=a", wanted)
+    assert not addresses.including("http://h/query/x?component=a&status=!closed", wanted)
 
 
 def test_within_is_webarenas_gold_in_pred() -> None:
     gold = ["http://h/shop?cat=60", "http://h/phones?cat=61"]
-    assert urls.within("http://h/shop/list?cat=61&page=2", gold)
-    assert not urls.within("http://h/shop/list?page=2", gold)
-    assert not urls.within("http://h/other?cat=60", gold)
+    assert addresses.within("http://h/shop/list?cat=61&page=2", gold)
+    assert not addresses.within("http://h/shop/list?page=2", gold)
+    assert not addresses.within("http://h/other?cat=60", gold)
 
 
 @given(st.text(max_size=60))
 def test_no_address_and_no_answer_breaks_the_comparison(text: str) -> None:
-    assert urls.equal(text, [text])
-    for compare in texts.ANSWERS.values():
+    assert addresses.equal(text, [text])
+    for compare in judging.ANSWERS.values():
         assert compare(text, ["7"]) in (True, False)
 
 
@@ -196,5 +210,5 @@ def test_params_do_not_hold_the_answer() -> None:
         told = f"{each.goal} {each.params}"
         for check in each.checks:
             if isinstance(check, AnswerCheck):
-                assert [value for value in check.values if texts.must_include(told, [value])] == [], each.id
+                assert [value for value in check.values if judging.must_include(told, [value])] == [], each.id
         assert to_task(each).params == each.params

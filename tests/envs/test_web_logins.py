@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs.errors import BadSelection, WorldBroken
+from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
-from planbook.envs.web.options import Options
+from planbook.envs.web.environment import WebOptions
 from tests.browser import need_browser
 from tests.webserver import serving
 
@@ -51,7 +51,7 @@ def written(folder: Path, path: str) -> Path:
 def begun(folder: Path, base: str, login: JsonValue, path: str = "/store") -> str:
     """The first page of such a task, and again after another episode."""
     (folder / "shopping_state.json").write_text(login if isinstance(login, str) else json.dumps(login))
-    options = Options(tasks=written(folder, path), sites={"shopping": base}, logins=folder)
+    options = WebOptions(tasks=written(folder, path), sites={"shopping": base}, logins=folder)
     world = Web(options)
     try:
         (chosen,) = Web.select(Selection(), options)
@@ -86,7 +86,7 @@ def test_a_site_knows_whoever_has_its_cookie(
 
 
 def test_a_login_that_is_missing_is_told_before_anything_begins(base: str, tmp_path: Path) -> None:
-    options = Options(tasks=written(tmp_path, "/private"), sites={"shopping": base}, logins=tmp_path)
+    options = WebOptions(tasks=written(tmp_path, "/private"), sites={"shopping": base}, logins=tmp_path)
     wanted = rf"there is no {tmp_path / 'shopping_state.json'}; write it with WebArena's auto_login"
     for selection in (Selection(), Selection(ids=("webarena/1",))):
         with pytest.raises(BadSelection, match=wanted):
@@ -106,5 +106,5 @@ def test_a_file_that_is_no_login_is_told(base: str, tmp_path: Path, login: JsonV
 
 
 def test_a_cookie_that_the_browser_refuses_is_told(base: str, tmp_path: Path) -> None:
-    with pytest.raises(WorldBroken, match="refuses a cookie of the login"):
+    with pytest.raises(EnvironmentBroken, match="refuses a cookie of the login"):
         begun(tmp_path, base, {"cookies": [COOKIE | {"name": "two\nlines"}]})

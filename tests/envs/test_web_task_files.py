@@ -8,8 +8,16 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.envs.errors import BadSelection
-from planbook.envs.web.checks import AnswerCheck, PageCheck, UnachievableCheck, UrlCheck
-from planbook.envs.web.tasks import WebTask, load_tasks, offered, placed
+from planbook.envs.web.tasks import (
+    AnswerCheck,
+    PageCheck,
+    UnachievableCheck,
+    UrlCheck,
+    WebTask,
+    load_tasks,
+    offered,
+    placed,
+)
 
 SITES = {"shopping": "http://shop.example:7770/", "reddit": "http://forum.example"}
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs.web.addresses import Gate, Names
-from planbook.envs.web.options import Options, gate_of
+from planbook.envs.web.accessibility import quoted
+from planbook.envs.web.addresses import AddressPolicy, Names
+from planbook.envs.web.environment import WebOptions, gate_of
+from planbook.envs.web.page import change
 from planbook.envs.web.tasks import WebTask
-from planbook.envs.web.telling import change
-from planbook.envs.web.writing import quoted
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ from planbook.envs.web.writing import quoted
     ],
 )
 def test_the_internet_is_not_this_machine(url: str, open_: bool) -> None:
-    assert bool(Gate((), public=True).why_not(url)) is not open_
+    assert bool(AddressPolicy((), public=True).why_not(url)) is not open_
 
 
 def test_a_pattern_with_a_port_means_that_port_only() -> None:
-    gate = Gate(("127.0.0.1:8000", "*.example.org"))
+    gate = AddressPolicy(("127.0.0.1:8000", "*.example.org"))
     assert not gate.why_not("http://127.0.0.1:8000/x")
     assert not gate.why_not("https://a.example.org/")
     assert gate.why_not("http://127.0.0.1:8001/") == (
@@ -49,10 +49,10 @@ def own(start: str) -> WebTask:
 
 
 def test_what_may_be_visited_follows_from_the_start() -> None:
-    assert gate_of(Options(), own("https://example.org/")) == Gate(("example.org:443",), public=True)
-    assert gate_of(Options(), own("http://127.0.0.1:81/")) == Gate(("127.0.0.1:81",))
-    more = Options(allowed=("*.org",), sites={"shop": "http://localhost:7770"})
-    assert gate_of(more, own("https://a.net/")) == Gate(("a.net:443", "localhost:7770", "*.org"))
+    assert gate_of(WebOptions(), own("https://example.org/")) == AddressPolicy(("example.org:443",), public=True)
+    assert gate_of(WebOptions(), own("http://127.0.0.1:81/")) == AddressPolicy(("127.0.0.1:81",))
+    more = WebOptions(allowed=("*.org",), sites={"shop": "http://localhost:7770"})
+    assert gate_of(more, own("https://a.net/")) == AddressPolicy(("a.net:443", "localhost:7770", "*.org"))
 
 
 def test_names_of_sites_stand_for_their_addresses() -> None:

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from planbook.envs.errors import BadSelection
 from planbook.envs.types import Action, Selection
 from planbook.envs.web import Web
-from planbook.envs.web.options import Options
-from planbook.envs.web.sites import Site, site_of
+from planbook.envs.web.environment import WebOptions
+from planbook.envs.web.sites import LocalSite, site_of
 from tests.browser import need_browser
 from tests.trac import need_trac
 
@@ -41,7 +41,7 @@ EVALS: dict[str, JsonValue] = {
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
+def site() -> Iterator[LocalSite]:
     need_browser()
     need_trac()
     found = site_of("trac")
@@ -50,11 +50,11 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def world(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def world(site: LocalSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     file = tmp_path_factory.mktemp("theirs") / "test.json"
     common: dict[str, JsonValue] = {"intent": "Look at the ticket", "start_url": "__GITLAB__/wiki"}
     file.write_text(json.dumps([common | {"task_id": name, "eval": each} for name, each in EVALS.items()]))
-    played = Web(Options(tasks=file, sites={"gitlab": site.url}))
+    played = Web(WebOptions(tasks=file, sites={"gitlab": site.url}))
     yield played
     played.close()
 

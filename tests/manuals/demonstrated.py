@@ -11,10 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from planbook.envs import Selection, load_world
-from planbook.planner import Ending, Episode, MemoryJournal, Terms, play
-from planbook.planner.asking import Roles
+from planbook.envs import Selection, load_environment
+from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, play
 from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.roles import Roles
 from planbook.planner.strategies import Options
 from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
 from planbook.sandbox import Sandbox
@@ -79,7 +79,7 @@ def examples(path: Path) -> Iterator[Example]:
 
 def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
     """Let an executor play an example that says just what the example has it say."""
-    world_class = load_world(world_name)
+    world_class = load_environment(world_name)
     [task] = world_class.select(Selection(ids=(example.task,)))
     model, handed = ScriptedModel(example.replies), list[str]()
 
@@ -91,9 +91,9 @@ def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
         execute(episode, subtask, ExecutorOptions(), len(example.replies))
 
     with closing(world_class()) as world:
-        terms = Terms(actions=world_class.action_limit)
+        settings = EpisodeSettings(actions=world_class.action_limit)
         roles = Roles(lambda role: model, {})
-        episode = Episode(task, world, sandbox, MemoryJournal(), terms=terms, roles=roles)
+        episode = Episode(task, world, sandbox, MemoryJournal(), settings=settings, roles=roles)
         ending = play(episode, strategy, Options())
         told = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
         return Played(ending, episode.observation.text, handed[0], told)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.manuals.coverage import Coverage, CoveredType, coverage, coverage_table, goals_of, scope_of
 from planbook.rules import Rule, RuleType
 
-ALFWORLD = goals_of(load_world("alfworld").select(Selection(split="generated", limit=30)))
+ALFWORLD = goals_of(load_environment("alfworld").select(Selection(split="generated", limit=30)))
 CLICKS: dict[str, list[str]] = {"click-checkboxes": [], "click-checkboxes-large": [], "click-tab": []}
 
 
@@ -73,7 +73,7 @@ def test_rules_that_nobody_uses_and_rules_that_name_none_are_told() -> None:
 
 
 def test_goals_leave_out_what_is_particular_to_a_task() -> None:
-    goals = goals_of(load_world("toy").select(Selection()))
+    goals = goals_of(load_environment("toy").select(Selection()))
     assert set(goals["fetch"]) == {"put the on the table"}
     assert len(goals["fetch_two"]) == 5
 

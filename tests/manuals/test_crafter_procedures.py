@@ -2,10 +2,10 @@
 
 import pytest
 
-from planbook.envs import Task, load_world
-from planbook.envs.crafter.tasks import task_of
+from planbook.envs import Task, load_environment
+from planbook.envs.crafter.environment import task_of
 from planbook.manuals import ProcedureLibrary
-from planbook.planner import Ending, Episode, MemoryJournal, Terms, method, play
+from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Limits, Sandbox
 
 QUICK = ("collect_wood", "place_table", "make_wood_pickaxe")
@@ -16,9 +16,9 @@ PATIENT = Limits(wall_seconds=120)
 
 def played(sandbox: Sandbox, task: Task) -> Ending:
     """How the shipped procedure's episode ended."""
-    world, procedures = load_world("crafter"), method("procedures")
-    terms = Terms(actions=world.action_limit, limits=PATIENT)
-    episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=ProcedureLibrary(world))
+    world, procedures = load_environment("crafter"), method("procedures")
+    terms = EpisodeSettings(actions=world.action_limit, limits=PATIENT)
+    episode = Episode(task, world(), sandbox, MemoryJournal(), settings=terms, memory=ProcedureLibrary(world))
     return play(episode, procedures.play, procedures.options())
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import Environment, load_world
+from planbook.envs import Environment, load_environment
 from planbook.manuals.errors import BadManual
 from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, words_beside
 from planbook.manuals.markdown import parse, render, render_rule
@@ -13,7 +13,7 @@ from planbook.planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
 from planbook.planner.models.scripted import ScriptedModel
 from planbook.rules import Rule, RuleType
 
-TOY = load_world("toy")
+TOY = load_environment("toy")
 RULES = [
     Rule(id="rule_0", type=RuleType.SPECIAL_MECHANISM, content="A box must be opened first.", log=("a log entry",)),
     Rule(
@@ -206,7 +206,7 @@ def test_each_prompt_uses_every_variable(prompt: Prompt) -> None:
 
 
 def worlds() -> list[type[Environment]]:
-    return [load_world(name) for name in ("alfworld", "miniwob")]
+    return [load_environment(name) for name in ("alfworld", "miniwob")]
 
 
 @pytest.mark.parametrize("world", worlds(), ids=lambda world: world.name)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs import Action, ActionSpec, Selection, Task, load_world
+from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
 from planbook.manuals.demonstrations import FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
-from planbook.planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
+from planbook.planner.action_docs import AGENT, PlanFunction
 from planbook.planner.models import ScriptedModel
-from planbook.planner.surface import AGENT, PlanFunction
 from planbook.sandbox import Sandbox
 from planbook.sandbox.check import check
 from planbook.sandbox.reading import read_reply
@@ -48,7 +48,7 @@ def sections(world: str, name: str) -> list[tuple[Task, str]]:
 def task(world: str, title: str, body: str) -> Task:
     """The task of an example: told by its id, or in Minecraft by its title."""
     if shown := re.search(r"<!-- task: (\S+) -->", body):
-        return load_world(world).select(Selection(ids=(shown[1],)))[0]
+        return load_environment(world).select(Selection(ids=(shown[1],)))[0]
     params: dict[str, JsonValue] = {}
     if amount := re.fullmatch(r"Obtain (\d+) (\w+)", title):
         params = {"object": amount[2], "count": int(amount[1])}
@@ -74,7 +74,7 @@ def test_explanations_are_of_goals_that_do_fail() -> None:
 
 def test_explanations_on_the_table_are_of_what_it_says() -> None:
     for shown, body in sections("tabletop", "explained"):
-        world = load_world("tabletop")()
+        world = load_environment("tabletop")()
         world.reset(shown)
         done = re.findall(r"^> \w+: agent\.pick_place(.*)", body, re.MULTILINE)
         *_, last = [world.act(Action("pick_place", literal_eval(each))) for each in done]
@@ -91,10 +91,10 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
     journal = MemoryJournal()
     playing = Episode(
         shown if shown.seed else shown.model_copy(update={"seed": seed}),
-        load_world(shown.env)(),
+        load_environment(shown.env)(),
         sandbox,
         journal,
-        terms=Terms(actions=100),
+        settings=EpisodeSettings(actions=100),
         roles=Roles(voices.__getitem__, {}),
     )
     chosen = method(planner)
@@ -123,7 +123,7 @@ def test_what_is_shown_does_the_task(sandbox: Sandbox, world: str, name: str, pl
 @pytest.mark.parametrize(("world", "seed"), [(world, seed) for world, seeds in SEEDS.items() for seed in seeds])
 def test_a_thought_says_what_is_there_after_its_goal(world: str, seed: int) -> None:
     for each, text in sections(world, "thoughts"):
-        playing = load_world(world)()
+        playing = load_environment(world)()
         playing.reset(each if each.seed else each.model_copy(update={"seed": seed}))
         thought_through = re.findall(r"^agent\.(\w+)(.*)\n# .* In all: (.*?)\. ", text, re.MULTILINE)
         assert len(thought_through) == text.count("agent.")

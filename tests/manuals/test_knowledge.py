@@ -7,18 +7,18 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import assume, given
 
-from planbook.envs import Selection, Task, load_world
+from planbook.envs import Selection, Task, load_environment
 from planbook.manuals import SHIPPED, ProcedureLibrary
 from planbook.manuals.errors import BadKnowledge
 from planbook.manuals.knowledge import read_knowledge, write_knowledge
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import render
-from planbook.planner import Episode, MemoryJournal, Procedure, Terms, method, parse_procedure, play
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Procedure, method, parse_procedure, play
 from planbook.rules import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
 from tests.manuals.hostile import manuals, texts
 
-TOY = load_world("toy")
+TOY = load_environment("toy")
 TASK = TOY.select(Selection())[0]
 SOLVE = '''"""Put a thing on the table.
 
@@ -109,12 +109,12 @@ def test_what_is_empty_now_is_gone_and_other_files_stay(tmp_path: Path) -> None:
     write_knowledge(tmp_path, Knowledge(world="toy"))
     assert read_knowledge(tmp_path, TOY) == Knowledge(world="toy")
     assert list(files(tmp_path)) == ["toy/notes.txt"]
-    assert read_knowledge(tmp_path, load_world("alfworld")) == Knowledge(world="alfworld")
+    assert read_knowledge(tmp_path, load_environment("alfworld")) == Knowledge(world="alfworld")
 
 
 @pytest.mark.parametrize("name", ["toy", "alfworld"])
 def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path: Path) -> None:
-    world = load_world(name)
+    world = load_environment(name)
     shipped = read_knowledge(SHIPPED, world).procedures
     assert set(shipped) == set(world.types)
     write_knowledge(tmp_path, Knowledge(world=name, procedures=shipped))
@@ -126,13 +126,13 @@ def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path
 
 
 def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) -> None:
-    world = load_world("alfworld")
+    world = load_environment("alfworld")
     write_knowledge(tmp_path, read_knowledge(SHIPPED, world))
     library, procedures = ProcedureLibrary(world, tmp_path), method("procedures")
     with Sandbox() as sandbox:
         for task in world.select(Selection(split="generated", limit=12)):
-            terms = Terms(actions=world.action_limit)
-            episode = Episode(task, world(), sandbox, MemoryJournal(), terms=terms, memory=library)
+            settings = EpisodeSettings(actions=world.action_limit)
+            episode = Episode(task, world(), sandbox, MemoryJournal(), settings=settings, memory=library)
             assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id
 
 
@@ -180,7 +180,7 @@ def test_a_bad_file_is_named(name: str, text: str | bytes, message: str, tmp_pat
 
 
 def test_procedures_whose_actions_the_options_take_away_are_left_out(tmp_path: Path) -> None:
-    web = load_world("web")
+    web = load_environment("web")
     every = read_knowledge(SHIPPED, web).procedures
     offered = read_knowledge(SHIPPED, web, web.Options.model_validate({"paper_actions": True})).procedures
     assert every.keys() - offered.keys() == {"close_ticket", "figure_in_force", "open_report"}

@@ -4,13 +4,9 @@ import ast
 from pathlib import Path
 
 from planbook.envs import Selection
-from planbook.envs.minecraft import Minecraft
-from planbook.envs.minecraft.nature import source_of
-from planbook.envs.minecraft.recipes import best_recipe, milestones
+from planbook.envs.minecraft.game_data import best_recipe, milestones, source_of
 from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
-from planbook.manuals import ProcedureLibrary
 from planbook.manuals.library import SHIPPED
-from planbook.planner import read_procedure
 from tests.manuals.test_procedures import unsolved
 
 HELPERS = SHIPPED / "minecraft" / "helpers"
@@ -22,14 +18,6 @@ def table(file: str, name: str) -> object:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return ast.literal_eval(node.value)
     raise AssertionError(f"{file} has no {name}")
-
-
-def test_every_task_type_has_a_procedure_that_passes_the_check() -> None:
-    library = ProcedureLibrary(Minecraft)
-    assert set(library.files) == set(Minecraft.types)
-    for kind, path in library.files.items():
-        assert path.stem == read_procedure(path).type == kind
-        assert library.procedure(kind) is not None
 
 
 def test_the_helper_s_recipes_are_the_world_s() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.envs import MissingRequirement, Selection, load_world
+from planbook.envs import MissingRequirement, Selection, load_environment
 from planbook.envs.registry import SHIPPED
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
-from planbook.planner import read_procedure
+from planbook.planner import BadProcedure
 from planbook.run import Run, recorded_endings
 from tests.browser import need_browser
 
@@ -20,7 +20,7 @@ WORLDS = sorted(SHIPPED)
 
 def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
     """Play the selected tasks with the shipped procedures; the tasks that were not solved, and why."""
-    world = load_world(env)
+    world = load_environment(env)
     config = Config(planner="procedures", env=env, selection=selection, actions=world.action_limit)
     with closing(Run.create(folder / "run", config, world.tasks(selection))) as run:
         assert run_tasks(run, ProcedureLibrary(world), lambda entry, ending: None, hosting=Hosting(jobs=2))
@@ -30,18 +30,104 @@ def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("env", WORLDS)
-def test_every_task_type_has_a_procedure_in_its_own_file(env: str) -> None:
-    world = load_world(env)
-    files = ProcedureLibrary(world).files
-    assert set(files) == set(world.types)
-    for kind, path in files.items():
-        assert path.stem == kind.replace("-", "_")
-        assert read_procedure(path).world == env
+def test_every_task_type_has_a_procedure(env: str) -> None:
+    world = load_environment(env)
+    library = ProcedureLibrary(world)
+    assert set(library.files) == set(world.types)
+    for kind in library.files:
+        found = library.checked(kind)
+        assert (found.world, found.type, found.name) == (env, kind, f"{kind.replace('-', '_')}.py")
+
+
+MODULE = '''"""Things for the table.
+
+world: toy
+source: somebody
+uses: boxes
+"""
+
+import re
+import string
+
+WORDS = re.compile("[a-z]+")  # of a goal
+
+
+def fetch_any(agent, task):
+    """Fetch it.
+
+    type: fetch
+    type: fetch_two - Fetch both.
+    """
+    for thing in wanted(task):
+        agent.put(thing)
+
+
+def wanted(task):
+    return WORDS.findall(task.goal)
+
+
+def unused(agent, task):
+    """Neither of them needs it."""
+'''
+ALONE = '''"""{summary}
+
+world: toy
+type: {kind}
+source: somebody
+uses: boxes
+"""
+
+import re
+
+WORDS = re.compile("[a-z]+")  # of a goal
+
+
+def solve(agent, task):
+    for thing in wanted(task):
+        agent.put(thing)
+
+
+def wanted(task):
+    return WORDS.findall(task.goal)
+'''
+
+
+def test_a_procedure_of_a_module_is_read_as_if_it_stood_alone(tmp_path: Path) -> None:
+    home = tmp_path / "toy"
+    for folder, name, text in (("procedures", "all.py", MODULE), ("helpers", "boxes.py", "BOXES = 3\n")):
+        (home / folder).mkdir(parents=True)
+        (home / folder / name).write_text(text)
+    library = ProcedureLibrary(load_environment("toy"), tmp_path)
+    assert library.files == dict.fromkeys(("fetch", "fetch_two"), home / "procedures" / "all.py")
+    for kind, summary in (("fetch", "Fetch it."), ("fetch_two", "Fetch both.")):
+        found = library.checked(kind)
+        assert found.code == ALONE.format(kind=kind, summary=summary)
+        assert (found.name, found.summary, found.source) == (f"{kind}.py", summary, "somebody")
+        assert found.helpers == "BOXES = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("source: somebody\n", "", "all.py|fetch.py: the header lacks source"),
+        ("uses: boxes", "uses: drawers", "there is no helper file"),
+        ("agent.put(thing)", "agent.fly(thing)", "does not pass the check"),
+        ("world: toy", "world: crafter", "written for world"),
+    ],
+)
+def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_path: Path) -> None:
+    home = tmp_path / "toy"
+    (home / "procedures").mkdir(parents=True)
+    (home / "helpers").mkdir()
+    (home / "helpers" / "boxes.py").write_text("")
+    (home / "procedures" / "all.py").write_text(MODULE.replace(old, new))
+    with pytest.raises(BadProcedure, match=why):
+        ProcedureLibrary(load_environment("toy"), tmp_path).procedure("fetch")
 
 
 @pytest.mark.parametrize("env", WORLDS)
 def test_every_procedure_passes_the_check(env: str) -> None:
-    library = ProcedureLibrary(load_world(env))
+    library = ProcedureLibrary(load_environment(env))
     for kind in library.files:
         assert library.procedure(kind) is not None
 

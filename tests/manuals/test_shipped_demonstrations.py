@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import Selection, Task, load_world
+from planbook.envs import Selection, Task, load_environment
 from planbook.manuals.demonstrations import FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
 from planbook.manuals.start import starts
@@ -90,7 +90,7 @@ def test_every_world_of_the_methods_has_what_an_executor_and_a_planner_need() ->
     assert {("alfworld", "common"), ("alfworld", "task"), ("textcraft", "common")} <= have
     for name in ("task", "stepwise_task"):
         types = {path.stem for path in FILES if name_of(path) == name and world_of(path) == "alfworld"}
-        assert types == set(load_world("alfworld").types)
+        assert types == set(load_environment("alfworld").types)
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
@@ -108,7 +108,7 @@ def test_comments_are_not_shown(path: Path) -> None:
 
 @executors
 def test_the_code_passes_the_check(path: Path) -> None:
-    world = load_world(world_of(path))
+    world = load_environment(world_of(path))
     functions = {**functions_to_check(world), "finish": finish}
     found = list(examples(path))
     assert sum(len(example.replies) for example in found) == len(codes(shown(path))) > 0
@@ -121,7 +121,7 @@ def test_the_code_passes_the_check(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in STEPWISE.values()], ids=label)
 def test_a_reply_of_a_stepwise_example_takes_one_action(path: Path) -> None:
-    actions = "|".join(load_world(world_of(path)).actions)
+    actions = "|".join(load_environment(world_of(path)).actions)
     for code in codes(shown(path)):
         assert len(re.findall(rf"\bagent\.(?:{actions})\(", code)) <= 1
         assert not re.search(r"^\s*(for|while) ", code, re.MULTILINE)
@@ -175,7 +175,7 @@ def test_no_task_that_one_gets_without_asking_is_an_example(path: Path) -> None:
 @cache
 def usual_tasks(world_name: str) -> set[str]:
     selections = {"alfworld": Selection(split="generated"), "textcraft": Selection(split="test")}
-    return {task.id for task in load_world(world_name).tasks(selections.get(world_name, Selection()))}
+    return {task.id for task in load_environment(world_name).tasks(selections.get(world_name, Selection()))}
 
 
 @planners
@@ -213,7 +213,7 @@ def textcraft_files() -> list[Path]:
 
 
 def test_textcraft_crafts_no_item_that_a_test_asks_for() -> None:
-    world = load_world("textcraft")
+    world = load_environment("textcraft")
     wanted = {str(task.params["target"]) for task in world.tasks(Selection(split="test"))}
     for path in textcraft_files():
         text = re.sub(r"^(craft \d+ .*|- .*)\n", "", shown(path), flags=re.MULTILINE)
@@ -236,7 +236,7 @@ def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None
 
 @pytest.mark.parametrize("world_name", ["minecraft", "shopping", "textcraft"])
 def test_what_is_shown_of_a_world_without_scenes_is_no_task_of_its_tests(world_name: str) -> None:
-    world = load_world(world_name)
+    world = load_environment(world_name)
     splits = set(world.splits) - {"example"}
     goals = {task.goal for split in splits for task in world.tasks(Selection(split=split))}
     text = "".join(shown(path) for path in FILES if world_of(path) == world_name)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.envs.miniwob import Miniwob
 from planbook.manuals.errors import BadStart, ManualsError
 from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
 from planbook.planner import (
     Ending,
     Episode,
+    EpisodeSettings,
     FeedbackKind,
     MemoryJournal,
     Outcome,
-    Terms,
     functions_to_check,
     plan_attributes,
     play,
@@ -74,7 +74,7 @@ def played(sandbox: Sandbox, world_name: str, task_id: str, cells: Sequence[str]
     """Run the cells one after another on a task; ends where the world's episode ends."""
     if world_name == "miniwob":
         need_browser()
-    world_class = load_world(world_name)
+    world_class = load_environment(world_name)
     [task] = world_class.select(Selection(ids=(task_id,)))
 
     def strategy(episode: Episode, options: object) -> None:
@@ -82,8 +82,8 @@ def played(sandbox: Sandbox, world_name: str, task_id: str, cells: Sequence[str]
             episode.run(code)
 
     with closing(world_class()) as world:
-        terms = Terms(actions=world_class.action_limit)
-        episode = Episode(task, world, sandbox, MemoryJournal(), terms=terms)
+        settings = EpisodeSettings(actions=world_class.action_limit)
+        episode = Episode(task, world, sandbox, MemoryJournal(), settings=settings)
         return episode, play(episode, strategy, Options())
 
 
@@ -106,7 +106,7 @@ def test_the_example_has_the_form_that_it_teaches(world: str, name: str, helpers
 
 @pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
 def test_the_code_of_the_example_passes_the_check(world: str, name: str, helpers: bool) -> None:
-    world_class = load_world(world)
+    world_class = load_environment(world)
     names = bound_names(world_class.helpers) | {"task"}
     for code in codes(read_start(world, [name], helpers=helpers).example):
         functions, attributes = functions_to_check(world_class), plan_attributes(world_class)
@@ -148,7 +148,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str
     assert all(re.match(r"(In|On|When) ", rule.content) for rule in start.rules), "a rule begins with its scope"
     for rule in start.rules:
         assert set(re.findall(r"rule_\d+", rule.content)) <= set(rule.builds_on)
-    world_class = load_world(world)
+    world_class = load_environment(world)
     for rule in (rule for rule in start.rules if rule.type is HELPER):
         names, functions = bound_names(world_class.helpers), functions_to_check(world_class)
         assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
@@ -159,7 +159,7 @@ def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_examples_are_not_among_the_tasks_that_one_gets_without_asking(world: str) -> None:
-    world_class = load_world(world)
+    world_class = load_environment(world)
     selection = Selection(split="generated") if world == "alfworld" else Selection()
     usual = {task.id for task in world_class.tasks(selection)}
     assert usual.isdisjoint(read_start(world, starts(world)).tasks)

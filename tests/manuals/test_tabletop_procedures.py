@@ -4,23 +4,13 @@ from contextlib import closing
 from pathlib import Path
 
 from planbook.config import Config
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.episodes.lanes import Hosting
 from planbook.episodes.runner import run_tasks
 from planbook.manuals import ProcedureLibrary
-from planbook.planner import read_procedure
 from planbook.run import Run, recorded_endings
 
-WORLD = load_world("tabletop")
-
-
-def test_every_task_type_has_a_checked_procedure_in_its_own_file() -> None:
-    library = ProcedureLibrary(WORLD)
-    assert set(library.files) == set(WORLD.types)
-    for kind, path in library.files.items():
-        assert path.stem == kind
-        assert read_procedure(path).world == "tabletop"
-        assert library.procedure(kind) is not None
+WORLD = load_environment("tabletop")
 
 
 def test_all_scenes_are_solved_within_the_action_limit(tmp_path: Path) -> None:

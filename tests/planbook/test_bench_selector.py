@@ -7,8 +7,7 @@ import pytest
 from planbook import bench
 from planbook.bench import Row, selector
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.options import MinecraftOptions
-from planbook.envs.minecraft.world import Minecraft
+from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.results.statistics import mcnemar, mean_interval, paired_difference
 
 SEEDS = range(1000, 1040)

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from planbook.config import Config, chosen_options
-from planbook.envs import Selection, Task, known_worlds, load_world
+from planbook.envs import Selection, Task, known_environments, load_environment
 from planbook.papers import COLUMNS, PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.papers.comparison import ComparedPaper
 from planbook.papers.published import ALL, Publication, PublishedTable, papers_of
@@ -192,8 +192,8 @@ def test_the_data_speaks_in_our_words() -> None:
         for each in paper.tables:
             assert each.rows
             assert each.unit.startswith(("%", "score"))
-            if each.by == "type" and each.env in known_worlds():
-                world = load_world(each.env)
+            if each.by == "type" and each.env in known_environments():
+                world = load_environment(each.env)
                 assert set(each.columns) <= {*world.types, ALL, *COLUMNS}
                 assert each.split in world.splits
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from planbook.arguments import Asked
-from planbook.envs import load_world
+from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers import paper_settings, publications, settings_of_papers
 from planbook.planner import METHODS
-from planbook.planner.asking import DEFAULT
+from planbook.planner.roles import DEFAULT
 from tests.command import planbook, result
 from tests.flows import scripted
 
@@ -52,7 +52,7 @@ def test_every_setting_of_a_paper_is_one_that_we_have(planner: str, env: str, sp
     setting = next(
         each for paper in publications() for each in paper.settings if (each.env, each.split) == (env, split)
     )
-    assert set(setting.world_options) <= set(load_world(env).Options.model_fields)
+    assert set(setting.world_options) <= set(load_environment(env).Options.model_fields)
     assert set(setting.options) <= {name for method in METHODS.values() for name in method.options.model_fields}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from planbook.config import Config, Learning
-from planbook.envs import Selection, Task, load_world
-from planbook.envs.alfworld.task_types import TYPES
+from planbook.envs import Selection, Task, load_environment
+from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge.ablations import ABLATIONS
 from planbook.knowledge.state import EVERYTHING, fresh_beginning
 from planbook.papers import COLUMNS, PaperComparison, publications
@@ -141,7 +141,7 @@ def test_the_averages_of_table_5_follow_from_its_types() -> None:
 
 def test_the_data_speaks_in_our_words() -> None:
     for each in PAPER.tables:
-        assert set(each.columns) <= {*load_world(each.env).types, ALL, *COLUMNS}
+        assert set(each.columns) <= {*load_environment(each.env).types, ALL, *COLUMNS}
         for line in each.rows:
             assert (line.planner is None) == (not line.options), line.method
             without = line.options.get("without", [])
@@ -150,9 +150,9 @@ def test_the_data_speaks_in_our_words() -> None:
             assert without == sorted(map(str, without))
     assert set(PAPER.names) == set(TYPES)
     assert {each.types for each in PAPER.settings} == {
-        load_world("alfworld").types,
-        load_world("miniwob").types,
-        load_world("miniwob").types[:9],
+        load_environment("alfworld").types,
+        load_environment("miniwob").types,
+        load_environment("miniwob").types[:9],
     }
     quoted = {line.method for each in PAPER.tables for line in each.rows if line.planner is None}
     assert quoted == {"ReAct", "Reflexion", "ExpeL", "AdaPlanner", "RCI"}
@@ -271,14 +271,14 @@ def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
     assert row(text, "success on 53 types", ours)[1] == "-"
     assert differs(some)["task types"] == ("2", "9")
     assert differs(some)["world option paper_actions"] == ("False", "True")
-    every = dict.fromkeys(load_world("miniwob").types, 6)
+    every = dict.fromkeys(load_environment("miniwob").types, 6)
     text = printed(held(*a_test(tmp_path / "every", test, 0, every)))
     assert row(text, "success on 9 types with feedback", ours)[1] == "100.0"
     assert row(text, "success on 53 types", ours)[1] == "100.0"
 
 
 def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path: Path) -> None:
-    every, feedback = dict.fromkeys(load_world("miniwob").types, 6), load_world("miniwob").types[:9]
+    every, feedback = dict.fromkeys(load_environment("miniwob").types, 6), load_environment("miniwob").types[:9]
     starts = ("search-engine", "click-menu", "enter-date", "social-media-some")
     learning = Learning(start=starts, libraries_only=True)
     setting: dict[str, Any] = {"env": "miniwob", "env_options": {"paper_actions": True}, "actions": 20}

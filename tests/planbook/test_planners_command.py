@@ -2,7 +2,7 @@
 
 import pytest
 
-from planbook.envs import known_worlds, load_world
+from planbook.envs import known_environments, load_environment
 from planbook.option_help import values_of
 from planbook.planner import METHODS
 from planbook.planner.strategies.base import Method
@@ -66,9 +66,9 @@ def test_every_option_says_what_it_means(strategy: Method) -> None:
         assert values_of(field), name
 
 
-@pytest.mark.parametrize("world", sorted(known_worlds()))
+@pytest.mark.parametrize("world", sorted(known_environments()))
 def test_every_option_of_a_world_says_what_it_means(world: str) -> None:
-    for name, field in load_world(world).Options.model_fields.items():
+    for name, field in load_environment(world).Options.model_fields.items():
         assert field.description, name
         assert values_of(field), name
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from planbook.config import LIBRARIES, RECORDINGS
-from planbook.envs import load_world
-from planbook.envs.alfworld import games
+from planbook.envs import load_environment
+from planbook.envs.alfworld import tasks
 from planbook.manuals import SHIPPED, parse, read_knowledge
 from tests.browser import need_browser
 from tests.flows import here
@@ -20,7 +20,7 @@ LEARNT = LIBRARIES["learnt"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
 """The first line of each."""
 BUILT = ("alfworld-generated", "alfworld-train", "miniwob-feedback")
-NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (games.data_root() / games.DATA_FOLDER / "train").is_dir())
+NO_GAMES = not (os.environ.get("ALFWORLD_DATA") and (tasks.data_root() / tasks.DATA_FOLDER / "train").is_dir())
 
 
 def played(name: str, folder: Path) -> None:
@@ -79,7 +79,7 @@ def test_what_ships_was_learnt_from_real_pages(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["alfworld", "miniwob"])
 def test_the_manual_that_ships_reads_back_as_its_rules(name: str) -> None:
-    knowledge = read_knowledge(LEARNT, load_world(name))
+    knowledge = read_knowledge(LEARNT, load_environment(name))
     _, rules = parse(knowledge.manual)
     assert {rule.id: (rule.type, rule.content, rule.example) for rule in rules} == {
         rule.id: (rule.type, rule.content, rule.example) for rule in knowledge.rules

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from planbook.arguments import Asked
+from planbook.envs import MissingRequirement
 from planbook.envs.browser import chromium
-from planbook.envs.errors import MissingRequirement
 from planbook.episodes.role_models import opened
 from planbook.errors import BadArgument
 from planbook.planner.errors import UnknownModel

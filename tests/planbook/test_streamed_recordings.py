@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs.alfworld import games
+from planbook.envs.alfworld import tasks
 from planbook.episodes.lanes import Lane
 from planbook.episodes.runner import play_entry
 from planbook.knowledge.knowing import memory_of
 from planbook.planner import METHODS, Memory, MemoryJournal
-from planbook.planner.asking import Roles
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
+from planbook.planner.roles import Roles
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.flows import here
@@ -34,7 +34,7 @@ STREAMED = [
     for name in EPISODES
     if METHODS[command(name)[command(name).index("--planner") + 1]].streams
     and (ALL or name in SOME)
-    and ("alfworld" not in name or "generated" in command(name) or (games.data_root() / games.DATA_FOLDER).is_dir())
+    and ("alfworld" not in name or "generated" in command(name) or (tasks.data_root() / tasks.DATA_FOLDER).is_dir())
 ]
 PLACES = 4
 

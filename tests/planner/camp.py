@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Action, Environment, Features, Goals, Observation, Selection, Task, Verdict, action, query
-from planbook.planner import Ending, Episode, MemoryJournal, Roles, Terms, method, play
+from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, Roles, method, play
 from planbook.planner.memory import Memory
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
@@ -204,7 +204,7 @@ def played(
         world or Camp(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        terms=Terms(actions=actions, limits=Limits(wall_seconds=seconds)),
+        settings=EpisodeSettings(actions=actions, limits=Limits(wall_seconds=seconds)),
         memory=memory,
         roles=Roles(voices.speaking, {}),
     )

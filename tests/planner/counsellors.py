@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planbook.envs import Environment, Observation, Task, action
-from planbook.planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, Memory, MemoryJournal, NoMemory, play
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 from tests.planner.players import TASK, Traced
 from tests.spanning import spans_of
@@ -141,7 +141,7 @@ def episode(
         world or Traced(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        terms=Terms(actions=actions),
+        settings=EpisodeSettings(actions=actions),
         memory=memory or NoMemory(),
         roles=Roles(cast_.model, {}, guard=guard),
     )

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planbook.envs import Selection, Task, load_world
-from planbook.planner import METHODS, Ending, Episode, Journal, MemoryJournal, Terms, play
-from planbook.planner.asking import Roles
+from planbook.envs import Selection, Task, load_environment
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, MemoryJournal, play
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
 from planbook.planner.models.requests import label
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 
 Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
@@ -60,7 +60,7 @@ def _text(reply: Any) -> str:
 
 def task_of(world: str, task: str) -> Task:
     """The task of that id."""
-    return load_world(world).select(Selection(ids=(task,)))[0]
+    return load_environment(world).select(Selection(ids=(task,)))[0]
 
 
 def episode(
@@ -69,10 +69,10 @@ def episode(
     """An episode whose nodes reply as they are told to."""
     return Episode(
         task_of(world, task),
-        load_world(world)(),
+        load_environment(world)(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        terms=Terms(actions=actions),
+        settings=EpisodeSettings(actions=actions),
         roles=Roles(nodes.model, {}),
     )
 

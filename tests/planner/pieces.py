@@ -5,10 +5,10 @@ from typing import Any
 
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Body, Ending, Episode, EventKind, Journal, MemoryJournal, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import METHODS, Body, Ending, Episode, EpisodeSettings, EventKind, Journal, MemoryJournal, play
 from planbook.planner.models import Message, Model, Reply, Sampling
 from planbook.planner.models.types import OnText
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -61,10 +61,10 @@ class Piecewise:
 def episode(
     sandbox: Sandbox, model: Model, journal: Journal | None = None, *, stream: bool = True, **given: Any
 ) -> Episode:
-    terms = Terms(30, stream=stream)
+    settings = EpisodeSettings(30, stream=stream)
     world = given.pop("world", None) or Toy()
     journal = MemoryJournal() if journal is None else journal
-    return Episode(TASK, world, sandbox, journal, terms=terms, roles=Roles(lambda role: model, {}), **given)
+    return Episode(TASK, world, sandbox, journal, settings=settings, roles=Roles(lambda role: model, {}), **given)
 
 
 def played(

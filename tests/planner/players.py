@@ -6,9 +6,9 @@ from typing import Any
 
 from planbook.envs import Observation, Selection, action
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, Ending, Episode, Journal, Memory, MemoryJournal, NoMemory, Terms, play
-from planbook.planner.asking import Roles
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, Memory, MemoryJournal, NoMemory, play
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 from tests.spanning import held
 
@@ -143,7 +143,7 @@ def episode(
         world or Traced(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        terms=Terms(actions=actions),
+        settings=EpisodeSettings(actions=actions),
         memory=memory or NoMemory(),
         roles=Roles(players.model, {}, guard=guard),
     )

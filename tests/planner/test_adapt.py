@@ -9,13 +9,13 @@ from planbook.envs.alfworld import Alfworld
 from planbook.planner import (
     METHODS,
     Episode,
+    EpisodeSettings,
     FeedbackKind,
     MemoryJournal,
     Outcome,
-    Terms,
     play,
 )
-from planbook.planner.asking import Roles
+from planbook.planner.roles import Roles
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox
 from tests.planner.players import (
@@ -375,7 +375,13 @@ def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
     plan = planned("(S1 OR S2) AND S3", f"look at {places[0]}", f"look at {places[1]}", "say so")
     players = Players(does, {task.goal: plan, **dict.fromkeys(places, plan)})
     playing = Episode(
-        task, world, sandbox, journal, terms=Terms(actions=30), roles=Roles(players.model, {}), path="task/0"
+        task,
+        world,
+        sandbox,
+        journal,
+        settings=EpisodeSettings(actions=30),
+        roles=Roles(players.model, {}),
+        path="task/0",
     )
     ending = play(playing, METHODS["adapt"].play, METHODS["adapt"].options())
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from planbook.envs import Environment, Selection, load_world
-from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
-from planbook.planner.asking import Roles
+from planbook.envs import Environment, Selection, load_environment
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 from tests.planner.players import GOAL, NOTE, Players, Traced, claims, code, done_by, planned, played
 
@@ -25,14 +25,16 @@ SKILLS = {
 def bought(
     sandbox: Sandbox, players: Players, journal: MemoryJournal, method: str = "adapt", **options: Any
 ) -> tuple[Ending, Environment]:
-    world = load_world("shopping")()
+    world = load_environment("shopping")()
     [task] = world.select(Selection(ids=("example/541",)))
-    episode = Episode(task, world, sandbox, journal, terms=Terms(actions=100), roles=Roles(players.model, {}))
+    episode = Episode(
+        task, world, sandbox, journal, settings=EpisodeSettings(actions=100), roles=Roles(players.model, {})
+    )
     return play(episode, METHODS[method].play, METHODS[method].options.model_validate(options)), world
 
 
 def goal() -> str:
-    return load_world("shopping").select(Selection(ids=("example/541",)))[0].goal
+    return load_environment("shopping").select(Selection(ids=("example/541",)))[0].goal
 
 
 def test_the_four_skills_buy_what_is_wanted(sandbox: Sandbox) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import Selection, load_world
+from planbook.envs import Selection, load_environment
 from planbook.planner import Ending, Episode, MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
@@ -79,7 +79,7 @@ LINK_OF = r"\[(\d+)\] link '{}'"
 def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dict[str, Any]]]:
     """The episode, and what was recorded of its branches."""
     need_browser()
-    web = load_world("web")
+    web = load_environment("web")
     (task,) = web.select(Selection(ids=("table_cell/1",)))
     world, journal, options = web(), MemoryJournal(), {"remedies": 1, "summarise_above": None}
     try:

@@ -111,7 +111,7 @@ def test_a_budget_that_ends_in_the_middle_leaves_no_ending(sandbox: Sandbox, nam
 
 
 def test_a_model_that_does_not_answer_stops_the_run(sandbox: Sandbox) -> None:
-    class Silent(Counsellors):
+    class WholeReply(Counsellors):
         def say(self, name: str, prompt: str) -> str:
             if name == "map":
                 raise ModelUnavailable("the server is down")
@@ -119,5 +119,5 @@ def test_a_model_that_does_not_answer_stops_the_run(sandbox: Sandbox) -> None:
 
     journal = MemoryJournal()
     with pytest.raises(ModelUnavailable, match="the server is down"):
-        play_again(sandbox, "mapping", Silent(**MAPPING), journal)
+        play_again(sandbox, "mapping", WholeReply(**MAPPING), journal)
     assert "outcome" not in {kind for _, kind, _ in journal.events}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.envs.crafter.package import rules
+from planbook.envs.crafter.rules import rules
 from planbook.planner import Body, MemoryJournal, Outcome
 from planbook.planner.graph import Composing, Database, Node
 from planbook.planner.graph.hooks import crafter_context

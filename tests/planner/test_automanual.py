@@ -13,6 +13,7 @@ from planbook.planner import (
     AutoManualOptions,
     Ending,
     Episode,
+    EpisodeSettings,
     FeedbackKind,
     Memory,
     MemoryJournal,
@@ -20,13 +21,12 @@ from planbook.planner import (
     Outcome,
     Procedure,
     Recall,
-    Terms,
     play,
     procedure_faults,
 )
-from planbook.planner.asking import Roles
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
+from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -103,7 +103,7 @@ def played(
         world or Toy(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
-        terms=Terms(actions=actions),
+        settings=EpisodeSettings(actions=actions),
         memory=memory or NoMemory(),
         roles=Roles(lambda role: model, {}),
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from planbook.envs import Action, Selection
 from planbook.envs.alfworld import Alfworld
-from planbook.planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, method, play
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.strategies.deps.likeness import Likeness
@@ -66,8 +66,8 @@ class Script:
 def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
     with Sandbox() as sandbox:
         script, journal = Script(), MemoryJournal()
-        terms = Terms(actions=50)
-        playing = Episode(TASK, Alfworld(), sandbox, journal, terms=terms, roles=Roles(script.speaking, {}))
+        settings = EpisodeSettings(actions=50)
+        playing = Episode(TASK, Alfworld(), sandbox, journal, settings=settings, roles=Roles(script.speaking, {}))
         dep = method("dep")
         ending = play(playing, dep.play, dep.options.model_validate({"controller_steps": 30}))
     assert ending.outcome is Outcome.DIRECT_SUCCESS

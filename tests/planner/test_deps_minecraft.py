@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, Selection, Task
 from planbook.envs.minecraft import Minecraft
-from planbook.planner import Episode, MemoryJournal, Outcome, Roles, Terms, method, play
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, method, play
 from planbook.planner.models import ScriptedModel
 from planbook.planner.strategies.deps.likeness import Likeness
 from planbook.sandbox import Sandbox
@@ -124,7 +124,7 @@ def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
     )
     world, model = Minecraft(), ScriptedModel([code(PLAN)])
     roles = Roles(lambda _: model, {})
-    playing = Episode(task, world, sandbox, MemoryJournal(), terms=Terms(actions=100), roles=roles)
+    playing = Episode(task, world, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=100), roles=roles)
     deps = method("deps")
     ending = play(playing, deps.play, deps.options.model_validate({"selector": selector}))
     assert ending.outcome is Outcome.DIRECT_SUCCESS

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal
+from planbook.planner.action_docs import functions_to_check
 from planbook.planner.dry_runs import cannot_succeed, known_after
-from planbook.planner.surface import functions_to_check
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
 from tests.flows import here
@@ -24,7 +24,7 @@ CALLS = st.one_of(
 
 
 def test_a_cell_is_held_against_what_was_done_before_it(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=10, dry_run=True))
+    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
     playing.begin()
     try:
         with playing.frame("plan"):
@@ -39,7 +39,7 @@ def test_a_cell_is_held_against_what_was_done_before_it(sandbox: Sandbox) -> Non
 
 
 def test_where_actions_are_replaced_nothing_is_dry_run(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=10, dry_run=True))
+    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
     playing.begin()
     try:
         with playing.frame("collect", {"agent.take": lambda thing, box: "noted"}):
@@ -49,7 +49,7 @@ def test_where_actions_are_replaced_nothing_is_dry_run(sandbox: Sandbox) -> None
 
 
 def test_a_method_s_own_functions_may_have_done_anything(sandbox: Sandbox) -> None:
-    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=10, dry_run=True))
+    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=10, dry_run=True))
     playing.begin()
     try:
         with playing.frame("own", {"fetch": lambda: None}):

@@ -11,6 +11,7 @@ from planbook.planner import (
     Episode,
     EpisodeBroken,
     EpisodeOver,
+    EpisodeSettings,
     EpisodeStopped,
     EventKind,
     FeedbackKind,
@@ -18,13 +19,12 @@ from planbook.planner import (
     JournalMismatch,
     MemoryJournal,
     Outcome,
-    Terms,
     WrongMark,
     method,
     play,
 )
-from planbook.planner.asking import Roles
 from planbook.planner.models import ScriptedModel
+from planbook.planner.roles import Roles
 from planbook.planner.strategies import Options
 from planbook.sandbox import Limits, Sandbox
 
@@ -46,15 +46,15 @@ def episode(
     sandbox: Sandbox, world: Toy | None = None, journal: MemoryJournal | None = None, **terms: object
 ) -> Episode:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    given = Terms(**{"actions": 30, **terms})  # type: ignore[arg-type]
-    return Episode(task, world or Toy(), sandbox, journal if journal is not None else MemoryJournal(), terms=given)
+    given = EpisodeSettings(**{"actions": 30, **terms})  # type: ignore[arg-type]
+    return Episode(task, world or Toy(), sandbox, journal if journal is not None else MemoryJournal(), settings=given)
 
 
 def test_a_model_whose_plans_never_pass_the_check_is_not_asked_for_ever(sandbox: Sandbox) -> None:
     asked = ScriptedModel(lambda messages, sampling: "```python\nagent.fly_to('moon')\n```")
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     roles = Roles(lambda role: asked, {})
-    played = Episode(task, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=30), roles=roles)
+    played = Episode(task, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30), roles=roles)
     react = method("react")
     ending = play(played, react.play, react.options())
     assert (ending.cause, len(played.cells)) == ("check", 10)
@@ -243,7 +243,7 @@ def test_helpers_that_cannot_be_defined_are_our_fault(sandbox: Sandbox) -> None:
 def test_a_stopped_run_leaves_no_ending(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    stopped = Episode(task, Toy(), sandbox, journal, terms=Terms(actions=9), guard=stop)
+    stopped = Episode(task, Toy(), sandbox, journal, settings=EpisodeSettings(actions=9), guard=stop)
     with pytest.raises(EpisodeStopped):
         play(stopped, lambda playing, _: void(playing.run("agent.open('box_1')")), Options())
     assert "outcome" not in {kind for _, kind, _ in journal.events}
@@ -284,7 +284,7 @@ def test_random_numbers_follow_the_seed_and_the_frame_only(sandbox: Sandbox) -> 
             Toy(),
             sandbox,
             MemoryJournal(),
-            terms=Terms(actions=1, seed=seed),
+            settings=EpisodeSettings(actions=1, seed=seed),
             path=path,
         )
         played.begin()
@@ -375,7 +375,7 @@ def test_a_stop_ends_a_plan_that_loops_at_once(sandbox: Sandbox) -> None:
         Toy(),
         sandbox,
         MemoryJournal(),
-        terms=Terms(actions=9),
+        settings=EpisodeSettings(actions=9),
         guard=lambda: stop() if time.monotonic() > begun + 0.3 else None,
     )
     with pytest.raises(EpisodeStopped):

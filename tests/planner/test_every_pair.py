@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from planbook.envs import Environment, Selection, load_world
+from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.demonstrations import Demonstrating
-from planbook.planner import METHODS, Episode, MemoryJournal, NoMemory, Outcome, Roles, Terms, method, play
+from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
@@ -40,13 +40,13 @@ UNUSUAL = [each for each in REPLIES if each not in USUAL]
 @pytest.mark.parametrize("world_name", TASKS)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:
-    hold_out(sandbox, load_world(world_name)(), TASKS[world_name], planner, reply)
+    hold_out(sandbox, load_environment(world_name)(), TASKS[world_name], planner, reply)
 
 
 @pytest.fixture(scope="module")
 def in_a_browser() -> Iterator[dict[str, Environment]]:
     need_browser()
-    worlds = {name: load_world(name)() for name in IN_A_BROWSER}
+    worlds = {name: load_environment(name)() for name in IN_A_BROWSER}
     yield worlds
     for world in worlds.values():
         world.close()
@@ -74,9 +74,15 @@ def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, r
 
     roles = Roles(lambda role: ScriptedModel(answer), {})
     memory = Demonstrating(NoMemory(), chosen.demonstrations)
-    limits = Terms(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
+    limits = EpisodeSettings(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
     episode = Episode(
-        task, world, sandbox, MemoryJournal(), terms=Terms(actions=5, limits=limits), memory=memory, roles=roles
+        task,
+        world,
+        sandbox,
+        MemoryJournal(),
+        settings=EpisodeSettings(actions=5, limits=limits),
+        memory=memory,
+        roles=roles,
     )
     few = {"iterations": 1, "d_max": 2, "replans": 1, "rounds": 1, "controller_steps": 1}
     given = {name: value for name, value in few.items() if name in chosen.options.model_fields}

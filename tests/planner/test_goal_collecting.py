@@ -7,7 +7,7 @@ import pytest
 
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, MemoryJournal, Terms
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.strategies.deps.goals import MOST, Goal, collect
 from planbook.planner.strategies.deps.likeness import Likeness
 from planbook.sandbox import Limits, Sandbox
@@ -19,8 +19,8 @@ LOG = Action("mine", ({"log": 1}, None))
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
-    task, terms = Camp.tasks(Selection())[0], Terms(actions=30, limits=Limits(wall_seconds=0.5))
-    played = Episode(task, Camp(), sandbox, MemoryJournal(), terms=terms)
+    task, settings = Camp.tasks(Selection())[0], EpisodeSettings(actions=30, limits=Limits(wall_seconds=0.5))
+    played = Episode(task, Camp(), sandbox, MemoryJournal(), settings=settings)
     played.begin()
     yield played
     assert played.world.history == []
@@ -136,7 +136,7 @@ def test_every_goal_up_to_the_bound_is_taken(episode: Episode) -> None:
 
 def test_a_world_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> None:
     playing = Episode(
-        Toy.tasks(Selection(ids=("fetch/0",)))[0], Toy(), sandbox, MemoryJournal(), terms=Terms(actions=30)
+        Toy.tasks(Selection(ids=("fetch/0",)))[0], Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30)
     )
     playing.begin()
     assert actions(playing, code("agent.open('box_1')\nagent.put('key')")) == [

@@ -6,9 +6,9 @@ import pytest
 
 from planbook.envs import Action, Observation, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeOver, FeedbackKind, MemoryJournal, Outcome, Terms, method, play
-from planbook.planner.asking import SILENT, Roles
+from planbook.planner import Episode, EpisodeOver, EpisodeSettings, FeedbackKind, MemoryJournal, Outcome, method, play
 from planbook.planner.models import ScriptedModel
+from planbook.planner.roles import SILENT, Roles
 from planbook.sandbox import Limits, Sandbox
 
 TAKE_OVER = """
@@ -56,8 +56,8 @@ class Watched(Toy):
 
 def episode(sandbox: Sandbox, roles: Roles = SILENT, **terms: Any) -> tuple[Episode, Watched]:
     task, world = Toy.tasks(Selection(ids=("fetch/0",)))[0], Watched()
-    given = Terms(**{"actions": 30, **terms})
-    return Episode(task, world, sandbox, MemoryJournal(), terms=given, roles=roles), world
+    given = EpisodeSettings(**{"actions": 30, **terms})
+    return Episode(task, world, sandbox, MemoryJournal(), settings=given, roles=roles), world
 
 
 def begun(sandbox: Sandbox, **terms: Any) -> tuple[Episode, Watched]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction import DictVectorizer
 
-from planbook.envs import Features, load_world
-from planbook.envs.minecraft.goals import RECORDED
+from planbook.envs import Features, load_environment
+from planbook.envs.minecraft.planning import RECORDED
 from planbook.planner.strategies.deps.horizon import (
     DEPTH,
     LEAST_ROWS,
@@ -123,7 +123,7 @@ def test_one_row_is_enough() -> None:
 
 
 def test_the_shipped_records_are_learnt_quickly_and_serve_the_selector() -> None:
-    world = load_world("minecraft")()
+    world = load_environment("minecraft")()
     recorded = world.goals.recorded()
     assert recorded is not None
     learnt = list(recorded_rows(recorded))

@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals.templates import FOLDER as MANUALS
-from planbook.planner import Conclusion, Prompt, Prompts, Round, Trajectory, surface
+from planbook.planner import Conclusion, Prompt, Prompts, Round, Trajectory, action_docs
 from planbook.planner.strategies.advocate.counsel import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
@@ -33,7 +33,7 @@ REFLECTION = Reflection(task=TASK, scene="a scene", text="Too early.")
 RULE = Rule(id="rule_4", type=RuleType.SUCCESS_PROCESS, content="Look first.", example=CODE, log=("seen",))
 
 
-SURFACE = surface(Toy)
+SURFACE = action_docs(Toy)
 CELL = Cell(
     scope="task/0/round/0/plan/0",
     number=0,
@@ -100,7 +100,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "skill": (SKILL, None),
     "solved": (1, 2),
     "subtask": ("find the key", CODE),
-    "surface": (SURFACE, EMPTY_SURFACE),
+    "action_docs": (SURFACE, EMPTY_SURFACE),
     "taken": (5, 9),
     "thoughts": (True, False),
     "total": (4, 5),
@@ -246,7 +246,7 @@ def test_every_form_of_rules_has_its_prompt() -> None:
         form = Form(types=types, examples=examples, logs=logs, helper_methods=helpers)
         kinds = [(kind.value, "") for kind in RuleType if kind in form.offered]
         told = ALL["rules/builder/system.j2"].render(
-            about="", surface=SURFACE, form=form, types=kinds, max_rules=12
+            about="", action_docs=SURFACE, form=form, types=kinds, max_rules=12
         ) + "".join(ALL[f"rules/builder/case_{number}.j2"].render(form=form) if number else "" for number in range(6))
         assert ('type="' in told, 'example="' in told, 'log="' in told) == (types, examples, logs)
         assert ('"Useful Helper Method"' in told) == (types and helpers)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from planbook.envs import Selection, load_world
-from planbook.planner import METHODS, Ending, Episode, MemoryJournal, Outcome, Terms, play
+from planbook.envs import Selection, load_environment
+from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
 from planbook.planner.strategies.agentkit.random_choice import choices_in
 from planbook.sandbox import Sandbox
 
@@ -17,9 +17,9 @@ def drawn(
     actions: int = 12,
     journal: MemoryJournal | None = None,
 ) -> tuple[Ending, Episode]:
-    (chosen,) = load_world(world).select(Selection(ids=(task,)))
-    terms = Terms(actions=actions, seed=seed)
-    episode = Episode(chosen, load_world(world)(), sandbox, journal or MemoryJournal(), terms=terms)
+    (chosen,) = load_environment(world).select(Selection(ids=(task,)))
+    terms = EpisodeSettings(actions=actions, seed=seed)
+    episode = Episode(chosen, load_environment(world)(), sandbox, journal or MemoryJournal(), settings=terms)
     return play(episode, METHODS["random"].play, METHODS["random"].options()), episode
 
 
@@ -47,7 +47,7 @@ def test_it_plays_by_its_seed(sandbox: Sandbox, world: str) -> None:
 
 def test_where_every_argument_has_few_values_all_actions_are_drawn_from() -> None:
     """Not only those that would have an effect: the row Random of the paper's table 1."""
-    world = load_world("crafter")()
+    world = load_environment("crafter")()
     world.reset(world.select(Selection(ids=("survive/0",)))[0])
     assert len(choices_in(world)) == len(set(choices_in(world))) == 17
 

@@ -6,14 +6,14 @@ import pytest
 
 from planbook.envs import Observation, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, MemoryJournal, Terms, WrongMark
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal, WrongMark
 from planbook.sandbox import Sandbox
 
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    played = Episode(task, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=30))
+    played = Episode(task, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
     played.begin()
     yield played
     played.close()
@@ -47,7 +47,7 @@ def test_feedback_tells_an_observation_by_the_one_before_that_still_stands(sandb
             return f"after {before.text[:14]!r}"
 
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
-    played = Episode(task, Brief(), sandbox, MemoryJournal(), terms=Terms(actions=30))
+    played = Episode(task, Brief(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30))
     played.begin()
     played.run("agent.open('box_1')")
     mark = played.mark()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from planbook.planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply, as_text
-from planbook.planner.asking import SILENT, Draw, Roles
 from planbook.planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel, label
 from planbook.planner.prompts import Prompts
+from planbook.planner.roles import SILENT, Roles, Sample
 
 QUESTION = "What is {{ what }}?"
 PATH = "task/0/round/0"
@@ -155,7 +155,9 @@ def test_another_question_than_the_recorded_one_is_told_with_what_differs(
 def test_every_ask_keeps_prompt_model_sampling_and_reply(prompts: Prompts) -> None:
     journal = MemoryJournal()
     drawn = Sampling(temperature=0.7, seed=5)
-    scope(Said("42"), journal, planner=drawn).ask("planner", prompts["question"], read=number, draw=Draw(3), what="it")
+    scope(Said("42"), journal, planner=drawn).ask(
+        "planner", prompts["question"], read=number, sample=Sample(3), what="it"
+    )
     body = journal.events[PATH, "ask", 0]
     assert (body["role"], body["template"], body["model"]) == ("planner", "question.j2", "said")
     assert body["messages"] == [{"role": "user", "content": "What is it?"}]
@@ -210,7 +212,7 @@ def test_a_sample_is_another_draw_of_the_same_request(prompts: Prompts) -> None:
     model = Said("1", "2")
     here = scope(model)
     for sample in (0, 1):
-        here.ask("planner", prompts["question"], read=number, draw=Draw(sample), what="it")
+        here.ask("planner", prompts["question"], read=number, sample=Sample(sample), what="it")
     assert [sampling.sample for _, sampling in model.asked] == [0, 1]
 
 
@@ -224,7 +226,7 @@ def test_each_role_has_its_model_and_its_sampling() -> None:
     own, usual = Sampling(temperature=0.5, seed=7), Sampling(temperature=0.1, seed=None)
     roles = Roles(load, {"builder": own, "default": usual}, seed=3)
     assert asked == [], "a model is made when its role first speaks"
-    reply, model, sampling = roles.complete("builder", "t.j2", [], Draw(2))
+    reply, model, sampling = roles.complete("builder", "t.j2", [], Sample(2))
     assert (reply.text, model) == ("builder speaks", "said")
     assert sampling == own.model_copy(update={"seed": 10, "sample": 2})
     assert roles.sampling("planner") == usual, "no seed is sent where none is wanted"

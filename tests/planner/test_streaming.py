@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import Observation
-from planbook.envs.base import action
+from planbook.envs import Observation, action
 from planbook.envs.toy import Toy
 from planbook.planner import (
     Body,

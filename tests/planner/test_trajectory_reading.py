@@ -15,11 +15,11 @@ from planbook.planner import (
     Ending,
     Episode,
     EpisodeOver,
+    EpisodeSettings,
     MemoryJournal,
     Outcome,
     Round,
     Step,
-    Terms,
     Thought,
     Trajectory,
     play,
@@ -45,8 +45,8 @@ def events_of(journal: MemoryJournal) -> list[Event]:
 
 
 def episode(sandbox: Sandbox, journal: MemoryJournal, path: str = "task/3", actions: int = 12) -> Episode:
-    terms = Terms(actions=actions, limits=Limits(wall_seconds=2))
-    return Episode(TASK, Toy(), sandbox, journal, terms=terms, path=path)
+    settings = EpisodeSettings(actions=actions, limits=Limits(wall_seconds=2))
+    return Episode(TASK, Toy(), sandbox, journal, settings=settings, path=path)
 
 
 PLANS = st.sampled_from(
@@ -178,7 +178,7 @@ def test_what_was_known_beforehand_is_read_too(sandbox: Sandbox) -> None:
             return Recall(text="Look first.", helpers="def f():\n    pass")
 
     journal = MemoryJournal()
-    playing = Episode(TASK, Toy(), sandbox, journal, terms=Terms(actions=1), path="task/3", memory=Knows())
+    playing = Episode(TASK, Toy(), sandbox, journal, settings=EpisodeSettings(actions=1), path="task/3", memory=Knows())
     play(playing, lambda episode, options: void(episode.recall()), Options())
     read = read_trajectory("task/3", events_of(journal))
     assert (read.knowledge, read.helpers) == ("Look first.", "def f():\n    pass")

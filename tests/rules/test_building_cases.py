@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from planbook.planner import Conclusion, Outcome
-from planbook.rules import Blame, Case, Form, RuleBook, RuleType, Terms, build_rules
+from planbook.rules import Blame, BuilderSettings, Case, Form, RuleBook, RuleType, build_rules
 from planbook.rules.builder import Built
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
@@ -31,12 +31,12 @@ def built(
     sandbox: Sandbox,
     outcome: Outcome,
     *texts: str,
-    terms: Terms = TERMS,
+    settings: BuilderSettings = TERMS,
     book: RuleBook = BOOK,
     conclusion: Conclusion = CONCLUSION,
 ) -> tuple[Built, Replies]:
     scope, model = asking(*texts)
-    made = build_rules(scope, sandbox, book, episode(outcome), conclusion, terms)
+    made = build_rules(scope, sandbox, book, episode(outcome), conclusion, settings)
     assert len(model.asked) == len(texts), "every reply was asked for"
     return made, model
 
@@ -201,8 +201,8 @@ def test_how_the_same_failed_elsewhere_is_told(sandbox: Sandbox, outcome: Outcom
 
 
 def test_without_cooperation_the_agents_thoughts_are_not_shown(sandbox: Sandbox) -> None:
-    terms = replace(TERMS, cooperation=False)
-    _, model = built(sandbox, INDIRECT, RULES, edits(STOP), terms=terms)
+    settings = replace(TERMS, cooperation=False)
+    _, model = built(sandbox, INDIRECT, RULES, edits(STOP), settings=settings)
     told = last(model, 0)
     assert "It may be in box_1." not in told
     assert "I looked into one box only." not in told
@@ -211,17 +211,17 @@ def test_without_cooperation_the_agents_thoughts_are_not_shown(sandbox: Sandbox)
 
 
 def test_without_classification_the_rules_are_taken_to_be_at_fault(sandbox: Sandbox) -> None:
-    terms = replace(TERMS, classification=False)
-    made, model = built(sandbox, INDIRECT, edits(PROCESS, CORRECTED, STOP), terms=terms)
+    settings = replace(TERMS, classification=False)
+    made, model = built(sandbox, INDIRECT, edits(PROCESS, CORRECTED, STOP), settings=settings)
     assert (made.case, made.blame) == (Case.INDIRECT_IMPERFECT_RULES, None)
     assert "# The episode task/3" in last(model, 0)
-    made, _ = built(sandbox, FAILURE, edits(UNRESOLVED, STOP), terms=terms)
+    made, _ = built(sandbox, FAILURE, edits(UNRESOLVED, STOP), settings=settings)
     assert made.case is Case.FAILURE_IMPERFECT_RULES
 
 
 def test_without_cases_everything_may_be_written_at_once(sandbox: Sandbox) -> None:
-    terms = replace(TERMS, cases=False)
-    made, model = built(sandbox, FAILURE, edits(PROCESS, UNRESOLVED, SHARPER, STOP), terms=terms)
+    settings = replace(TERMS, cases=False)
+    made, model = built(sandbox, FAILURE, edits(PROCESS, UNRESOLVED, SHARPER, STOP), settings=settings)
     assert made.case is None
     assert written(made) == [("rule_4", RuleType.SUCCESS_PROCESS), ("rule_5", RuleType.UNRESOLVED_ERROR)]
     assert "Decide from the whole episode" in last(model, 0)
@@ -230,10 +230,10 @@ def test_without_cases_everything_may_be_written_at_once(sandbox: Sandbox) -> No
 def test_without_types_a_rule_is_content_alone(sandbox: Sandbox) -> None:
     form = Form(types=False, examples=False, logs=False)
     book = RuleBook.of(form.fitted(BOOK.active))
-    terms = replace(TERMS, form=form)
+    settings = replace(TERMS, form=form)
     typed = edits('write_rule(content="New.", type="Success Process")', STOP)
     made, model = built(
-        sandbox, Outcome.DIRECT_SUCCESS, typed, edits('write_rule(content="New.")', STOP), terms=terms, book=book
+        sandbox, Outcome.DIRECT_SUCCESS, typed, edits('write_rule(content="New.")', STOP), settings=settings, book=book
     )
     assert "rules have no types here" in last(model, 1)
     assert written(made) == [("rule_4", None)]
@@ -241,10 +241,10 @@ def test_without_types_a_rule_is_content_alone(sandbox: Sandbox) -> None:
 
 
 def test_without_helper_methods_none_is_asked_for_or_taken(sandbox: Sandbox) -> None:
-    terms = replace(TERMS, form=Form(helper_methods=False))
-    book = RuleBook.of(terms.form.fitted(rule for rule in BOOK.active if rule.id != "rule_2"))
+    settings = replace(TERMS, form=Form(helper_methods=False))
+    book = RuleBook.of(settings.form.fitted(rule for rule in BOOK.active if rule.id != "rule_2"))
     made, model = built(
-        sandbox, Outcome.DIRECT_SUCCESS, edits(HELPER, STOP), edits(PROCESS, STOP), terms=terms, book=book
+        sandbox, Outcome.DIRECT_SUCCESS, edits(HELPER, STOP), edits(PROCESS, STOP), settings=settings, book=book
     )
     assert "there is no type 'Useful Helper Method'" in last(model, 1)
     assert made.change is not None

@@ -15,6 +15,7 @@ from planbook.planner import (
     Cell,
     Ending,
     Episode,
+    EpisodeSettings,
     Feedback,
     FeedbackKind,
     MemoryJournal,
@@ -23,14 +24,13 @@ from planbook.planner import (
     Procedure,
     Round,
     Scope,
-    Terms,
     Trajectory,
     code_of,
     play,
     read_trajectory,
 )
-from planbook.planner.asking import Roles
 from planbook.planner.models import Model
+from planbook.planner.roles import Roles
 from planbook.rules import Generalised, Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
 from planbook.rules.generalise import FAILURE_CHARACTERS
 from planbook.rules.written import LONGEST, learnt_procedure, procedure_reader
@@ -114,7 +114,7 @@ class Bench:
 
     def _play(self, procedure: Procedure, number: int, task: Task) -> Verification:
         path = f"verify/{len(self.played)}/{number}"
-        episode = Episode(task, Toy(), self.sandbox, self.journal, terms=Terms(actions=30), path=path)
+        episode = Episode(task, Toy(), self.sandbox, self.journal, settings=EpisodeSettings(actions=30), path=path)
         play(episode, METHODS["code"].play, code_of(procedure))
         events = [Event(scope, kind, body) for (scope, kind, _), body in self.journal.events.items()]
         return verified(read_trajectory(path, events))

@@ -8,25 +8,25 @@ from planbook.planner import (
     METHODS,
     AutoManualOptions,
     Episode,
+    EpisodeSettings,
     Memory,
     MemoryJournal,
     Outcome,
     Procedure,
     Scope,
-    Terms,
     Trajectory,
     code_of,
     conclude,
     play,
     read_trajectory,
 )
-from planbook.planner.asking import SILENT, Roles
+from planbook.planner.roles import SILENT, Roles
 from planbook.planner.strategies import Options
 from planbook.rules import Knowledge, LearntMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
-FIRST, SECOND, LATER = Toy.select(Selection(ids=("fetch/0", "fetch/1", "fetch/11")))
+FIRST_SAMPLE, SECOND, LATER = Toy.select(Selection(ids=("fetch/0", "fetch/1", "fetch/11")))
 PLAN = """def fetch(agent, thing, boxes):
     for box in boxes:
         if thing in agent.open(box).partition("you see ")[2]:
@@ -56,9 +56,9 @@ class Run:
 
     def play(self, task: Task, planner: str, options: Options, memory: Memory | None = None) -> Trajectory:
         path, self.episodes = f"task/{self.episodes}", self.episodes + 1
-        terms = Terms(actions=30)
+        settings = EpisodeSettings(actions=30)
         episode = Episode(
-            task, Toy(), self.sandbox, self.journal, terms=terms, path=path, memory=memory, roles=self.roles
+            task, Toy(), self.sandbox, self.journal, settings=settings, path=path, memory=memory, roles=self.roles
         )
         play(episode, METHODS[planner].play, options)
         events = [Event(scope, kind, body) for (scope, kind, _), body in self.journal.events.items()]
@@ -69,13 +69,13 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     def code(text: str) -> str:
         return f"### Code\n```python\n{text}\n```"
 
-    (first, second) = (str(*task.params["things"]) for task in (FIRST, SECOND))  # type: ignore[misc]
+    (first, second) = (str(*task.params["things"]) for task in (FIRST_SAMPLE, SECOND))  # type: ignore[misc]
     plan = PLAN.format(thing=first)
     shorter = f"fetch(agent, {second!r}, [f'box_{{n}}' for n in range(1, 9)])"
     model = Replies([code(text) for text in (plan, shorter, PROCEDURE)])
     run = Run(sandbox, Roles(lambda role: model, {}))
 
-    episode = run.play(FIRST, "automanual", AutoManualOptions())
+    episode = run.play(FIRST_SAMPLE, "automanual", AutoManualOptions())
     concluded = conclude(Scope(run.journal, "conclude/0", run.roles), episode, Toy, Toy.Options())
     knowledge = learn(Knowledge(world="toy"), episode, concluded)
     assert knowledge.skills["fetch"].code.strip() == plan.strip()
@@ -86,11 +86,11 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     assert "defined already, beside those above: fetch." in model.asked[1][-1].content
 
     def verify(procedure: Procedure) -> list[Verification]:
-        return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST, SECOND)]
+        return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST_SAMPLE, SECOND)]
 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
     made = generalise(scope, knowledge, "fetch", [episode, told], verify, world=Toy, actions=30)
-    assert made.verified_on == (FIRST.id, SECOND.id)
+    assert made.verified_on == (FIRST_SAMPLE.id, SECOND.id)
     silent = Run(sandbox, SILENT)
     memory = LearntMemory(admit(knowledge, made.procedure), Toy)
     assert silent.play(LATER, "procedures", Options(), memory).ending.outcome is Outcome.DIRECT_SUCCESS

@@ -7,10 +7,19 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import read_start
-from planbook.planner import METHODS, AutoManualOptions, Episode, MemoryJournal, Outcome, Terms, parse_procedure, play
-from planbook.planner.asking import Roles
+from planbook.planner import (
+    METHODS,
+    AutoManualOptions,
+    Episode,
+    EpisodeSettings,
+    MemoryJournal,
+    Outcome,
+    parse_procedure,
+    play,
+)
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.prompts import fence_around
+from planbook.planner.roles import Roles
 from planbook.rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
@@ -195,7 +204,7 @@ def test_hostile_skills_and_rules_are_told_and_break_nothing(code: str) -> None:
             Toy(),
             sandbox,
             MemoryJournal(),
-            terms=Terms(actions=30),
+            settings=EpisodeSettings(actions=30),
             memory=memory(knowledge),
             roles=Roles(lambda role: model, {}),
         )

@@ -5,7 +5,7 @@ import pytest
 from planbook.envs import Selection, Task
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, FeedbackKind, MemoryJournal, Terms
+from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.rules import Form, RuleBook, Skill, helper_code, helper_sources
 from planbook.rules.harmless import BASES, CLASS_DECORATORS, FUNCTION_DECORATORS, ORIGIN
 from planbook.sandbox import CellResult, Sandbox
@@ -54,7 +54,7 @@ find("key")
 
 def defined(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str], str]:
     """The actions that were taken, and what was printed, when the helpers are defined and a cell is run."""
-    episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), terms=Terms(actions=20))
+    episode = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=20))
     episode.begin()
     with episode.frame("helped", helpers=code):
         assert not episode.steps

@@ -1,4 +1,4 @@
-"""Episodes and terms that the tests of Builder and Consolidator begin with, and their model."""
+"""Episodes and settings that the tests of Builder and Consolidator begin with, and their model."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ from planbook.planner import (
     Scope,
     Trajectory,
 )
-from planbook.planner.asking import Roles
+from planbook.planner.roles import Roles
 from planbook.planner.types import Thought
-from planbook.rules import Terms
+from planbook.rules import BuilderSettings
 from tests.rules.replies import Replies
 
-TERMS = Terms(world=Toy, options=Toy.Options())
+TERMS = BuilderSettings(world=Toy, options=Toy.Options())
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 CONCLUSION = Conclusion(text="I looked into one box only.", code="agent.open('box_2')")
 

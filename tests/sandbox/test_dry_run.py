@@ -9,8 +9,8 @@ from random import Random
 
 import pytest
 
+from planbook.envs import Action, Selection, Task
 from planbook.envs.toy import THINGS, Toy
-from planbook.envs.types import Action, Selection, Task
 from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
 
 PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "60"))

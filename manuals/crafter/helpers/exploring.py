@@ -36,7 +36,7 @@ class Explorer:
         return self.agent.step < self.last_step
 
     def see(self):
-        """Draw what is in view."""
+        """Sample what is in view."""
         left, top = self.place[0] - 4, self.place[1] - 3
         ground, creatures, y = self.ground, self.creatures, top
         for row in self.agent.view:

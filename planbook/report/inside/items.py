@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from planbook.envs import Task
 from planbook.planner import Cell, Ending, FeedbackKind, Step
+from planbook.planner.action_docs import call_of
 from planbook.planner.strategies.deps.pursuit import GoalTried as Goal
-from planbook.planner.surface import call_of
 from planbook.planner.thought import as_plan
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from planbook.planner.asking import PLANNER
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.adapt.executor import Subtask
 from planbook.report.inside.evaluated import Passed
 from planbook.report.inside.items import Asked, Began, Ended, Noted, Ran, Rewound, Took, Tried

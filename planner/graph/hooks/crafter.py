@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planbook.planner.action_docs import AGENT
 from planbook.planner.graph.calls import calls_in
 from planbook.planner.graph.database import Database
 from planbook.planner.graph.history import note, now, steps
 from planbook.planner.graph.hooking import AfterQueryError, Finishing
 from planbook.planner.graph.hooks.crafter_context import plan_stands
-from planbook.planner.surface import AGENT
 
 CAME = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3

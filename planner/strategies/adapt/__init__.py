@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.asking import PLANNER
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.adapt.baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
 from planbook.planner.strategies.adapt.depth import DepthOptions
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, Subtask

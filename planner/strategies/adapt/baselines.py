@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from planbook.planner.asking import FIRST, Draw
 from planbook.planner.episode import Episode
+from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.strategies.adapt.depth import DepthOptions
 from planbook.planner.strategies.adapt.executor import execute, whole_task
 from planbook.planner.strategies.adapt.recursion import PlannedOptions, Recursion
@@ -39,8 +39,8 @@ def try_again(episode: Episode, options: BaseModel) -> None:
     chosen, world = DepthOptions.model_validate(options), episode.world.name
 
     def play(number: int) -> None:
-        draw = Draw(number, TEMPERATURE) if number else FIRST
-        execute(episode, whole_task(episode), chosen, chosen.replies(world), draw)
+        sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
+        execute(episode, whole_task(episode), chosen, chosen.replies(world), sample)
 
     in_rounds(episode, chosen.deepest(world), play)
 

@@ -8,13 +8,13 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from planbook.planner.asking import FIRST, Draw
+from planbook.planner.action_docs import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
 from planbook.planner.models.types import Message
+from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.spans import Payload, status_of
 from planbook.planner.strategies.base import Options, ask_and_run
-from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
 
 EXECUTOR = "executor"
@@ -141,7 +141,7 @@ def execute(
     subtask: Subtask,
     options: ExecutorOptions,
     replies: int,
-    draw: Draw = FIRST,
+    sample: Sample = FIRST_SAMPLE,
     lessons: Sequence[str] = (),
 ) -> Subtask:
     """Let the executor work on a sub-task, in a namespace of its own, and return it with what was said of it.
@@ -174,7 +174,7 @@ def execute(
             def actions() -> int:
                 return min(options.actions_per_reply or most_actions, actions_left())
 
-            _work(episode, subtask, lessons, options, draw, left, actions)
+            _work(episode, subtask, lessons, options, sample, left, actions)
         except NoPlan as none:
             return end(False, str(none))
         except EpisodeOver as over:
@@ -189,7 +189,7 @@ def _work(
     subtask: Subtask,
     lessons: Sequence[str],
     options: ExecutorOptions,
-    draw: Draw,
+    sample: Sample,
     left: Callable[[], int],
     actions: Callable[[], int],
 ) -> None:
@@ -201,7 +201,7 @@ def _work(
         PROMPTS["executor/feedback"],
         left,
         history=[_system(episode, options)],
-        draw=draw,
+        sample=sample,
         actions=actions,
         scene=episode.world.scene(),
         subtask=subtask.text,
@@ -218,7 +218,7 @@ def _system(episode: Episode, options: ExecutorOptions) -> Message:
     shown = [has.get(name, "") for name in names]
     return PROMPTS["executor/system"].system(
         about=world.about,
-        surface=surface_of(world),
+        action_docs=action_docs_of(world),
         actions_per_reply=options.actions_per_reply,
         larger_examples=bool(options.actions_per_reply) and not set(names) & set(STEPWISE.values()),
         demonstrations="\n\n".join(filter(None, shown)),

@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel
 
-from planbook.planner.asking import PLANNER
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.adapt.executor import EXECUTOR, TOP, Subtask
 from planbook.planner.strategies.figures import Figures, Grid, Played, mean_of, told
 from planbook.planner.types import Ending

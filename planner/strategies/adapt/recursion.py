@@ -4,15 +4,15 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from planbook.planner.asking import PLANNER
+from planbook.planner.action_docs import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
 from planbook.planner.frames import Functions
+from planbook.planner.roles import PLANNER
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.depth import DepthOptions
 from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, claimed, execute, handed_on
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Thought
 
@@ -133,7 +133,7 @@ class Recursion:
         world, shown = self._episode.world, self._episode.recall().demonstrations
         system = PROMPTS["adapt/system"].system(
             about=world.about,
-            surface=surface_of(world),
+            action_docs=action_docs_of(world),
             detailed=self._detailed,
             demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.asking import PLANNER
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.advocate.figures import Search
 from planbook.planner.strategies.advocate.lats import LatsOptions, lats
 from planbook.planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from planbook.planner.asking import PLANNER, Draw, as_text
+from planbook.planner.action_docs import TASK, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
+from planbook.planner.roles import PLANNER, Sample, as_text
 from planbook.planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planbook.planner.strategies.advocate.replies import (
     Judgement,
@@ -20,7 +21,6 @@ from planbook.planner.strategies.advocate.replies import (
     read_verdict,
 )
 from planbook.planner.strategies.advocate.tree import Moment, Tree
-from planbook.planner.surface import TASK, surface_of
 from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Plan
 
@@ -44,10 +44,10 @@ class Counsel:
     """Asks for one round, in its frame. What stays unusable however often it is asked counts against the idea."""
 
     def __init__(
-        self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], draw: int
+        self, episode: Episode, frame: Frame, options: AdvocateOptions, tree: Tree, notes: Sequence[str], sample: int
     ) -> None:
         self._episode, self._frame, self._options = episode, frame, options
-        self._tree, self._notes, self._draw = tree, notes, Draw(draw)
+        self._tree, self._notes, self._sample = tree, notes, Sample(sample)
         self._summaries: dict[str, str] = {}
         self.line_only = False
         """Whether models are told only of what led to the present moment."""
@@ -59,14 +59,14 @@ class Counsel:
         told = {"goal": goal, "seen": self._short(start), "earlier": earlier, "notes": self._notes, "whole": whole}
         return self._ask(PLANNER, "plan", read_outline, **told)
 
-    def act(self, moment: Moment, sample: Draw | None = None) -> tuple[Plan | None, Sequence[Message]]:
+    def act(self, moment: Moment, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Code for the sub-task (section 3.2), and the conversation; None where none came that can be used."""
         told = {**self._situation(moment), "seen": moment.seen, "subtask": self.parts[moment.subtask]}
         told["defined"] = sorted(self._frame.names - {TASK})
         whole, history = self._options.whole_subtasks, [self._system(PLANNER)]
         try:
-            prompt, draw = PROMPTS["advocate/act"], sample or self._draw
-            answer = self._episode.ask(PLANNER, prompt, history=history, draw=draw, whole=whole, **told)
+            prompt, sample = PROMPTS["advocate/act"], sample or self._sample
+            answer = self._episode.ask(PLANNER, prompt, history=history, sample=sample, whole=whole, **told)
         except NoPlan:
             return None, ()
         return answer.value, answer.history
@@ -75,7 +75,7 @@ class Counsel:
         """Other code, if that was not right (section 3.3.1); None where there is nothing else."""
         try:
             answer = self._frame.scope.ask(
-                PLANNER, PROMPTS["advocate/remedy"], read=read_other, history=history, draw=self._draw
+                PLANNER, PROMPTS["advocate/remedy"], read=read_other, history=history, sample=self._sample
             )
         except UnusableReply:
             return None, ()
@@ -159,7 +159,7 @@ class Counsel:
     def _ask(self, role: str, question: str, read: Callable[[str], Read], **told: object) -> Read:
         scope, history = self._frame.scope, [self._system(role)]
         return scope.ask(
-            role, PROMPTS[f"advocate/{question}"], read=read, history=history, draw=self._draw, **told
+            role, PROMPTS[f"advocate/{question}"], read=read, history=history, sample=self._sample, **told
         ).value
 
     def _system(self, role: str) -> Message:
@@ -168,7 +168,7 @@ class Counsel:
             return PROMPTS["advocate/judge"].system(about=world.about)
         return PROMPTS["advocate/system"].system(
             about=world.about,
-            surface=surface_of(world),
+            action_docs=action_docs_of(world),
             noting="note_down" in self._frame.functions,
             answering=world.answering,
             knowledge=self._episode.recall().text,

@@ -10,8 +10,8 @@ from math import inf, log, sqrt
 
 from pydantic import BaseModel, Field
 
-from planbook.planner.asking import Draw
 from planbook.planner.episode import Episode
+from planbook.planner.roles import Sample
 from planbook.planner.strategies.advocate.options import AdvocateOptions
 from planbook.planner.strategies.advocate.playing import Playing
 from planbook.planner.strategies.advocate.replies import meaning
@@ -161,7 +161,7 @@ class Search:
         """Actions for a moment, drawn independently of each other."""
         count, found = self._options.samples, dict[str, Branch]()
         for sample in range(count):
-            plan = self._playing.act(moment, Draw(self._playing.number * count + sample, self._options.temperature))
+            plan = self._playing.act(moment, Sample(self._playing.number * count + sample, self._options.temperature))
             if plan is not None and meaning(plan.code) not in found:
                 found[meaning(plan.code)] = self._playing.idea(moment, sample, plan)
         return list(found.values())

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from planbook.envs import Observation
-from planbook.planner.asking import PLANNER, Draw
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
 from planbook.planner.feedback import Ran
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
 from planbook.planner.rendered import Rendered
+from planbook.planner.roles import PLANNER, Sample
 from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.counsel import Counsel, Past
 from planbook.planner.strategies.advocate.notes import Notes
@@ -52,7 +52,7 @@ class Playing:
         """Something to try at a moment."""
         return self.tree.grow(moment, self.counsel.parts[moment.subtask], idea, plan.code, plan.thought)
 
-    def act(self, moment: Moment, sample: Draw) -> Plan | None:
+    def act(self, moment: Moment, sample: Sample) -> Plan | None:
         """One sample of what to do at a moment."""
         return self.counsel.act(moment, sample)[0]
 

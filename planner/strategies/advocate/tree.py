@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from planbook.planner.frames import Mark
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
-from planbook.planner.terms import Mark
 from planbook.planner.types import Thought
 
 Fate = Literal["", "kept", "turned back", "failed", "over", "not tried", "abandoned"]

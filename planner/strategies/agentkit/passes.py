@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
+from planbook.planner.action_docs import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
 from planbook.planner.graph import (
@@ -24,7 +25,6 @@ from planbook.planner.graph import (
     text_of,
 )
 from planbook.planner.strategies.base import Options, told_task
-from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Feedback
 
@@ -121,7 +121,7 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
     chosen = AgentKitOptions.model_validate(options)
     file = chosen.graph_file(episode.world.name)
     graph, database = file.graph(), file.database()
-    steps, idle = chosen.steps or file.steps or max(1, episode.terms.actions), 0
+    steps, idle = chosen.steps or file.steps or max(1, episode.settings.actions), 0
     manual = chosen.manual(episode.world.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
@@ -147,11 +147,11 @@ def _look(episode: Episode, database: Database, manual: JsonValue) -> None:
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": world.about,
-        "surface": PROMPTS["surface"].render(surface=surface_of(world)),
+        "surface": PROMPTS["action_docs"].render(action_docs=action_docs_of(world)),
         "scene": SAME if (scene := world.scene()) in seen.text else scene,
         "observation": seen.text,
         "state": world.state(),
-        "left": episode.terms.actions - episode.actions,
+        "left": episode.settings.actions - episode.actions,
     }
     if database.has("world.observation"):
         told["previous"] = database.get("world.observation")

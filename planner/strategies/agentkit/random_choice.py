@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, Field
 
 from planbook.envs import Action, ActionSpec, Environment
+from planbook.planner.action_docs import call_of
 from planbook.planner.episode import Episode
 from planbook.planner.strategies.base import Options
-from planbook.planner.surface import call_of
 
 SOURCE = "random"
 PATIENCE = 3
@@ -28,8 +28,8 @@ class RandomOptions(Options):
 
 def random_choice(episode: Episode, options: BaseModel) -> None:
     """One action after another, each drawn from those that there are, by the seed of the run and the task."""
-    steps = RandomOptions.model_validate(options).steps or PATIENCE * episode.terms.actions
-    dice = random.Random(f"{episode.terms.seed}/{episode.task.id}")
+    steps = RandomOptions.model_validate(options).steps or PATIENCE * episode.settings.actions
+    dice = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
         for _ in range(steps):
             choices = choices_in(episode.world)

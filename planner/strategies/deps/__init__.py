@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.asking import PLANNER
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.base import Method, Options
 from planbook.planner.strategies.deps.baselines import (
     chain_of_thought,

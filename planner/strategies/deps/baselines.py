@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from planbook.planner.asking import PLANNER
+from planbook.planner.action_docs import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
+from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.deps.goals import Plan, collect
 from planbook.planner.strategies.deps.pursuit import Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.replanning import (
@@ -27,7 +28,6 @@ from planbook.planner.strategies.deps.replanning import (
     situation,
     system,
 )
-from planbook.planner.surface import surface_of
 from planbook.planner.templates import PROMPTS
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
@@ -57,7 +57,7 @@ def inner_monologue(episode: Episode, options: BaseModel) -> None:
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
         prompt, about = PROMPTS["deps/task"], situation(episode)
-        for _ in range(episode.terms.actions):
+        for _ in range(episode.settings.actions):
             try:
                 plan, history = ask_for_plan(episode, frame.scope, prompt, history, about, _first_goal)
             except UnusableReply as unusable:
@@ -93,6 +93,6 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 
 
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
-    told = system(episode, template, demonstration, surface_of(episode.world))
+    told = system(episode, template, demonstration, action_docs_of(episode.world))
     with episode.frame("plan"):
         episode.stream(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode))

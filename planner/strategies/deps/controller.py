@@ -6,10 +6,10 @@ from functools import partial
 from typing import NamedTuple
 
 from planbook.envs import Action
+from planbook.planner.action_docs import call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeBroken, UnusableReply
 from planbook.planner.models.types import Message
-from planbook.planner.surface import call_of
 from planbook.planner.templates import PROMPTS
 
 CONTROLLER = "controller"

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment
+from planbook.planner.action_docs import AGENT, ActionDocs, PlanFunction, action_docs_of, call_of, shown
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
 from planbook.planner.strategies.deps.likeness import LONGEST, Likeness
-from planbook.planner.surface import AGENT, PlanFunction, Surface, call_of, shown, surface_of
 from planbook.planner.thought import read_thought
 from planbook.planner.types import FeedbackKind, Record
 from planbook.sandbox.check import check
@@ -54,10 +54,10 @@ class Plan(Record):
     no_goals: tuple[str, ...] = ()
 
 
-def goal_surface(world: Environment) -> Surface:
+def goal_surface(world: Environment) -> ActionDocs:
     """What plans may call where their calls are goals; the world's helpers act, and are left out."""
     goals = tuple(map(shown, world.goals.specs.values()))
-    return surface_of(world).model_copy(update={"actions": goals, "helpers": ""})
+    return action_docs_of(world).model_copy(update={"actions": goals, "helpers": ""})
 
 
 def collect(episode: Episode, role: str, reply: str) -> Plan:

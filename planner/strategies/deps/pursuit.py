@@ -10,6 +10,7 @@ from typing import NamedTuple
 from pydantic import Field, JsonValue
 
 from planbook.envs import Action
+from planbook.planner.action_docs import call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver
 from planbook.planner.scope import Scope
@@ -19,7 +20,6 @@ from planbook.planner.strategies.deps.controller import control
 from planbook.planner.strategies.deps.goals import Goal, Plan
 from planbook.planner.strategies.deps.horizon import probabilities
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
-from planbook.planner.surface import call_of
 
 GOAL = "goal"
 CLAIMS = "the goals of the last plan"

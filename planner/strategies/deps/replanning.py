@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.planner.asking import PLANNER
+from planbook.planner.action_docs import ActionDocs
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
+from planbook.planner.roles import PLANNER
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import said_or_nothing
 from planbook.planner.strategies.deps.goals import Plan, collect, goal_surface
 from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
-from planbook.planner.surface import Surface
 from planbook.planner.templates import PROMPTS
 
 EXPLAINER = "explainer"
@@ -72,7 +72,7 @@ DEPS = Manner("deps/deps", DEMONSTRATION, "deps/description", explains=True)
 def deps(episode: Episode, options: BaseModel) -> None:
     """Plan, reach the nearest goals first, and plan anew on a description and an explanation of what failed."""
     chosen = DepsOptions.model_validate(options)
-    seed = f"{episode.terms.seed}/{episode.task.id}"
+    seed = f"{episode.settings.seed}/{episode.task.id}"
     follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.world.goals, chosen.selector, seed))
 
 
@@ -142,16 +142,16 @@ def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
 
 
-def system(episode: Episode, template: str, demonstration: str, usable: Surface | None = None) -> Message:
+def system(episode: Episode, template: str, demonstration: str, usable: ActionDocs | None = None) -> Message:
     """What a planner is told of its role and of the world, in which the goals are usable or something else."""
     shown = episode.recall().demonstrations.get(demonstration, "")
     told = world_told(episode, usable or goal_surface(episode.world))
     return PROMPTS[template].system(**told, demonstrations=shown)
 
 
-def world_told(episode: Episode, usable: Surface) -> dict[str, Any]:
+def world_told(episode: Episode, usable: ActionDocs) -> dict[str, Any]:
     """What the world is, what can be named in it, and what is known of it."""
-    return {"about": episode.world.about, "surface": usable, "knowledge": episode.recall().text}
+    return {"about": episode.world.about, "action_docs": usable, "knowledge": episode.recall().text}
 
 
 def situation(episode: Episode) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from planbook.cli import planbook
 
 SHIFTING = '''
 import os
-from planbook.envs import Environment, Observation, Task, Verdict, action, WorldBroken
+from planbook.envs import Environment, Observation, Task, Verdict, action, EnvironmentBroken
 
 class Shifting(Environment):
     name = "shifting"
@@ -25,7 +25,7 @@ class Shifting(Environment):
     def look(self) -> Observation:
         """Look at the shelf."""
         if os.environ.get("SHIFTING_BROKEN") == self.task.id:
-            raise WorldBroken("the shelf fell down")
+            raise EnvironmentBroken("the shelf fell down")
         self.looks += 1
         there = os.environ.get("SHIFTING", "a mug")
         return Observation(f"You see {there}.", terminated=self.looks == 2 and there != "nothing")

@@ -26,7 +26,9 @@ def test_only_what_was_broken_is_played_again(broken: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert run("run", "--resume", broken, "--again", "broken") == 0
     told = capsys.readouterr().out
-    assert "Played again: look/1, which was broken (WorldBroken: the shelf fell down); now direct success." in told
+    assert (
+        "Played again: look/1, which was broken (EnvironmentBroken: the shelf fell down); now direct success." in told
+    )
     with closing(Run.open(broken)) as opened:
         assert [row.scope for row in opened.store.events("task", "outcome")] == [
             "task/0",

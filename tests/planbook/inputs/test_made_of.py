@@ -11,7 +11,7 @@ import pytest
 from planbook.config import RECORDINGS, Config, Learning
 from planbook.envs import Selection
 from planbook.envs.alfworld import generated
-from planbook.envs.alfworld.games import DATA_FOLDER, GAME_FILE
+from planbook.envs.alfworld.tasks import DATA_FOLDER, GAME_FILE
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.inputs import inputs, prompt_digests

@@ -3,14 +3,14 @@
 from planbook.envs import Task, Verdict
 from planbook.episodes.telling import tell
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
-from planbook.planner.ending import NOT_JUDGED, Standing, ending_of
+from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
 from planbook.results import summarise
 from planbook.run import Entry
 from planbook.terminal.printing import failure_lines
 from tests.planbook.results.rows import rows
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)
-ANSWERED = Standing(unjudged="answer: 42")
+ANSWERED = Judgement(unjudged="answer: 42")
 
 
 def entry(index: int) -> Entry:
@@ -40,9 +40,9 @@ def test_what_never_came_to_its_end_has_failed_whoever_judges() -> None:
 
 
 def test_an_episode_that_ended_unsolved_says_so_with_its_score() -> None:
-    ending = ending_of(Standing(Verdict(False, 0.75)), DONE, 3, used_up=False)
+    ending = ending_of(Judgement(Verdict(False, 0.75)), DONE, 3, used_up=False)
     assert ending.cause == "done"
     assert said(ending) == "failure (the episode ended unsolved) after 3 actions, score 0.75"
     (line,) = failure_lines(summarise(rows([entry(0)], {0: ending}), 1.0, "run"))
     assert line == "Not solved, by cause: the episode ended unsolved 1."
-    assert "score" not in said(ending_of(Standing(), DONE, 3, used_up=False))
+    assert "score" not in said(ending_of(Judgement(), DONE, 3, used_up=False))

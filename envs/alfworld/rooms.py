@@ -1,0 +1,280 @@
+"""Generated rooms: floor plans of the alfworld wheel, furnished by chance and written as PDDL problems.
+
+The wheel is read as data: nothing of it is imported or run.
+"""
+
+import ast
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from planbook.envs.errors import MissingRequirement
+from planbook.envs.resources import install_command, package_folder
+
+ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
+"""Room to its floor plans' numbers, first and one past the last."""
+CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
+DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
+_TABLES = ("DiningTable", "CoffeeTable", "SideTable")
+
+
+@dataclass(frozen=True)
+class Affordances:
+    """Which object goes where, and what can be done with it. Everything is sorted, so that choices can be repeated."""
+
+    holds: dict[str, tuple[str, ...]]
+    """Kind of receptacle to the kinds of objects that it can hold."""
+    able: dict[str, tuple[str, ...]]
+    """Ability (``Heatable``) to kinds of objects."""
+    openable: frozenset[str]
+    movable: frozenset[str]
+    """Kinds of objects that can hold others."""
+
+
+@dataclass(frozen=True)
+class FloorPlan:
+    """A floor plan: where its receptacles stand, and what kinds of things it has."""
+
+    name: str
+    places: dict[str, tuple[float, ...]]
+    """Receptacle (``Cabinet|+00.68|+00.50|-02.20``) to the pose from which it is used."""
+    kinds: tuple[str, ...]
+
+
+def found() -> str | None:
+    """Where the alfworld package is, or None."""
+    folder = package_folder("alfworld")
+    return str(folder) if folder else None
+
+
+def remedy() -> str:
+    """Return the command that installs the package alone: its data are all that generated games need."""
+    return install_command("alfworld", "--no-deps", only="alfworld")
+
+
+def wheel_files() -> list[Path]:
+    """Every file that games are generated from. Raises MissingRequirement without the package."""
+    if (folder := found()) is None:
+        raise MissingRequirement(f"alfworld: the package is not there; add it with: {remedy()}")
+    home = Path(folder)
+    plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
+    return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
+
+
+def wheel_text(path: str) -> str:
+    """A text file of the alfworld package. Raises MissingRequirement if the package or the file is not there."""
+    if (folder := found()) and (file := Path(folder) / path).is_file():
+        return file.read_text()
+    raise MissingRequirement(f"alfworld: the package's file {path} is not there; add it with: {remedy()}")
+
+
+def _assigned(source: str, key: str | None = None) -> dict[str, Any]:
+    """The literals that a module assigns to names, or to the items of the dictionary ``key``."""
+    found = {}
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign):
+            continue
+        target = node.targets[0]
+        try:
+            if key is None and isinstance(target, ast.Name):
+                found[target.id] = ast.literal_eval(node.value)
+            elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == key:
+                found[ast.literal_eval(target.slice)] = ast.literal_eval(node.value)
+        except ValueError:
+            continue
+    return found
+
+
+@lru_cache(maxsize=1)
+def affordances() -> Affordances:
+    """What alfworld's constants say."""
+    constants = _assigned(wheel_text(CONSTANTS))
+    movable = frozenset(constants["MOVABLE_RECEPTACLES"])
+    holds = {
+        kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
+    }
+    table = holds.pop("TableTop")
+    return Affordances(
+        holds=holds | dict.fromkeys(_TABLES, table),
+        able={ability: tuple(sorted(kinds)) for ability, kinds in constants["VAL_ACTION_OBJECTS"].items()},
+        openable=frozenset(constants["OPENABLE_CLASS_LIST"]) - movable,
+        movable=movable,
+    )
+
+
+@lru_cache(maxsize=1)
+def goals() -> dict[str, dict[str, Any]]:
+    """Task type, as alfworld names it, to its formal goal (``pddl``) and its sentences (``templates``)."""
+    return _assigned(wheel_text(GOALS), key="gdict")
+
+
+@lru_cache(maxsize=1)
+def domain() -> str:
+    """The rules that all games share."""
+    return wheel_text(DOMAIN)
+
+
+@lru_cache(maxsize=1)
+def grammar() -> str:
+    """The sentences that all games share."""
+    return wheel_text(GRAMMAR)
+
+
+@cache
+def floor_plan(number: int) -> FloorPlan:
+    """One of the 120 floor plans."""
+    name = f"FloorPlan{number}"
+    places = json.loads(wheel_text(f"gen/layouts/{name}-openable.json"))
+    kinds = json.loads(wheel_text(f"gen/layouts/{name}-objects.json"))
+    return FloorPlan(name, {key: tuple(places[key]) for key in sorted(places)}, tuple(sorted(kinds)))
+
+
+_BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
+"""Receptacles that alfworld names as part of another thing (``Sink|...|SinkBasin``)."""
+_LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable")
+"""What lamps stand on; alfworld's constants do not say."""
+LAMP = "DeskLamp"
+_IN_THE_OPEN = 3
+"""How much likelier an object lies in the open than behind a door."""
+_COUNTS = (1, 1, 1, 2, 2, 3)
+"""How many objects of a kind there are, to choose from."""
+
+
+@dataclass
+class FurnishedRoom:
+    """Receptacles and objects by name (``Cabinet|+00.68|+00.50|-02.20``)."""
+
+    plan: str
+    places: dict[str, str] = field(default_factory=dict)
+    """Receptacle to its location."""
+    inside: dict[str, str] = field(default_factory=dict)
+    """Object to its receptacle."""
+
+    def of_kind(self, kind: str) -> list[str]:
+        """The receptacles of a kind."""
+        return [receptacle for receptacle in self.places if kind_of(receptacle) == kind]
+
+    def objects(self, kind: str) -> list[str]:
+        """The objects of a kind."""
+        return [thing for thing in self.inside if kind_of(thing) == kind]
+
+
+@lru_cache(maxsize=4096)
+def kind_of(name: str) -> str:
+    """``Cabinet`` of ``Cabinet|+00.68|...``, ``SinkBasin`` of ``Sink|...|SinkBasin``."""
+    last = name.rsplit("|", 1)[-1]
+    return last if last in _BASINS else name.split("|", 1)[0]
+
+
+def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
+    """A floor plan's room with all kinds of objects that it has and can hold."""
+    room = FurnishedRoom(plan.name)
+    for receptacle, pose in plan.places.items():
+        if kind_of(receptacle) in facts.holds:
+            room.places[receptacle] = _location(*pose)
+    for kind in plan.kinds:
+        if kind in facts.holds and not room.of_kind(kind):
+            room.places[_named(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
+    for kind in plan.kinds:
+        strew(room, kind, rng.choice(_COUNTS), facts, rng)
+    return room
+
+
+def strew(room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = "") -> None:
+    """Put objects of a kind into receptacles that can hold them, but for receptacles of the kind ``without``."""
+    stands = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
+    weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in stands]
+    for where in rng.choices(stands, weights, k=count) if stands else []:
+        room.inside[_named(kind, rng)] = where
+
+
+def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
+    """Whether a receptacle can hold objects of a kind."""
+    mine = kind_of(receptacle)
+    return mine in _LAMP_STANDS if kind == LAMP else kind in facts.holds[mine]
+
+
+def _named(kind: str, rng: Random) -> str:
+    x, y, z = (f"{rng.uniform(-9.99, 9.99):+06.2f}" for _ in "xyz")
+    return f"{_BASINS[kind]}|{x}|{y}|{z}|{kind}" if kind in _BASINS else f"{kind}|{x}|{y}|{z}"
+
+
+def _location(x: float, y: float, turn: float, tilt: float) -> str:
+    return f"loc|{round(x * 4)}|{round(y * 4)}|{round(turn / 90)}|{round(tilt)}"
+
+
+_START = "loc|0|0|0|0|start"
+_ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
+_MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
+_RULES_NAME = ("Microwave", "Fridge", "SinkBasin")
+"""Kinds of receptacles that alfworld's rules name: they must be declared even where there are none."""
+_RULES_NAME_OBJECTS = ("Knife", "ButterKnife")
+
+
+def mangled(name: str) -> str:
+    """A name as PDDL allows it."""
+    for mark, word in _MANGLED.items():
+        name = name.replace(mark, word)
+    return name
+
+
+def problem_text(name: str, room: FurnishedRoom, facts: Affordances, goal: str) -> str:
+    """The problem; ``goal`` is a (:goal ...) section that also closes the definition, as alfworld's library has it."""
+    return (
+        f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room, facts))})\n"
+        f"(:init\n{_lines(_init(room, facts))})\n{goal.strip()}\n"
+    )
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "".join(f"    {text}\n" for text in texts)
+
+
+def _object_kinds(room: FurnishedRoom, facts: Affordances) -> list[str]:
+    held = {kind for receptacle in room.places for kind in facts.holds[kind_of(receptacle)]}
+    return sorted(held | {kind_of(thing) for thing in room.inside} | {LAMP, *_RULES_NAME_OBJECTS})
+
+
+def _objects(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
+    yield "agent1 - agent"
+    for kind in _object_kinds(room, facts):
+        yield f"{kind}Type - otype"
+    for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RULES_NAME}):
+        yield f"{kind}Type - rtype"
+    for thing in room.inside:
+        yield f"{mangled(thing)} - object"
+    for receptacle in room.places:
+        yield f"{mangled(receptacle)} - receptacle"
+    for location in sorted({_START, *room.places.values()}):
+        yield f"{mangled(location)} - location"
+
+
+def _init(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
+    yield f"(atLocation agent1 {mangled(_START)})"
+    for receptacle, location in room.places.items():
+        name, kind = mangled(receptacle), kind_of(receptacle)
+        yield f"(receptacleType {name} {kind}Type)"
+        yield f"(receptacleAtLocation {name} {mangled(location)})"
+        if kind in facts.openable:
+            yield f"(openable {name})"
+    for kind in sorted({kind_of(receptacle) for receptacle in room.places}):
+        for held in facts.holds[kind]:
+            yield f"(canContain {kind}Type {held}Type)"
+    for thing, receptacle in room.inside.items():
+        yield from _object_facts(mangled(thing), kind_of(thing), facts)
+        yield f"(inReceptacle {mangled(thing)} {mangled(receptacle)})"
+        yield f"(objectAtLocation {mangled(thing)} {mangled(room.places[receptacle])})"
+
+
+def _object_facts(name: str, kind: str, facts: Affordances) -> Iterator[str]:
+    yield f"(objectType {name} {kind}Type)"
+    yield f"(toggleable {name})" if kind in facts.able["Toggleable"] else f"(pickupable {name})"
+    if kind in facts.movable:
+        yield f"(isReceptacleObject {name})"
+    for ability, predicate in _ABILITIES.items():
+        if kind in facts.able[ability]:
+            yield f"({predicate} {name})"

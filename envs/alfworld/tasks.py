@@ -1,0 +1,224 @@
+"""Tasks: the downloaded games, named selections that papers played, and how a selection becomes tasks."""
+
+import json
+import mmap
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+
+from planbook.envs.alfworld import generated, rooms
+from planbook.envs.alfworld.engine import AlfworldGame
+from planbook.envs.alfworld.goals import FOLDER_TYPES, TYPES, paper_goal, params_of
+from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
+from planbook.envs.resources import files_digest
+from planbook.envs.selection import chosen_split, chosen_types, in_turn
+from planbook.envs.types import Selection, Task
+
+DATA_FOLDER = "json_2.1.1"
+DATA_SPLITS = ("valid_seen", "valid_unseen", "train")
+GAME_FILE = "game.tw-pddl"
+REMEDY = (
+    "run `alfworld-download` (part of the alfworld package), or point ALFWORLD_DATA at a folder that holds "
+    f"{DATA_FOLDER}/"
+)
+_UNSUPPORTED = ("movable", "Sliced")
+"""Parts of folder names whose games alfworld itself leaves out."""
+_TASK = re.compile(rb"Your task is to: ([^\"\\]*)")
+_SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
+
+
+def data_root() -> Path:
+    """Where alfworld keeps its data: ALFWORLD_DATA, else its cache in the home directory."""
+    return Path(os.environ.get("ALFWORLD_DATA") or Path.home() / ".cache" / "alfworld").expanduser()
+
+
+def split_folder(split: str) -> Path:
+    """The folder of a split's games; raises MissingRequirement if there is none."""
+    folder = data_root() / DATA_FOLDER / split
+    if not folder.is_dir():
+        raise MissingRequirement(
+            f"alfworld: the games of the split {split!r} are not here ({folder} is no folder). Play games that are "
+            f"made from seeds instead, --split generated; or {REMEDY}"
+        )
+    return folder
+
+
+def list_games(split: str) -> dict[str, list[str]]:
+    """Task type to the sorted ids of a split's games. An id is the game's folder below the data, split first."""
+    ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
+    folder = split_folder(split)
+    for task in sorted(os.listdir(folder)):
+        kind = FOLDER_TYPES.get(task.split("-", 1)[0])
+        if kind is None or any(part in task for part in _UNSUPPORTED):
+            continue
+        for trial in sorted(os.listdir(folder / task)):
+            if (folder / task / trial / GAME_FILE).is_file():
+                ids[kind].append(f"{split}/{task}/{trial}")
+    if not any(ids.values()):
+        raise MissingRequirement(f"alfworld: no {GAME_FILE} below {folder}; {REMEDY}")
+    return ids
+
+
+def game_path(game_id: str) -> Path:
+    """The file of a game; raises BadSelection for an id that has none."""
+    split, _, rest = game_id.partition("/")
+    path = split_folder(split) / rest / GAME_FILE
+    if ".." in rest.split("/") or not path.is_file():
+        raise BadSelection(f"alfworld: there is no game {game_id!r}: {path} does not exist")
+    return path
+
+
+def type_of(game_id: str) -> str:
+    """The task type that a game's folder names; raises BadSelection for one that alfworld leaves out."""
+    name = game_id.split("/")[1]
+    kind = FOLDER_TYPES.get(name.split("-", 1)[0])
+    if kind is None or any(part in name for part in _UNSUPPORTED):
+        raise BadSelection(f"alfworld: {game_id!r} is not one of the task types {', '.join(FOLDER_TYPES.values())}")
+    return kind
+
+
+def peek(game_id: str) -> tuple[str, bool]:
+    """A game's goal sentence and whether it is marked solvable, from the few pages of the file that say so."""
+    path = game_path(game_id)
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            task = _TASK.search(text)
+            goal = task.group(1).decode().strip().removesuffix(".") if task else None
+            mark = text.rfind(b'"solvable"')
+            solvable = mark < 0 or _SOLVABLE.match(text, mark) is not None
+    except (OSError, ValueError) as error:
+        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
+    if goal is None:
+        raise EnvironmentBroken(f"alfworld: {path} states no task; the file is damaged: download it again")
+    return goal, solvable
+
+
+def read_game(game_id: str) -> AlfworldGame:
+    """A whole game."""
+    path = game_path(game_id)
+    try:
+        return AlfworldGame(game_id, json.loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise EnvironmentBroken(f"alfworld: {path} cannot be read: {error}") from error
+
+
+def found_splits() -> Iterator[tuple[str, str | None]]:
+    """Each split on disk, with its folder if it is there."""
+    for split in DATA_SPLITS:
+        folder = data_root() / DATA_FOLDER / split
+        yield split, str(folder) if folder.is_dir() else None
+
+
+@lru_cache(maxsize=8)
+def _first_game(folder: str) -> Path | None:
+    return next(Path(folder).glob(f"*/*/{GAME_FILE}"), None)
+
+
+def sample_game() -> AlfworldGame | None:
+    """Any game on disk, to find out how the installed data words things; None without data."""
+    for split, folder in found_splits():
+        if folder and (path := _first_game(folder)):
+            return read_game(f"{split}/{path.parent.parent.name}/{path.parent.name}")
+    return None
+
+
+DEPS_GAMES = Path(__file__).with_name("deps_games.json")
+"""The ten games that stand in for table 5 of the DEPS paper, with what the paper says of each."""
+DEV_SPLIT, DEV_GAMES = "valid_seen", 10
+"""ADaPT's dev set: so many games of each type (here the first by id) from this split."""
+
+
+def _deps() -> dict[str, list[str]]:
+    listed: dict[str, list[str]] = {kind: [] for kind in TYPES}
+    for game in json.loads(DEPS_GAMES.read_text())["games"]:
+        game_id = game["ours"]["id"]
+        split, _, rest = game_id.partition("/")
+        if not (split_folder(split) / rest / GAME_FILE).is_file():
+            raise MissingRequirement(f"alfworld: the split 'deps' needs the game {game_id!r}; {REMEDY}")
+        listed[type_of(game_id)].append(game_id)
+    return listed
+
+
+def _adapt_dev() -> dict[str, list[str]]:
+    listed = list_games(DEV_SPLIT)
+    return {kind: list(islice(filter(_solvable, ids), DEV_GAMES)) for kind, ids in listed.items()}
+
+
+def _solvable(game_id: str) -> bool:
+    return peek(game_id)[1]
+
+
+NAMED: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
+"""Name to what lists a selection's ids by task type. Raises MissingRequirement where a game is not installed."""
+
+
+def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
+    """The chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
+    if selection.ids:
+        return [_by_id(task_id, [split for split in splits if split not in NAMED]) for task_id in selection.ids]
+    split = chosen_split(selection, splits, "alfworld")
+    types = chosen_types(selection, TYPES, "alfworld")
+    if selection.seeds and split != generated.SPLIT:
+        raise BadSelection(
+            f"alfworld: seeds make generated games; the games of {split!r} have none (--split SPLIT:N limits)"
+        )
+    found = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
+    return list(islice(found, selection.limit))
+
+
+def checksums(tasks: Sequence[Task]) -> dict[str, str]:
+    """What the games of these tasks are, and what those of them that are generated are made from."""
+    on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
+    found = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
+    if len(on_disk) < len(tasks):
+        found["what games are generated from"] = files_digest(rooms.wheel_files())
+    return found
+
+
+def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
+    listed = NAMED[split]() if split in NAMED else list_games(split)
+    for game_id in in_turn(listed[kind] for kind in types):
+        goal, solvable = peek(game_id)
+        if solvable:
+            yield _task(game_id, game_id.partition("/")[0], type_of(game_id), goal)
+
+
+def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:
+    seeds = selection.seeds or range(selection.limit or generated.SEEDS)
+    return (_made(kind, seed) for seed in seeds for kind in types)
+
+
+def _by_id(task_id: str, splits: Sequence[str]) -> Task:
+    split, _, rest = task_id.partition("/")
+    if split not in splits or "/" not in rest:
+        raise BadSelection(
+            f"alfworld: {task_id!r} is no task id: one reads SPLIT/..., with SPLIT one of {', '.join(splits)}; "
+            f"for example {generated.game_id(TYPES[0], 1)}"
+        )
+    if split != generated.SPLIT:
+        return _task(task_id, split, type_of(task_id), peek(task_id)[0])
+    kind, _, seed = rest.partition("/")
+    if kind not in TYPES or not seed.isdecimal():
+        raise BadSelection(
+            f"alfworld: {task_id!r} is no generated task: one reads generated/TYPE/SEED, TYPE one of {', '.join(TYPES)}"
+        )
+    return _made(kind, int(seed))
+
+
+def _made(kind: str, seed: int) -> Task:
+    return _task(generated.game_id(kind, seed), generated.SPLIT, kind, generated.goal_of(kind, seed), seed)
+
+
+def _task(task_id: str, split: str, kind: str, goal: str, seed: int = 0) -> Task:
+    return Task(
+        id=task_id,
+        env="alfworld",
+        split=split,
+        type=kind,
+        goal=paper_goal(goal),
+        params=params_of(paper_goal(goal)),
+        seed=seed,
+    )

@@ -1,0 +1,140 @@
+"""The player's actions, and why one would fail: judged by the game's tables before the step is taken.
+
+Reasons name what is missing, never how much of it: that is for the player to find out.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from planbook.envs.crafter.rules import rules
+from planbook.envs.crafter.view import EDGE, STEPS, kind_at
+
+if TYPE_CHECKING:
+    from planbook.envs.crafter.game import CrafterGame
+
+
+Direction = Literal["north", "south", "east", "west"]
+Placeable = Literal["stone", "table", "furnace", "plant"]
+Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "stone_sword", "iron_sword"]
+MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
+CREATURES = ("cow", "zombie", "skeleton")
+SAID = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
+
+
+class CrafterAction(NamedTuple):
+    """An action of ours: its name and its argument, if it has one."""
+
+    verb: str
+    thing: str = ""
+
+    @property
+    def code(self) -> str:
+        """The game's own name for it."""
+        thing = MOVES[self.thing] if self.verb == "move" else self.thing
+        return f"{self.verb}_{thing}" if thing else self.verb
+
+
+@cache
+def all_deeds() -> Sequence[CrafterAction]:
+    """Every deed that the game has, in the order of its list."""
+    things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
+    deeds = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
+    return sorted(deeds, key=lambda deed: rules().actions.index(deed.code))
+
+
+def refusal(game: "CrafterGame", deed: CrafterAction) -> str:
+    """Why a deed would not do now what it is for; empty if it would."""
+    if is_fast_asleep(game) and deed.verb not in ("sleep", "noop"):
+        return "you are asleep, and sleep on"
+    judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(deed.verb)
+    return judge(game, deed.thing) if judge else ""
+
+
+def is_fast_asleep(game: "CrafterGame") -> bool:
+    """Whether whatever is done now becomes sleep."""
+    return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
+
+
+def is_luckless(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
+    """Whether collecting, which on some materials takes luck, gave nothing."""
+    if deed.verb != "do" or faced not in rules().collect:
+        return False
+    counts = game.player.achievements
+    return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced].receive)
+
+
+def outcome(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
+    """What a deed did, read off the game's own counts; without a mark at the end."""
+    for name, count in game.player.achievements.items():
+        if count > before[name] and name != "wake_up":
+            verb, _, thing = name.partition("_")
+            return SAID.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
+    if deed.verb == "do":
+        return f"You hit the {faced}"
+    return {"move": f"You move {deed.thing}", "sleep": "You sleep", "noop": "You wait"}[deed.verb]
+
+
+def faced_kind(game: "CrafterGame") -> str:
+    """What the player faces."""
+    return kind_at(game, *_faced(game))
+
+
+def _faced(game: "CrafterGame") -> tuple[int, int]:
+    (x, y), (dx, dy) = map(int, game.player.pos), game.player.facing
+    return x + dx, y + dy
+
+
+def _move(game: "CrafterGame", direction: str) -> str:
+    (x, y), (dx, dy) = map(int, game.player.pos), STEPS[direction]
+    target = x + dx, y + dy
+    if game.player.is_free(target):
+        return ""
+    return f"{kind_at(game, *target)} is in the way; you now face {direction}"
+
+
+def _do(game: "CrafterGame", _: str) -> str:
+    kind = faced_kind(game)
+    if kind in CREATURES or kind == "ripe_plant":
+        return ""
+    if kind == "plant":
+        return "the plant is not ripe"
+    collected = rules().collect.get(kind)
+    if collected is None:
+        return f"there is nothing to be done with {kind}"
+    if _lacking(game, collected.require):
+        return f"you have no tool for {kind}"
+    full = [name for name in collected.receive if name in rules().things and _held(game)[name] >= rules().most[name]]
+    return f"you cannot carry more {' and '.join(full)}" if full else ""
+
+
+def _sleep(game: "CrafterGame", _: str) -> str:
+    return "" if _held(game)["energy"] < rules().most["energy"] else "you are not tired"
+
+
+def _place(game: "CrafterGame", thing: str) -> str:
+    placed, kind = rules().place[thing], faced_kind(game)
+    if kind not in placed.where:
+        return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
+    return _not_enough(game, placed.uses)
+
+
+def _make(game: "CrafterGame", tool: str) -> str:
+    made, near = rules().make[tool], game.land.nearby(game.player.pos, 1)[0]
+    if absent := [station for station in made.nearby if station not in near]:
+        return f"there is no {' and no '.join(absent)} right beside you"
+    return _not_enough(game, made.uses)
+
+
+def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:
+    lacking = _lacking(game, uses)
+    return f"you do not have enough {' and '.join(lacking)}" if lacking else ""
+
+
+def _lacking(game: "CrafterGame", needs: Mapping[str, int]) -> list[str]:
+    return [name for name, count in needs.items() if _held(game)[name] < count]
+
+
+def _held(game: "CrafterGame") -> Mapping[str, Any]:
+    held: Mapping[str, Any] = game.player.inventory
+    return held

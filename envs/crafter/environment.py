@@ -1,0 +1,288 @@
+"""Crafter in words (AgentKit, section 4.1 and appendix D.1), on the genuine package's game."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.crafter import rules, view
+from planbook.envs.crafter.actions import (
+    CrafterAction,
+    Direction,
+    Placeable,
+    Tool,
+    all_deeds,
+    faced_kind,
+    is_luckless,
+    outcome,
+    refusal,
+)
+from planbook.envs.crafter.view import STEPS, beside, found_in
+from planbook.envs.errors import EpisodeEnded
+from planbook.envs.resources import folder_digest, install_command
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
+
+if TYPE_CHECKING:
+    from planbook.envs.crafter.game import CrafterGame
+
+
+NAME = "crafter"
+SURVIVE = "survive"
+SPLITS = ("open", "achievements")
+ACHIEVEMENTS = tuple(
+    """collect_coal collect_diamond collect_drink collect_iron collect_sapling collect_stone collect_wood
+    defeat_skeleton defeat_zombie eat_cow eat_plant make_iron_pickaxe make_iron_sword make_stone_pickaxe
+    make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
+    wake_up""".split()
+)
+"""Those of the package's rules, for where the package is missing."""
+TYPES = (SURVIVE, *ACHIEVEMENTS)
+SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
+"""Those of a split unless a selection names others."""
+
+
+class CrafterOptions(EnvironmentOptions):
+    """How the game is played; recorded beside every figure."""
+
+    length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
+
+
+def select(selection: Selection) -> Sequence[Task]:
+    """One task for each chosen type and seed. Types that are named without a split are taken from either."""
+    if selection.ids:
+        return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
+    split = chosen_split(selection, SPLITS, NAME)
+    types = chosen_types(selection, TYPES, NAME)
+    if selection.split or not selection.types:
+        types = tuple(name for name in types if _split_of(name) == split)
+    groups = ([task_of(name, seed) for seed in selection.seeds or SEEDS[_split_of(name)]] for name in types)
+    return list(in_turn(groups, selection.limit))
+
+
+def task_of(kind: str, seed: int) -> Task:
+    """The task of a type and a seed; the seed makes the world."""
+    whole = kind == SURVIVE
+    goal = (
+        f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can"
+        if whole
+        else f"unlock the achievement {kind}"
+    )
+    params: dict[str, JsonValue] = {} if whole else {"achievement": kind}
+    return Task(id=f"{kind}/{seed}", env=NAME, split=_split_of(kind), type=kind, goal=goal, params=params, seed=seed)
+
+
+def _split_of(kind: str) -> str:
+    return "open" if kind == SURVIVE else "achievements"
+
+
+ENDED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
+
+
+class Crafter(Environment):
+    """One game. A task's id is its type and seed (``survive/3``): the whole game, or one achievement alone.
+
+    The whole game is solved, and ends, with all achievements unlocked; its score is the share that is. A single
+    achievement ends its task as soon as it is unlocked. Dying ends either; ``length`` steps cut either short.
+    """
+
+    name = NAME
+    about = (
+        "Crafter, a survival game on a map of squares: the agent gathers materials, makes tools of them, eats, drinks "
+        "and sleeps to keep its vitals up, and fights or avoids zombies and skeletons, to unlock achievements. "
+        "It faces one of four directions, and its actions are done to the square it faces; moving turns it that way, "
+        "also where something blocks the way. "
+        "It sees the squares around it only; how much of a material something takes has to be found out. "
+        "Each action is one step of the game, in which the creatures move too, and its observation tells first what "
+        "happened and changed, then all there is to see. "
+        "An action that does not do what it is for costs its step all the same, and its observation begins with "
+        "'Nothing happens: ' and the reason."
+    )
+    types = TYPES
+    splits = SPLITS
+    parts = {"open": SPLITS}  # types that are named without a split are taken from either
+    seeded = True
+    action_limit = 10_000
+    all_milestones = ACHIEVEMENTS
+    attributes = {
+        "facing": "the direction faced: north, south, east or west",
+        "inventory": "what is carried: item to count, without what there is none of",
+        "vitals": "health, food, drink and energy",
+        "sleeping": "whether the agent is asleep",
+        "remaining": "the achievements that are not unlocked yet",
+        "step": "how many steps of the game have been taken",
+        "view": "what is seen: 7 rows from north to south, each of 9 names from west to east; view[3][4] is 'you', "
+        "'edge' lies beyond the world, a plant that can be eaten is 'ripe_plant'",
+    }
+    Options = CrafterOptions
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._length = CrafterOptions.read(options).length
+        self._game: CrafterGame | None = None
+        self._moment: view.PlayerView | None = None
+
+    # What there is to do.
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """The chosen tasks, taken in turn from each type."""
+        return select(selection)
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """The game itself."""
+        return (Requirement("crafter", rules.found(), install_command(rules.EXTRA)),)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The package: its tables, and its code, which is the game."""
+        return {"crafter's tables and code": folder_digest(rules.home(), ("*.py", "*.yaml"))}
+
+    def versions(self) -> Mapping[str, str]:
+        """The package that the game is."""
+        return {"crafter": version("crafter")}
+
+    # One episode.
+
+    def begin(self, task: Task) -> Observation:
+        """A new world, made from the seed (a third of a second)."""
+        from planbook.envs.crafter.game import CrafterGame  # imports numpy and the game, half a second
+
+        self._game = CrafterGame(task.seed, self._length)
+        self._moment = view.moment_of(self._game)
+        return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
+
+    @property
+    def game(self) -> "CrafterGame":
+        """The running game."""
+        if self._game is None:
+            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
+        return self._game
+
+    @property
+    def moment(self) -> view.PlayerView:
+        """What the player knows now."""
+        if self._moment is None:
+            raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
+        return self._moment
+
+    def scene(self) -> str:
+        """What is to be seen now: nothing of the first observation stays as it was."""
+        return f"Step {self.moment.step}.\n{view.description(self.moment)}"
+
+    def state(self) -> str:
+        """Vitals and inventory."""
+        return view.status(self.moment)
+
+    def brief(self, observation: Observation, before: Observation) -> str:
+        """What happened and changed."""
+        return observation.text.partition("\n")[0]
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """What the player knows, as data."""
+        if self._moment is None:
+            return {}
+        values: dict[str, Any] = self._moment._asdict()
+        return {**values, "view": list(map(list, self.moment.view)), "remaining": list(self.moment.remaining)}
+
+    def verdict(self) -> Verdict:
+        """Whether everything wanted is unlocked, and the share that is."""
+        wanted = self._wanted()
+        unlocked = sum(name in self.game.unlocked for name in wanted)
+        return Verdict(unlocked == len(wanted), unlocked / len(wanted))
+
+    def _wanted(self) -> Sequence[str]:
+        achievement = self.task.params.get("achievement") if self.task else None
+        return [str(achievement)] if achievement else rules.rules().achievements
+
+    def milestones(self) -> Sequence[str]:
+        """The achievements, in the order in which they were unlocked."""
+        return tuple(self.game.unlocked)
+
+    def measures(self) -> Mapping[str, float]:
+        """The game's own reward, summed up, and the steps taken."""
+        return {"reward": self.game.reward, "steps": self.game.steps}
+
+    def possible_actions(self) -> list[Action]:
+        """What would do now what it is for (collecting from grass: with luck)."""
+        deeds = [deed for deed in all_deeds() if not refusal(self.game, deed)]
+        return [Action(deed.verb, (deed.thing,) if deed.thing else ()) for deed in deeds]
+
+    def _save(self) -> object:
+        from planbook.envs.crafter.game import save
+
+        return save(self.game), self.moment
+
+    def _load(self, native: Any) -> None:
+        from planbook.envs.crafter.game import load
+
+        saved, self._moment = native
+        load(self.game, saved)
+
+    # The actions.
+
+    @action("agent.move('north') -> 'You move north. Step 12: now in view: tree. ...'")
+    def move(self, direction: Direction) -> Observation:
+        """Turn to a direction and take one step, if the way is free: grass, sand and path are. Lava kills."""
+        return self._take(CrafterAction("move", direction))
+
+    @action("agent.do() -> 'You collect wood. Step 13: unlocked collect_wood; ...'")
+    def do(self) -> Observation:
+        """Do to the faced square what can be done there: collect a material, drink, hit a creature, eat."""
+        return self._take(CrafterAction("do"))
+
+    @action("agent.sleep() -> 'You sleep. Step 180: you fell asleep. ...'")
+    def sleep(self) -> Observation:
+        """Fall asleep, or sleep on, to get energy back. Nothing else can be done before it is back, or before harm."""
+        return self._take(CrafterAction("sleep"))
+
+    @action("agent.noop() -> 'You wait. Step 14. ...'")
+    def noop(self) -> Observation:
+        """Let one step go by."""
+        return self._take(CrafterAction("noop"))
+
+    @action("agent.place('table') -> 'You place table. Step 30: unlocked place_table; ...'")
+    def place(self, thing: Placeable) -> Observation:
+        """Put a thing on the faced square: stone, a table or furnace built of materials, or a sapling as a plant."""
+        return self._take(CrafterAction("place", thing))
+
+    @action("agent.make('wood_pickaxe') -> 'Nothing happens: there is no table right beside you. Step 31. ...'")
+    def make(self, tool: Tool) -> Observation:
+        """Make a tool from materials, with a table near; the iron ones take a furnace near as well."""
+        return self._take(CrafterAction("make", tool))
+
+    @query("agent.nearby('tree') -> [{'direction': 'north-west', 'steps': 3, 'dx': -1, 'dy': -2}]")
+    def nearby(self, kind: str) -> list[JsonValue]:
+        """Everything of a kind in view, the nearest first; dx counts steps east, dy steps south."""
+        found = found_in(self.moment.view, [kind])
+        return [{"direction": each.direction, "steps": each.steps, "dx": each.dx, "dy": each.dy} for each in found]
+
+    @query("agent.around() -> {'north': 'grass', 'south': 'tree', 'east': 'grass', 'west': 'water'}")
+    def around(self) -> dict[str, str]:
+        """What is on the four squares beside the agent."""
+        return {direction: beside(self.moment.view, direction) for direction in STEPS}
+
+    def _take(self, deed: CrafterAction) -> Observation:
+        """One step of the game, and what it came to."""
+        game, before = self.game, self.moment
+        if deed not in all_deeds():
+            return Observation.refused(f"there is no {deed.verb} {deed.thing!r}")
+        reason, faced, counts = refusal(game, deed), faced_kind(game), dict(game.player.achievements)
+        game.advance(deed.code)
+        if not reason and is_luckless(game, deed, faced, counts):
+            reason = f"the {faced} holds nothing this time"
+        told = f"Nothing happens: {reason}" if reason else outcome(game, deed, faced, counts)
+        now = self._moment = view.moment_of(game)
+        changed = view.changes(before, now)
+        text = f"{told}. Step {now.step}{f': {changed}' if changed else ''}."
+        solved = self.verdict().solved
+        ending = " You died." * game.dead or ENDED * solved or TIME_IS_UP * game.over
+        return Observation(
+            f"{text}{ending}\n{view.description(now)}",
+            accepted=not reason,
+            terminated=game.dead or solved,
+            truncated=game.over and not (game.dead or solved),
+        )

@@ -1,0 +1,190 @@
+"""The window of the map that the player sees, and its description in words."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from planbook.envs.crafter.rules import VITALS, rules
+
+if TYPE_CHECKING:
+    from planbook.envs.crafter.game import CrafterGame
+
+
+WIDE, HIGH = 9, 7
+EAST, SOUTH = WIDE // 2, HIGH // 2
+"""The player's own column and row in the window, from 0."""
+STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
+"""Each direction as steps east and steps south."""
+YOU, EDGE = "you", "edge"
+"""Where the player is, and what lies beyond the world."""
+NEAREST_FIRST = sorted(
+    ((dx, dy) for dy in range(-SOUTH, SOUTH + 1) for dx in range(-EAST, EAST + 1) if dx or dy),
+    key=lambda place: abs(place[0]) + abs(place[1]),
+)
+"""Every square of the window but the player's own, by steps east and south."""
+Rows = tuple[tuple[str, ...], ...]
+"""The window, rows from north to south, each from west to east."""
+
+
+class Sighting(NamedTuple):
+    """Something in the window, by steps east and south of the player."""
+
+    kind: str
+    dx: int
+    dy: int
+
+    @property
+    def steps(self) -> int:
+        """How many steps away; there are no diagonal ones."""
+        return abs(self.dx) + abs(self.dy)
+
+    @property
+    def direction(self) -> str:
+        """As in ``north-west``."""
+        parts = (
+            ["north"] * (self.dy < 0) + ["south"] * (self.dy > 0) + ["west"] * (self.dx < 0) + ["east"] * (self.dx > 0)
+        )
+        return "-".join(parts)
+
+    @property
+    def short(self) -> str:
+        """As in ``2N 1W``."""
+        parts = [f"{abs(self.dy)}{'N' if self.dy < 0 else 'S'}"] * bool(self.dy)
+        return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
+
+
+def kind_of(thing: Any) -> str:
+    """What a creature, plant or arrow is called; whether a plant is ripe can be seen."""
+    name = type(thing).__name__.lower()
+    return "ripe_plant" if name == "plant" and thing.ripe else name
+
+
+def kind_at(game: "CrafterGame", x: int, y: int) -> str:
+    """What is at a place: a creature, plant or arrow, or else the material."""
+    material, thing = game.land[x, y]
+    return kind_of(thing) if thing is not None else material or EDGE
+
+
+def look(game: "CrafterGame") -> Rows:
+    """The window as it is now."""
+    x, y = map(int, game.player.pos)
+    west, north = x - EAST, y - SOUTH
+    rows = [[EDGE] * WIDE for _ in range(HIGH)]
+    names = game.land.names
+    left, top = max(west, 0), max(north, 0)
+    for column, numbers in enumerate(
+        game.land.materials[left : x + EAST + 1, top : y + SOUTH + 1].tolist(), left - west
+    ):
+        for row, number in enumerate(numbers, top - north):
+            rows[row][column] = names[number]
+    for thing in game.land.objects:
+        column, row = int(thing.pos[0]) - west, int(thing.pos[1]) - north
+        if 0 <= column < WIDE and 0 <= row < HIGH:
+            rows[row][column] = kind_of(thing)
+    rows[SOUTH][EAST] = YOU
+    return tuple(map(tuple, rows))
+
+
+def beside(rows: Rows, direction: str) -> str:
+    """What is one step away."""
+    dx, dy = STEPS[direction]
+    return rows[SOUTH + dy][EAST + dx]
+
+
+def found_in(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
+    """Everything of these kinds in the window, the nearest first; of equal ones the more northern, the more western."""
+    for dx, dy in NEAREST_FIRST:
+        if (kind := rows[SOUTH + dy][EAST + dx]) in kinds:
+            yield Sighting(kind, dx, dy)
+
+
+def further(rows: Rows, direction: str) -> Counter[str]:
+    """How many of each kind there are in the part of the window that lies in a direction."""
+    parts = {"north": rows[:SOUTH], "south": rows[SOUTH + 1 :]}
+    columns = slice(EAST) if direction == "west" else slice(EAST + 1, WIDE)
+    return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
+
+
+SHOWN = 2
+"""How many of each kind are listed."""
+
+
+class PlayerView(NamedTuple):
+    """All that the player knows at one time."""
+
+    step: int
+    view: Rows
+    facing: str
+    vitals: Mapping[str, int]
+    inventory: Mapping[str, int]
+    sleeping: bool
+    remaining: tuple[str, ...]
+
+
+def moment_of(game: "CrafterGame") -> PlayerView:
+    """What the player knows now."""
+    held, facing = game.player.inventory, tuple(map(int, game.player.facing))
+    return PlayerView(
+        step=game.steps,
+        view=look(game),
+        facing=next(name for name, step in STEPS.items() if step == facing),
+        vitals={name: held[name] for name in VITALS},
+        inventory={name: held[name] for name in rules().things if held[name]},
+        sleeping=game.player.sleeping,
+        remaining=tuple(name for name in rules().achievements if name not in game.unlocked),
+    )
+
+
+def description(moment: PlayerView) -> str:
+    """Everything that is to be seen."""
+    faced = {moment.facing: " (you face it)"}
+    around = ", ".join(f"{name} {beside(moment.view, name)}{faced.get(name, '')}" for name in STEPS)
+    ahead = ", ".join(f"{count} {kind}" for kind, count in further(moment.view, moment.facing).most_common())
+    return "\n".join(
+        [
+            f"Beside you: {around}.",
+            f"In view ({WIDE} wide, {HIGH} high, you in the middle; the closest {SHOWN} of a kind):",
+            *(_nearest(moment.view) or ["- nothing but open ground"]),
+            f"Further {moment.facing}: {ahead}.",
+            status(moment),
+            f"Remaining achievements: {', '.join(moment.remaining) or 'none'}.",
+        ]
+    )
+
+
+def status(moment: PlayerView) -> str:
+    """How the player is, and what it has."""
+    vitals = ", ".join(f"{name} {value}/{rules().most[name]}" for name, value in moment.vitals.items())
+    held = ", ".join(f"{count} {name}" for name, count in moment.inventory.items()) or "nothing"
+    return f"Vitals: {vitals}. Inventory: {held}. You are {'asleep' if moment.sleeping else 'awake'}."
+
+
+def changes(before: PlayerView, now: PlayerView) -> str:
+    """What is different, in a line; empty if nothing is."""
+    told = [f"unlocked {name}" for name in before.remaining if name not in now.remaining]
+    told += [
+        f"{name} {before.vitals[name]} -> {value}" for name, value in now.vitals.items() if value != before.vitals[name]
+    ]
+    for name in rules().things:
+        if (had := before.inventory.get(name, 0)) != (has := now.inventory.get(name, 0)):
+            told.append(f"{name} {had} -> {has}")
+    if before.sleeping != now.sleeping:
+        told.append("you fell asleep" if now.sleeping else "you woke up")
+    seen, gone = _kinds(now.view) - _kinds(before.view), _kinds(before.view) - _kinds(now.view)
+    told += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
+    told += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
+    return "; ".join(told)
+
+
+def _nearest(rows: Rows) -> Sequence[str]:
+    """The closest of each kind, a line a kind; open ground is no kind of thing."""
+    listed: dict[str, list[str]] = {}
+    for each in found_in(rows, _kinds(rows)):
+        if len(places := listed.setdefault(each.kind, [])) < SHOWN:
+            places.append(f"{each.steps} step{'s' * (each.steps > 1)} {each.direction} ({each.short})")
+    return [f"- {kind}: {'; '.join(places)}" for kind, places in listed.items()]
+
+
+def _kinds(rows: Rows) -> set[str]:
+    return set().union(*rows) - {YOU, EDGE, *rules().walkable}

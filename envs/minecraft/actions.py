@@ -1,0 +1,234 @@
+"""Work out the effects of a goal from recipes, tools and inventory, or the reason why it cannot be reached."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from math import ceil
+
+from pydantic import JsonValue
+
+from planbook.envs.minecraft.game_data import (
+    DIGGING,
+    GIVEN_TOOL,
+    ITEMS,
+    PICKAXES,
+    RECIPES,
+    SOURCES,
+    TABLE,
+    Recipe,
+    Source,
+    source_of,
+    wearable,
+)
+from planbook.envs.minecraft.player import Body, GoalEffects
+from planbook.envs.minecraft.terrain import Terrain, trip
+from planbook.envs.types import Action
+
+CRAFTING = {None: 10, TABLE: 30}
+"""Ticks for repeating a recipe in the hand or at a table, however often."""
+SMELTING = 200
+"""Ticks for one item in the furnace."""
+WEARING = 10
+MOST = 36 * 64
+"""What an inventory has room for."""
+
+
+class GoalRefused(Exception):
+    """The goal cannot be reached from here; the message is the reason, as the plan reads it."""
+
+
+class NoneLeft(GoalRefused):
+    """This world has not enough of it: only who tries finds that out."""
+
+
+def reckon(layout: Terrain, body: Body, action: Action) -> GoalEffects:
+    """What the goal comes to from the present state, changing nothing. Raises Refused, NoneLeft."""
+    return _VERBS[action.name](layout, body, *action.args)
+
+
+def _gather(verb: str, layout: Terrain, body: Body, obj: JsonValue, tool: JsonValue = None) -> GoalEffects:
+    item, count = one_kind(obj)
+    source = wanted_source(verb, item)
+    held = _stated(body, tool)
+    suits(source, held, item)
+    given = item if item in source.gives else next(iter(source.gives))
+    units = -(-count // source.gives[given])
+    done = trip(layout, body.spot, body.gone, source, units, DIGGING.get(held, 0))
+    if done is None:
+        raise NoneLeft(f"there are not {count} {item} left to be found in this world")
+    gains = {name: each * units for name, each in source.gives.items()}
+    told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
+    if verb == "kill":
+        told = f"kill {units} {source.name}"
+    return GoalEffects(told, source.name, ceil(done.spot.tick - body.spot.tick), gains, {}, done, held)
+
+
+def _craft(layout: Terrain, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue = None) -> GoalEffects:
+    return _make("craft", body, obj, materials, tool)
+
+
+def _smelt(layout: Terrain, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue = None) -> GoalEffects:
+    return _make("smelt", body, obj, materials, tool)
+
+
+def _make(verb: str, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue) -> GoalEffects:
+    item, count = one_kind(obj)
+    recipe = recipe_for(verb, item, amounts(materials, "the materials"))
+    needs = recipe.needs(count)
+    covers(recipe, count, amounts(materials, "the materials"))
+    short = [f"{n} {name} (you hold {body.held(name)})" for name, n in needs.items() if body.held(name) < n]
+    if short:
+        raise GoalRefused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
+    _station(recipe, body, _stated(body, tool))
+    gains = {item: recipe.makes * recipe.times(count)}
+    ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
+    skill = f"{verb} at {recipe.station}" if recipe.station else verb
+    return GoalEffects(f"{verb} {listed(gains)} from {listed(needs)}", skill, ticks, gains, needs)
+
+
+def _equip(layout: Terrain, body: Body, obj: JsonValue) -> GoalEffects:
+    if not isinstance(obj, str):
+        raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
+    known_item(obj)
+    if not wearable(obj):
+        raise GoalRefused(f"{obj} cannot be equipped")
+    if not body.held(obj):
+        raise GoalRefused(f"you hold no {obj}")
+    return GoalEffects(f"equip the {obj}", "equip", WEARING, worn=obj)
+
+
+_VERBS: Mapping[str, Callable[..., GoalEffects]] = {
+    "mine": lambda *args: _gather("mine", *args),
+    "kill": lambda *args: _gather("kill", *args),
+    "craft": _craft,
+    "smelt": _smelt,
+    "equip": _equip,
+}
+
+
+def one_kind(obj: JsonValue) -> tuple[str, int]:
+    """The one item that a goal names, and its count. Raises Refused."""
+    counts = amounts(obj, "what is wanted")
+    if len(counts) != 1:
+        raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
+    item, count = next(iter(counts.items()))
+    known_item(item)
+    return item, count
+
+
+def amounts(given: JsonValue, what: str) -> dict[str, int]:
+    """Names with whole counts, of at least one and at most what an inventory holds. Raises Refused."""
+    if not isinstance(given, dict):
+        raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {given!r}')
+    counts: dict[str, int] = {}
+    for name, count in given.items():
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
+            raise GoalRefused(f"{what} must be counted in whole numbers from 1 to {MOST}; {name} has {count!r}")
+        counts[name] = count
+    return counts
+
+
+def known_item(item: str) -> None:
+    """Raises Refused for what is no item, with the nearest that is."""
+    if item not in ITEMS and item in SOURCES:
+        raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
+    if item not in ITEMS:
+        near = get_close_matches(item, sorted(ITEMS), 1)
+        raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {near[0]}" if near else ""))
+
+
+def wanted_source(verb: str, item: str) -> Source:
+    """The source that a mine or kill goal means. Raises Refused."""
+    source = source_of(item)
+    if source is not None and source.verb == verb:
+        return source
+    if item in SOURCES and SOURCES[item].verb == verb:
+        raise GoalRefused(f"{item} gives another item: ask for {' or '.join(SOURCES[item].gives)}")
+    cannot = "mined" if verb == "mine" else "had by killing"
+    raise GoalRefused(f"{item} cannot be {cannot}{_other_way(item)}")
+
+
+def _other_way(item: str) -> str:
+    """How an item is had, for a goal that wants it otherwise."""
+    if source := source_of(item):
+        return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
+    ways = dict.fromkeys(_PAST[recipe.verb] for recipe in RECIPES.get(item, ()))
+    return f": it is {' or '.join(ways)}" if ways else ""
+
+
+_PAST = {"craft": "crafted", "smelt": "smelted"}
+
+
+def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
+    """The recipe that the plan means: the one of exactly these materials. Raises Refused."""
+    recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
+    if not recipes:
+        raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
+    for recipe in recipes:
+        if set(recipe.ingredients) == set(stated):
+            return recipe
+    first = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
+    raise GoalRefused(
+        f"the recipe is another: {first.makes} {item} takes {listed(first.ingredients)}, "
+        f"and the plan states {listed(stated)}"
+    )
+
+
+def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
+    """Whether the materials that the plan states are enough. Raises Refused."""
+    needs = recipe.needs(count)
+    if any(stated[name] < needed for name, needed in needs.items()):
+        times = recipe.times(count)
+        raise GoalRefused(
+            f"the recipe takes more: {recipe.makes} {recipe.output} takes {listed(recipe.ingredients)}, so {count} "
+            f"({times} times the recipe) takes {listed(needs)}, and the plan states {listed(stated)}"
+        )
+
+
+def named_tool(tool: JsonValue) -> str:
+    """The tool that the plan names; empty for none. Raises Refused."""
+    if tool is None:
+        return ""
+    if not isinstance(tool, str):
+        raise GoalRefused(f"the tool must be a name or None, not {tool!r}")
+    if tool != GIVEN_TOOL:
+        known_item(tool)
+    return tool
+
+
+def _stated(body: Body, tool: JsonValue) -> str:
+    """The tool that the plan names, held; empty for none. Raises Refused."""
+    named = named_tool(tool)
+    if named not in ("", GIVEN_TOOL) and not body.held(named):
+        raise GoalRefused(f"no tool: you hold no {named}")
+    return named
+
+
+def suits(source: Source, held: str, item: str) -> None:
+    """Whether the tool does for the source. Raises Refused."""
+    enough = held == source.tool if not source.tier else PICKAXES.get(held, 0) >= source.tier
+    if not source.tool or enough:
+        return
+    needed = source.tool_named + (" or better" if source.tier else "")
+    if held:
+        raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {held}")
+    raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
+
+
+def _station(recipe: Recipe, body: Body, stated: str) -> None:
+    if not lacks_station(recipe, stated):
+        return
+    holding = "" if recipe.station and body.held(recipe.station) else f", and you hold no {recipe.station}"
+    raise GoalRefused(
+        f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
+        f"the plan uses {stated or 'none'}{holding}"
+    )
+
+
+def lacks_station(recipe: Recipe, stated: str) -> bool:
+    """Whether a recipe takes a station, and the plan names another tool or none."""
+    return recipe.station is not None and stated != recipe.station
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts as the paper writes an inventory: "10 planks, 4 stick"."""
+    return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"

@@ -1,0 +1,292 @@
+"""Minecraft in text, the environment of DEPS: goals are actions, time is counted in ticks, a seed makes the map."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.method_support import Goals
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.actions import GoalRefused, listed, reckon
+from planbook.envs.minecraft.game_data import FILE as RECIPES
+from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
+from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
+from planbook.envs.minecraft.player import Body, GoalEffects, carry_out, succeeds, time_limit, wait
+from planbook.envs.minecraft.terrain import Terrain, layout_of, seen_words
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.resources import file_digest
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
+
+
+class MinecraftOptions(EnvironmentOptions):
+    """How the world is played; recorded beside every figure."""
+
+    ticks: int | None = Field(
+        default=None,
+        ge=1,
+        description="Length of an episode in ticks; null: as the task's group has it (table 1), or 3000.",
+    )
+    time_limits: bool = Field(
+        default=False,
+        description="Each goal has a time limit of its own (table 18): 600 ticks, ores 3000, diamonds 12000.",
+    )
+    chances: bool = Field(
+        default=False,
+        description="Goals fail by bad luck as often as table 18 says; that costs the goal's whole time limit.",
+    )
+    terse: bool = Field(
+        default=False,
+        description="Goals that fail do not say why: only that they failed, the biome and the inventory, as in DEPS.",
+    )
+    durability: bool = Field(default=False, description="Tools wear out and break.")
+
+
+REASONS = (
+    "An action that cannot be done returns 'Nothing happens: ' and the reason (a tool, a station or material that is "
+    "lacking, another recipe) and takes no time; one that fails on the way returns 'In vain: ' and takes its time; all "
+    "end with the inventory."
+)
+NO_REASONS = (
+    "An action that cannot be done takes no time, one that fails on the way takes its time; both return 'It failed' "
+    "without the reason (a tool, a station or material that is lacking, another recipe, or bad luck), the biome and "
+    "the inventory."
+)
+
+
+class Minecraft(Environment):
+    """One world a seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
+
+    name = "minecraft"
+    about = (
+        "Minecraft 1.11.2 in words: the agent stands in a world of several biomes, with an axe in hand (which is no "
+        "item of its inventory), and each action is a whole goal: it walks to the nearest place that has the thing, "
+        "digging down where that is underground, and mines, kills, crafts, smelts or equips. Every goal takes time, "
+        "counted in ticks, of which an episode has a fixed number: walking past 20 blocks takes some 100, smelting "
+        "200 an item, crafting 10 to 30, and animals wander off. Much that is out of sight can be found all the same: "
+        "animals, ores deep in the ground, other trees. "
+        f"{REASONS} Fuel needs no care, quartz lies in ordinary ground, and the episode ends once the task is done or "
+        "its time is over."
+    )
+    types = tasks.TYPES
+    splits = tasks.SPLITS
+    parts = {"full": ("table21", "full")}
+    seeded = True
+    action_limit = 100
+    hands_on = "state"
+    Options = MinecraftOptions
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._chosen = MinecraftOptions.read(self.options)
+        if self._chosen.terse:
+            self.about = self.about.replace(REASONS, NO_REASONS)
+        self._layout: Terrain = layout_of(0)
+        self._body = Body()
+        self._wanted: Mapping[str, int] = {}
+        self._limit = 0
+
+    # What there is to do.
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """One task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
+        return tasks.select(selection, MinecraftOptions.read(options).ticks)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The recipes, and the goals that horizons are learnt from."""
+        return {"recipes": file_digest(RECIPES), "recorded goals": file_digest(RECORDED)}
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """Recipes, tools, and what is held."""
+        return preconditions(task)
+
+    def versions(self) -> Mapping[str, str]:
+        """Options, recipes, and where the world is not the game."""
+        options = {name: str(value) for name, value in self._chosen.model_dump().items()}
+        return {
+            **options,
+            "recipes": f"Minecraft {VERSION}, from minedojo 0.1",
+            "deviation": "quartz is minable in ordinary ground",
+        }
+
+    @property
+    def goals(self) -> Goals:
+        """What a selector may ask about goals."""
+        return MinecraftGoals(self)
+
+    @property
+    def layout(self) -> Terrain:
+        """The map of the task's seed; the host's knowledge."""
+        return self._layout
+
+    @property
+    def body(self) -> Body:
+        """The player as it is now; the host's knowledge."""
+        return self._body
+
+    # One episode.
+
+    def begin(self, task: Task) -> Observation:
+        """Stand at the spawn of the seed's world."""
+        self._layout, self._wanted = layout_of(task.seed), tasks.wanted(task)
+        parallel = task.type in tasks.PARALLEL
+        self._body = Body(inventory=dict(tasks.PARALLEL_START) if parallel else {})
+        self._body.first = dict.fromkeys(self._body.inventory, 0)
+        self._limit = self._chosen.ticks or (
+            int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
+        )
+        self._body.look(self._layout)
+        return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
+
+    def scene(self) -> str:
+        """Nothing but where one is: inventory and place change, and are told by ``state``."""
+        return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
+
+    def state(self) -> str:
+        """Inventory, what is worn, the place, what is in sight, and the time."""
+        body = self._body
+        worn = f" You wear {', '.join(body.worn)}." if body.worn else ""
+        depth = f"{body.spot.depth} blocks under the ground" if body.spot.depth else "on the ground"
+        seen = (
+            ", ".join(f"{name} ({word})" for name, word in seen_words(body.sight(self._layout)).items())
+            or "nothing of use"
+        )
+        used = int(body.spot.tick)
+        return (
+            f"Inventory: {listed(body.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
+            f"Ticks: {used} used, {self._limit - used} left."
+        )
+
+    def biome(self) -> str:
+        """The biome that the agent stands in."""
+        return self._layout.biome(self._body.spot.x, self._body.spot.y)
+
+    @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
+    def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
+        """Walk to the nearest source of one kind of block and mine so many, beside what is held. Blocks are named by
+        what they give: cobblestone, coal, iron_ore, diamond. ``tool`` is the tool that this takes, which must be held;
+        logs, sand and plants take none. A bare log is an oak's; agent.mine({"birch_log": 2}) gives 2 log as well, and
+        so do acacia_log, spruce_log and other trees."""
+        return self._do("mine", obj, tool)
+
+    @action('agent.kill({"wool": 1}) -> "You kill 1 sheep. Inventory: 1 wool, 1 mutton."')
+    def kill(self, obj: dict[str, int], tool: str | None = None) -> Observation:
+        """Walk to the nearest animals that give a thing (meat, wool, leather, feathers, string) and kill so many that
+        they give so much, beside what is held. No tool is needed."""
+        return self._do("kill", obj, tool)
+
+    @action('agent.craft({"planks": 4}, {"log": 1}) -> "You craft 4 planks from 1 log. Inventory: 4 planks."')
+    def craft(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = None) -> Observation:
+        """Craft one kind of thing. ``materials`` are the recipe's, and the tool is "crafting_table" for whatever does
+        not fit into two by two fields, which must be held. For more than one recipe gives, it is repeated: materials
+        must then cover all of it; what is stated beyond that is not used, and what comes out beyond is kept."""
+        return self._do("craft", obj, materials, tool)
+
+    @action(
+        'agent.smelt({"iron_ingot": 1}, {"iron_ore": 1}, "furnace") -> '
+        '"You smelt 1 iron_ingot from 1 iron_ore. Inventory: 1 furnace, 1 iron_ingot."'
+    )
+    def smelt(self, obj: dict[str, int], materials: dict[str, int], tool: str | None = "furnace") -> Observation:
+        """Smelt or cook one kind of thing in a furnace, which must be held. Fuel is not needed."""
+        return self._do("smelt", obj, materials, tool)
+
+    @action('agent.equip("leather_boots") -> "You equip the leather_boots. Inventory: 1 leather_boots."')
+    def equip(self, obj: str) -> Observation:
+        """Put on a piece of armour, or take a tool or shield in hand. It must be held."""
+        return self._do("equip", obj)
+
+    @query('agent.inventory() -> {"log": 3}')
+    def inventory(self) -> dict[str, int]:
+        """What the agent holds, by name."""
+        return dict(self._body.inventory)
+
+    @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
+    def sees(self) -> dict[str, str]:
+        """What is in sight, each with how far the nearest is: "next to you", "near" or "far"."""
+        return dict(seen_words(self._body.sight(self._layout)))
+
+    def _do(self, name: str, *args: Any) -> Observation:
+        try:
+            deed = reckon(self._layout, self._body, Action(name, args))
+        except GoalRefused as why:
+            return self._failed(f"Nothing happens: {why}.")
+        ticks, failure = self._outcome(deed)
+        self._body.tries += 1
+        if self._body.spot.tick + ticks > self._limit:
+            wait(self._layout, self._body, self._limit - int(self._body.spot.tick))
+            return self._failed(f"In vain: the time is over before you {deed.text}.")
+        if failure:
+            wait(self._layout, self._body, ticks)
+            return self._failed(f"In vain: {failure}.")
+        return self._told(f"You {deed.text}.{carry_out(self._layout, self._body, deed, self._chosen.durability)}")
+
+    def ticks_for(self, deed: GoalEffects) -> int:
+        """The ticks that a deed takes, with or without success, unless luck is bad."""
+        return min(deed.ticks, time_limit(deed)) if self._chosen.time_limits else deed.ticks
+
+    def _outcome(self, deed: GoalEffects) -> tuple[int, str]:
+        """The ticks that a deed takes now, and why it fails; empty if it does not."""
+        limit = time_limit(deed)
+        if self._chosen.time_limits and deed.ticks > limit:
+            return limit, f"to {deed.text} takes longer than the {limit} ticks that such a goal may take"
+        if self._chosen.chances and self.task and not succeeds(deed, self.task.id, self._body.tries):
+            return limit, f"bad luck: you did not {deed.text} within {limit} ticks; it may go well another time"
+        return deed.ticks, ""
+
+    def _failed(self, text: str) -> Observation:
+        return self._told(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
+
+    def _told(self, text: str, accepted: bool = True) -> Observation:
+        solved = self._solved()
+        over = not solved and self._body.spot.tick >= self._limit
+        told = f"{text} Inventory: {listed(self._body.inventory)}."
+        return Observation(told, accepted=accepted, terminated=solved, truncated=over)
+
+    # The host's judgement.
+
+    def verdict(self) -> Verdict:
+        """Solved when everything wanted is held (equipment: worn). The score is the share of milestones reached."""
+        if not self.task:
+            return Verdict(False, 0.0)
+        solved, ahead = self._solved(), self.milestones_of(self.task)
+        return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(ahead) or 1))
+
+    def _solved(self) -> bool:
+        return all(self._has(item, count) for item, count in self._wanted.items())
+
+    def _has(self, item: str, count: int) -> bool:
+        worn = not self.task or self.task.type != tasks.EQUIP or item in self._body.worn
+        return worn and self._body.held(item) >= count
+
+    @classmethod
+    def milestones_of(cls, task: Task) -> list[str]:
+        """What is to be reached on the way to a task's end, in order: items, and "equip ITEM" where it must be worn.
+
+        Of a single object, all that back-chaining from it finds (for the diamond, the twelve of figure 8); of parallel
+        goals, those themselves.
+        """
+        if task.type in tasks.PARALLEL:
+            return list(tasks.wanted(task))
+        item = str(task.params["object"])
+        return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
+
+    def milestones(self) -> list[str]:
+        """Those of the task's milestones that were reached in this episode; for the host only."""
+        if not self.task:
+            return []
+        if self.task.type in tasks.PARALLEL:
+            return [item for item, count in self._wanted.items() if self._has(item, count)]
+        worn = {f"equip {item}" for item in self._body.worn}
+        return [each for each in self.milestones_of(self.task) if each in self._body.first or each in worn]
+
+    # Snapshots.
+
+    def _save(self) -> object:
+        return self._body.copy()
+
+    def _load(self, native: object) -> None:
+        assert isinstance(native, Body)
+        self._body = native.copy()

@@ -1,0 +1,250 @@
+"""Minecraft 1.11.2 as data: trees, animals, ores, biomes, the tools they take, and all recipes.
+
+Lengths are in blocks, times in ticks (20 a second). The tiers are the game's; quartz, which the game has in another
+dimension only, lies in ordinary ground here, so that the paper's task of making a block of it can be done.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+GIVEN_TOOL = "axe"
+"""What the agent has from the start (table 1). It is no item: it is in no inventory, and no task is to make it."""
+PICKAXES: Mapping[str, int] = {
+    "wooden_pickaxe": 1,
+    "golden_pickaxe": 1,
+    "stone_pickaxe": 2,
+    "iron_pickaxe": 3,
+    "diamond_pickaxe": 4,
+}
+"""Each pickaxe and its tier."""
+DIGGING: Mapping[str, int] = {
+    "wooden_pickaxe": 23,
+    "golden_pickaxe": 5,
+    "stone_pickaxe": 12,
+    "iron_pickaxe": 8,
+    "diamond_pickaxe": 6,
+}
+"""Ticks for a block of stone."""
+DURABILITY: Mapping[str, int] = {
+    "wooden_pickaxe": 60,
+    "golden_pickaxe": 33,
+    "stone_pickaxe": 132,
+    "iron_pickaxe": 251,
+    "diamond_pickaxe": 1562,
+    "shears": 238,
+}
+"""Blocks that a tool lasts for."""
+
+
+class Source(NamedTuple):
+    """A kind of thing that gives items when it is mined or killed."""
+
+    name: str
+    """What is seen."""
+    verb: str
+    asked: str
+    """The name by which a goal asks for this very source: oak_log, which is a log of an oak tree."""
+    gives: Mapping[str, int]
+    work: int
+    """Ticks for one; for what takes a pickaxe, in blocks of stone."""
+    tool: str = ""
+    tier: int = 0
+    depth: tuple[int, int] = (0, 0)
+    amount: tuple[int, int] = (3, 8)
+
+    @property
+    def tool_named(self) -> str:
+        """The least tool that does it."""
+        return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
+
+    @property
+    def usual_depth(self) -> float:
+        """Where one digs for it."""
+        return sum(self.depth) / 2
+
+
+def _tree(wood: str) -> Source:
+    return Source(f"{wood}_tree", "mine", f"{wood}_log", {"log": 1}, 30, amount=(5, 14))
+
+
+def _animal(name: str, *gives: str) -> Source:
+    return Source(name, "kill", gives[0], dict.fromkeys(gives, 1), 40, amount=(1, 4))
+
+
+def _plain(name: str, work: int = 15, tool: str = "") -> Source:
+    return Source(name, "mine", name, {name: 1}, work, tool)
+
+
+def _ore(
+    name: str, tier: int, depth: tuple[int, int], amount: tuple[int, int], item: str = "", asked: str = ""
+) -> Source:
+    item = item or name
+    return Source(name, "mine", asked or item, {item: 1}, 2, "pickaxe", tier, depth, amount)
+
+
+STONE = Source("stone", "mine", "cobblestone", {"cobblestone": 1}, 1, "pickaxe", 1)
+DIRT = _plain("dirt", 10)
+EVERYWHERE = (STONE.name, DIRT.name)
+"""Wherever the agent is, these are below its feet."""
+TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
+_ALL = (
+    *(_tree(tree.removesuffix("_tree")) for tree in TREES),
+    _animal("sheep", "wool", "mutton"),
+    _animal("cow", "beef", "leather"),
+    _animal("pig", "porkchop"),
+    _animal("chicken", "chicken", "feather"),
+    _animal("rabbit", "rabbit", "rabbit_hide"),
+    _animal("spider", "string"),
+    _animal("skeleton", "bone"),
+    _animal("creeper", "gunpowder"),
+    STONE,
+    DIRT,
+    *(_plain(name) for name in "sand gravel clay_ball reeds red_flower yellow_flower cactus wheat_seeds".split()),
+    *(_plain(name) for name in "brown_mushroom red_mushroom pumpkin flint".split()),
+    _plain("leaves", 10, "shears"),
+    _plain("vine", 10, "shears"),
+    _ore("coal_ore", 1, (3, 30), (4, 10), "coal"),
+    _ore("quartz_ore", 1, (5, 35), (4, 9), "quartz"),
+    _ore("iron_ore", 2, (6, 40), (4, 9)),
+    _ore("lapis_ore", 2, (40, 52), (2, 6), "dye", "lapis_lazuli"),
+    _ore("gold_ore", 3, (35, 52), (3, 7)),
+    _ore("redstone_ore", 3, (45, 56), (4, 8), "redstone"),
+    _ore("diamond_ore", 3, (48, 58), (2, 5), "diamond"),
+    _ore("obsidian", 4, (45, 54), (4, 9)),
+)
+SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}
+ANIMALS = tuple(source.name for source in _ALL if source.verb == "kill")
+_ASKED = {item: source for source in reversed(_ALL) for item in (*source.gives, source.asked)}
+
+
+@cache
+def source_of(item: str) -> Source | None:
+    """The source that a goal means by an item: a bare log is an oak's."""
+    return _ASKED.get(item)
+
+
+def sources_giving(item: str) -> list[Source]:
+    """Every source of an item: each kind of tree for a log."""
+    return [source for source in _ALL if item in source.gives]
+
+
+class Biome(NamedTuple):
+    """How often a biome comes up, how deep its soil is, and how many sites of what a region of it has."""
+
+    weight: int
+    soil: int
+    sites: Mapping[str, int]
+
+
+def _biome(weight: int, soil: int, sites: str) -> Biome:
+    return Biome(weight, soil, {name: int(count) for name, count in (each.split(":") for each in sites.split())})
+
+
+BIOMES: Mapping[str, Biome] = {
+    "plains": _biome(4, 3, "oak_tree:1 sheep:1 cow:1 pig:1 yellow_flower:2 red_flower:2 wheat_seeds:5"),
+    "forest": _biome(4, 3, "oak_tree:5 birch_tree:1 pig:1 spider:1 red_flower:2 brown_mushroom:2 leaves:4"),
+    "birch_forest": _biome(2, 3, "birch_tree:5 chicken:1 rabbit:1 spider:1 yellow_flower:2 leaves:4"),
+    "roofed_forest": _biome(1, 3, "dark_oak_tree:5 spider:1 creeper:2 brown_mushroom:4 red_mushroom:4 leaves:4"),
+    "taiga": _biome(2, 3, "spruce_tree:5 sheep:1 rabbit:2 brown_mushroom:2 pumpkin:1 leaves:2 clay_ball:1"),
+    "savanna": _biome(2, 4, "acacia_tree:4 cow:1 sheep:1 wheat_seeds:4 skeleton:1"),
+    "jungle": _biome(1, 4, "jungle_tree:5 chicken:1 pig:1 vine:4 leaves:5 reeds:1"),
+    "desert": _biome(2, 5, "sand:4 cactus:4 rabbit:2 skeleton:2 reeds:1 creeper:1"),
+    "swamp": _biome(1, 4, "oak_tree:3 reeds:2 clay_ball:3 spider:1 vine:2 red_mushroom:2 creeper:1"),
+    "mountains": _biome(2, 0, "spruce_tree:1 oak_tree:1 sheep:1 gravel:3 flint:2 skeleton:1"),
+}
+
+
+FILE = Path(__file__).with_name("recipes.json")
+TABLE, FURNACE = "crafting_table", "furnace"
+
+
+class Recipe(NamedTuple):
+    """One way to make an item: ``makes`` pieces from the ingredients, at a station that must be held (or None)."""
+
+    verb: str
+    output: str
+    makes: int
+    ingredients: Mapping[str, int]
+    station: str | None
+
+    def times(self, wanted: int) -> int:
+        """How often the recipe is repeated for that many pieces."""
+        return -(-wanted // self.makes)
+
+    def needs(self, wanted: int) -> dict[str, int]:
+        """What that many pieces use up."""
+        return {item: count * self.times(wanted) for item, count in self.ingredients.items()}
+
+
+def _read() -> tuple[str, dict[str, list[Recipe]]]:
+    data = json.loads(FILE.read_text(encoding="utf-8"))
+    found: dict[str, list[Recipe]] = {}
+    for row in data["recipes"]:
+        recipe = Recipe(*row)
+        found.setdefault(recipe.output, []).append(recipe)
+    return data["version"], found
+
+
+VERSION, RECIPES = _read()
+ITEMS = frozenset(
+    [*RECIPES]
+    + [item for recipes in RECIPES.values() for recipe in recipes for item in recipe.ingredients]
+    + [name for source in SOURCES.values() for name in (source.asked, *source.gives)]
+)
+"""Every name that a plan may use for a thing."""
+EQUIPMENT = tuple("helmet chestplate leggings boots shield pickaxe axe hoe shovel sword shears bow".split())
+
+
+def wearable(item: str) -> bool:
+    """Whether an item can be equipped, worn or taken in hand."""
+    return item in ITEMS and item.rsplit("_", 1)[-1] in EQUIPMENT
+
+
+@cache
+def best_recipe(item: str) -> Recipe | None:
+    """The recipe that a player takes: the first whose ingredients can be had, with the fewest things before it."""
+    ranked = [
+        (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
+    ]
+    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
+
+
+def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
+    """What is needed on the way to a recipe's ingredients, or None where that cannot be had."""
+    steps: list[str] = []
+    for item in recipe.ingredients:
+        if source_of(item) is not None:
+            steps.append(item)
+        elif item in before:
+            return None
+        else:
+            ways = [_steps(each, (*before, item)) for each in RECIPES.get(item, ())]
+            found = [way for way in ways if way is not None]
+            if not found:
+                return None
+            steps += [*min(found, key=len), item]
+    return steps
+
+
+@cache
+def milestones(item: str) -> tuple[str, ...]:
+    """Everything to be had on the way to an item, each thing once, in an order that works; the item comes last."""
+    return tuple(dict.fromkeys(_chain(item)))
+
+
+def _chain(item: str) -> Iterator[str]:
+    source = source_of(item)
+    if source is not None:
+        if source.tool:
+            yield from _chain(source.tool_named)
+    elif recipe := best_recipe(item):
+        if recipe.station == TABLE:
+            yield from _chain(TABLE)
+        for ingredient in recipe.ingredients:
+            yield from _chain(ingredient)
+        if recipe.station == FURNACE:
+            yield from _chain(FURNACE)
+    yield item

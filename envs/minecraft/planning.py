@@ -1,0 +1,277 @@
+"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planbook.envs.method_support import Features, Goals
+from planbook.envs.minecraft import tasks
+from planbook.envs.minecraft.actions import (
+    GoalRefused,
+    NoneLeft,
+    amounts,
+    covers,
+    known_item,
+    lacks_station,
+    named_tool,
+    one_kind,
+    recipe_for,
+    reckon,
+    suits,
+    wanted_source,
+)
+from planbook.envs.minecraft.game_data import (
+    GIVEN_TOOL,
+    ITEMS,
+    PICKAXES,
+    RECIPES,
+    SOURCES,
+    Recipe,
+    Source,
+    source_of,
+    sources_giving,
+    wearable,
+)
+from planbook.envs.minecraft.terrain import distance_word
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.types import Action, Task
+
+if TYPE_CHECKING:
+    from planbook.envs.minecraft.environment import Minecraft
+
+
+@cache
+def known_goals() -> tuple[Action, ...]:
+    """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+    worn = (Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item))
+    return (*_gathering_goals(), *_making_goals(), *worn)
+
+
+def _gathering_goals() -> Iterator[Action]:
+    for source in SOURCES.values():
+        for item in dict.fromkeys((*source.gives, source.asked)):
+            yield from (Action(source.verb, ({item: 1}, tool)) for tool in _tools(source))
+
+
+def _tools(source: Source) -> list[str | None]:
+    """The tools that do it, the least first."""
+    if not source.tier:
+        return [source.tool or None]
+    better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
+    return [source.tool_named, *(name for name in better if name != source.tool_named)]
+
+
+def _making_goals() -> Iterator[Action]:
+    for recipes in RECIPES.values():
+        for recipe in recipes:
+            yield Action(recipe.verb, ({recipe.output: recipe.makes}, {**recipe.ingredients}, recipe.station))
+
+
+NEVER = -1.0
+"""Stands for a time or a distance that there is none of."""
+GATHERING = ("mine", "kill")
+RECORDED = Path(__file__).with_name("horizons.csv")
+"""What envs/minecraft/recording.py has written."""
+
+
+class MinecraftGoals(Goals):
+    """Every goal is one action; how long it takes depends on where the agent is, and when."""
+
+    world: "Minecraft"
+
+    def refusal(self, goal: Action) -> str:
+        """The reason that the action would give, in its words; empty where it would be tried.
+
+        That this world has none of a thing is no such reason: no agent sees it beforehand.
+        """
+        try:
+            reckon(self.world.layout, self.world.body, goal)
+        except NoneLeft:
+            return ""
+        except GoalRefused as why:
+            return str(why)
+        return ""
+
+    def is_open(self, goal: Action) -> bool:
+        """Return whether the stated materials and the stated tool are held, whatever the recipe is."""
+        tool = goal.args[-1] if goal.args else None
+        takes = {**self.materials(goal), **({str(tool): 1} if isinstance(tool, str) and tool != GIVEN_TOOL else {})}
+        return all(self.world.body.held(item) >= count for item, count in takes.items())
+
+    def materials(self, goal: Action) -> Mapping[str, int]:
+        """Return the materials that a plan states for crafting or smelting; nothing for other goals."""
+        if goal.name not in ("craft", "smelt"):
+            return {}
+        try:
+            return amounts(goal.args[1], "the materials")
+        except GoalRefused:
+            return {}
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        """The same thing from other sources, and by recipes from what can be gathered (wool from string)."""
+        if goal.name not in GATHERING:
+            return (goal,)
+        try:
+            item, count = one_kind(goal.args[0])
+        except GoalRefused:
+            return (goal,)
+        source = source_of(item)
+        if source is None or source.verb != goal.name:
+            return (goal,)
+        given = item if item in source.gives else next(iter(source.gives))
+        others = [_from(other, given, count, goal) for other in sources_giving(given) if other is not source]
+        made = [_by(recipe, count) for recipe in RECIPES.get(given, ()) if _gathered(recipe)]
+        return (goal, *others, *made)
+
+    def known(self) -> Sequence[Action]:
+        """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+        return known_goals()
+
+    def names(self, goal: Action) -> Sequence[str]:
+        """The source of what is gathered."""
+        source = source_of(_named(goal)[0]) if goal.name in GATHERING else None
+        return (source.name,) if source else ()
+
+    def times(self, goal: Action, count: int) -> Action:
+        """So many of the object, with materials for all of them; what is equipped is not counted."""
+        if goal.name == "equip":
+            return goal
+        item, _ = _named(goal)
+        if goal.name in GATHERING:
+            return Action(goal.name, ({item: count}, *goal.args[1:]))
+        needs = recipe_for(goal.name, item, self.materials(goal)).needs(count)
+        return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
+
+    def features(self, goal: Action) -> Features:
+        """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""
+        body, item, count = self.world.body, *_named(goal)
+        source = source_of(item) if goal.name in GATHERING else None
+        tool = goal.args[-1] if goal.name in GATHERING else None
+        seen, since, remembered = _sighting(self.world, source)
+        return {
+            "action": goal.name,
+            "item": item,
+            "source": source.name if source else "none",
+            "count": float(count),
+            "biome": self.world.biome(),
+            "seen": seen,
+            "since_seen": since,
+            "remembered_distance": remembered,
+            "depth": float(body.spot.depth),
+            "usual_depth": source.usual_depth if source else 0.0,
+            "tier": float(PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
+            "tick": float(body.spot.tick),
+        }
+
+    def horizon(self, goal: Action) -> float:
+        """The ticks that the goal takes from here: what the action takes, without bad luck and if time allows.
+
+        Infinite for what this world has not enough of.
+        """
+        try:
+            deed = reckon(self.world.layout, self.world.body, goal)
+        except NoneLeft:
+            return inf
+        except GoalRefused:
+            return 0.0
+        return float(self.world.ticks_for(deed))
+
+    def recorded(self) -> Path | None:
+        """Goals reached in worlds of their own, in random order."""
+        return RECORDED
+
+
+def _from(source: Source, item: str, count: int, goal: Action) -> Action:
+    asked = source.asked if source_of(item) is not source else item
+    return Action(source.verb, ({asked: count}, *goal.args[1:]))
+
+
+def _gathered(recipe: Recipe) -> bool:
+    return all(source_of(item) is not None for item in recipe.ingredients)
+
+
+def _by(recipe: Recipe, count: int) -> Action:
+    return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
+
+
+def _named(goal: Action) -> tuple[str, int]:
+    obj = goal.args[0] if goal.args else None
+    if isinstance(obj, str):
+        return obj, 1
+    try:
+        return one_kind(obj)
+    except GoalRefused:
+        return "none", 0
+
+
+def _sighting(world: "Minecraft", source: Source | None) -> tuple[str, float, float]:
+    """How far the source is in a word, how long ago it was seen, and how far from here that was."""
+    if source is None:
+        return "none", NEVER, NEVER
+    body, sight = world.body, world.body.sight(world.layout)
+    if source.name in sight:
+        return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
+    if source.name not in body.memory:
+        return "unseen", NEVER, NEVER
+    when, x, y = body.memory[source.name]
+    distance = ((x - body.spot.x) ** 2 + (y - body.spot.y) ** 2) ** 0.5
+    return "unseen", float(body.spot.tick - when), round(distance, -1)
+
+
+def preconditions(task: Task) -> Preconditions:
+    """What a task's goals need, from what is held at its start."""
+    start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
+    ways: Mapping[str, Callable[..., Deed]] = {
+        "mine": lambda obj, tool: _gather("mine", obj, tool),
+        "kill": lambda obj, tool: _gather("kill", obj, tool),
+        "craft": lambda obj, materials, tool: _make("craft", obj, materials, tool),
+        "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
+        "equip": _equip,
+    }
+    deeds = {name: told_by(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
+    return Preconditions(deeds, start={_held(item): count for item, count in start.items()}, usual={"held": 0})
+
+
+def _held(item: Given) -> Fact:
+    return Fact("held", (item,))
+
+
+def _tool(tool: Given) -> list[Need]:
+    named = named_tool(tool)
+    return [_enough(named, 1)] if named not in ("", GIVEN_TOOL) else []
+
+
+def _enough(item: str, count: int) -> Need:
+    return Need.at_least(_held(item), count, f"it takes {count} {item}, and {{now}} are held then")
+
+
+def _gather(verb: str, obj: Given, tool: Given) -> Deed:
+    item, count = one_kind(obj)
+    source, needs = wanted_source(verb, item), _tool(tool)
+    suits(source, tool or "", item)
+    given = item if item in source.gives else next(iter(source.gives))
+    units = -(-count // source.gives[given])
+    changes = [Change.by(_held(name), each * units) for name, each in source.gives.items()]
+    worn_out = [Change(_held(tool), UNKNOWN)] if needs and tool else []
+    return Deed(needs, [*changes, *worn_out])
+
+
+def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
+    item, count = one_kind(obj)
+    recipe = recipe_for(verb, item, amounts(materials, "the materials"))
+    covers(recipe, count, amounts(materials, "the materials"))
+    if lacks_station(recipe, tool or ""):
+        raise GoalRefused(f"to {verb} {item} takes {recipe.station} as tool, and the plan uses {tool or 'none'}")
+    used = recipe.needs(count)
+    changes = [Change.by(_held(name), -each) for name, each in used.items()]
+    made = Change.by(_held(item), recipe.makes * recipe.times(count))
+    return Deed([*(_enough(name, each) for name, each in used.items()), *_tool(tool)], [*changes, made])
+
+
+def _equip(obj: Given) -> Deed:
+    known_item(obj)
+    if not wearable(obj):
+        raise GoalRefused(f"{obj} cannot be equipped")
+    return Deed([_enough(obj, 1)])

@@ -1,0 +1,350 @@
+"""The map of a seed: biomes and sites of each source, what is in sight, and how long the way to a site takes."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+from math import sqrt
+from typing import NamedTuple
+
+from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, EVERYWHERE, SOURCES, STONE, Source
+
+HALF = 180
+"""The plane reaches this far from the spawn in each direction."""
+REGIONS = 10
+FOREVER = 10**9
+ORES: Mapping[str, int] = {
+    "coal_ore": 60,
+    "iron_ore": 55,
+    "quartz_ore": 40,
+    "lapis_ore": 14,
+    "gold_ore": 18,
+    "redstone_ore": 24,
+    "diamond_ore": 20,
+    "obsidian": 16,
+}
+"""Veins under the plane, whatever the biome."""
+CERTAIN: Mapping[str, int] = {
+    "oak_tree": 14,
+    "sheep": 8,
+    "cow": 10,
+    "pig": 6,
+    "chicken": 6,
+    "spider": 6,
+    "sand": 8,
+    "reeds": 6,
+    "pumpkin": 4,
+}
+"""One site of these lies within reach of the spawn and stays, and so many are there: no task depends on luck alone."""
+MEADOWS, REACH, SPREAD = 3, (90, 140), 8
+"""What is certain lies about so many places, so far from the spawn, and so close to each."""
+NEARBY, CLOSE, SOON = 0.6, (5, 20), (200, 600)
+"""How likely some of what is certain are also close to the spawn, how close, and when such a herd is gone."""
+LATER = (300, 3000)
+"""When the other herds are gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where some of a source are. Herds wander off in one direction, and are gone after a while."""
+
+    source: str
+    x: float
+    y: float
+    depth: int
+    amount: int
+    dx: float = 0.0
+    dy: float = 0.0
+    gone_at: int = FOREVER
+    number: int = 0
+    soil: int = 0
+    """Blocks of soil above a vein, to be dug by hand."""
+
+    def at(self, tick: float) -> tuple[float, float]:
+        """Where it is at a time; a herd comes to rest after ``WANDERING`` ticks."""
+        moved = min(tick, WANDERING)
+        return self.x + self.dx * moved, self.y + self.dy * moved
+
+
+WANDERING = 3000
+PACE = 0.025
+"""How far a herd moves in a tick, at most, in each direction."""
+
+
+Regions = tuple[tuple[float, float, str], ...]
+"""Where the middle of each region is, and its biome."""
+Cell = tuple[int, int]
+CELL = 32
+"""Blocks along a side of the squares that the plane is divided into, to find quickly what is close."""
+SIGHT, VEIN_SIGHT = 48, 7
+"""Blocks that can be overlooked on the surface, and in a tunnel."""
+
+
+def cell_of(x: float, y: float) -> Cell:
+    """The square that a place lies in."""
+    return int(x // CELL), int(y // CELL)
+
+
+@dataclass(frozen=True)
+class Terrain:
+    """A world as it is at the start. What was taken from it is the player's record."""
+
+    regions: Regions
+    by_source: Mapping[str, tuple[Location, ...]]
+    herds: tuple[Location, ...]
+    surface: Mapping[Cell, tuple[Location, ...]]
+    veins: Mapping[Cell, tuple[Location, ...]]
+    """What stays where it is and may be in sight from a cell of the plane, above and under the ground."""
+
+    def biome(self, x: float, y: float) -> str:
+        """The biome of a place: that of the nearest region."""
+        return _region(x, y, self.regions)[2]
+
+    def soil(self, x: float, y: float) -> int:
+        """How deep the soil is at a place."""
+        return BIOMES[self.biome(x, y)].soil
+
+
+@lru_cache(maxsize=128)
+def layout_of(seed: int) -> Terrain:
+    """The world of a seed, always the same."""
+    dice = random.Random(f"minecraft/{seed}")
+    names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
+    regions = tuple(
+        (dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF), dice.choices(names, weights)[0]) for _ in range(REGIONS)
+    )
+    sites = [_site(*each, dice) for each in _places(regions, dice)]
+    sites += [_early(source, dice) for source in CERTAIN if dice.random() < NEARBY]
+    meadows = [_around(dice, *REACH) for _ in range(MEADOWS)]
+    sites += [_lasting(source, *dice.choice(meadows), dice) for source in CERTAIN]
+    sites = [_numbered(site, number, regions) for number, site in enumerate(sites)]
+    still = [site for site in sites if site.gone_at == FOREVER]
+    return Terrain(
+        regions,
+        {name: tuple(site for site in sites if site.source == name) for name in SOURCES},
+        tuple(site for site in sites if site.gone_at != FOREVER),
+        _by_cell([site for site in still if not site.depth], SIGHT),
+        _by_cell([site for site in still if site.depth], VEIN_SIGHT),
+    )
+
+
+def _numbered(site: Location, number: int, regions: Regions) -> Location:
+    soil = BIOMES[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
+    return replace(site, number=number, soil=min(soil, site.depth))
+
+
+def _by_cell(sites: Sequence[Location], reach: int) -> dict[Cell, tuple[Location, ...]]:
+    """For each cell, the sites that lie within reach of some place of it."""
+    found: dict[Cell, list[Location]] = {}
+    for site in sites:
+        (left, top), (right, bottom) = cell_of(site.x - reach, site.y - reach), cell_of(site.x + reach, site.y + reach)
+        for cell in product(range(left, right + 1), range(top, bottom + 1)):
+            found.setdefault(cell, []).append(site)
+    return {cell: tuple(there) for cell, there in found.items()}
+
+
+def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
+    """The region of a place: that whose middle is nearest."""
+    return min(regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)
+
+
+def _places(regions: Regions, dice: random.Random) -> Iterator[tuple[str, float, float]]:
+    for x, y, name in regions:
+        for source, count in BIOMES[name].sites.items():
+            for _ in range(count):
+                yield source, *_near(x, y, regions, dice)
+    for source, count in ORES.items():
+        for _ in range(count):
+            yield source, dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF)
+
+
+def _near(x: float, y: float, regions: Regions, dice: random.Random) -> tuple[float, float]:
+    """A place of the region around a point; after some tries, one near the point whosever it is."""
+    for _ in range(4):
+        px, py = x + dice.uniform(-60, 60), y + dice.uniform(-60, 60)
+        if _region(px, py, regions)[:2] == (x, y):
+            return px, py
+    return x + dice.uniform(-20, 20), y + dice.uniform(-20, 20)
+
+
+def _site(source: str, x: float, y: float, dice: random.Random) -> Location:
+    kind = SOURCES[source]
+    depth, amount = dice.randint(*kind.depth), dice.randint(*kind.amount)
+    if source not in ANIMALS:
+        return Location(source, x, y, depth, amount)
+    return Location(source, x, y, depth, amount, *_drift(dice), gone_at=dice.randint(*LATER))
+
+
+def _early(source: str, dice: random.Random) -> Location:
+    x, y = _around(dice, *CLOSE)
+    amount = CERTAIN[source] // 2
+    if source not in ANIMALS:
+        return Location(source, x, y, 0, amount)
+    return Location(source, x, y, 0, amount, *_drift(dice), gone_at=dice.randint(*SOON))
+
+
+def _lasting(source: str, x: float, y: float, dice: random.Random) -> Location:
+    near = dice.uniform(-SPREAD, SPREAD), dice.uniform(-SPREAD, SPREAD)
+    return Location(source, x + near[0], y + near[1], 0, CERTAIN[source])
+
+
+def _drift(dice: random.Random) -> tuple[float, float]:
+    return dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
+
+
+def _around(dice: random.Random, least: float, most: float) -> tuple[float, float]:
+    """A place that far from the spawn, in any direction."""
+    x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
+    stretch = dice.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
+    return x * stretch, y * stretch
+
+
+WALK = 4.6
+"""Ticks for a block on the surface, at the game's walking pace."""
+CLIMB = 8
+"""Ticks for a block upwards out of a shaft."""
+SOIL = 10
+"""Ticks for a block of soil, dug by hand."""
+TUNNEL = 2
+"""Blocks of stone to dig for each block of a tunnel."""
+
+
+class Spot(NamedTuple):
+    """Where the agent is: on the plane, how deep below the surface, and when."""
+
+    x: float
+    y: float
+    depth: int
+    tick: float
+
+
+class Leg(NamedTuple):
+    """A way to a site: where and when it ends, and how many blocks of stone were dug on it."""
+
+    spot: Spot
+    dug: int
+
+
+@dataclass
+class Trip:
+    """Everything that gathering takes. ``taken`` counts by the site's number."""
+
+    spot: Spot
+    dug: int = 0
+    taken: dict[int, int] = field(default_factory=dict)
+
+
+def trip(layout: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
+    """Gather so many of a source, from the nearest site on; None where the world has not enough of it.
+
+    ``gone`` is what was taken from each site before, ``dig`` the ticks that a block of stone takes.
+    """
+    work = source.work * dig if source.tool == "pickaxe" else source.work
+    wear = source.work if source.tool == "pickaxe" else 1
+    done = Trip(start)
+    while units > 0:
+        reached = _nearest(layout, done, gone, source, dig)
+        if reached is None:
+            return None
+        leg, site, left = reached
+        took = min(left, units)
+        units -= took
+        done.taken[site] = done.taken.get(site, 0) + took
+        done.spot = leg.spot._replace(tick=leg.spot.tick + took * work)
+        done.dug += leg.dug + took * wear
+    done.taken.pop(NOWHERE, None)
+    return done
+
+
+NOWHERE = -1
+"""Stands for the site of what is everywhere."""
+
+
+def _nearest(
+    layout: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
+) -> tuple[Leg, int, int] | None:
+    """The quickest way to a site that has something left: way, number, how many are left."""
+    if source.name in EVERYWHERE:
+        return _below(layout, done.spot, source), NOWHERE, FOREVER
+    best: tuple[Leg, int, int] | None = None
+    spot = done.spot
+    for site in layout.by_source[source.name]:
+        left = site.amount - gone.get(site.number, 0) - done.taken.get(site.number, 0)
+        if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].spot.tick):
+            continue
+        leg = way(spot, site, dig)
+        if leg.spot.tick <= site.gone_at and (best is None or leg.spot.tick < best[0].spot.tick):
+            best = leg, site.number, left
+    return best
+
+
+def _at_least(spot: Spot, site: Location) -> float:
+    """The earliest tick at which a site could be reached, were there nothing to dig or climb."""
+    return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
+
+
+def _below(layout: Terrain, spot: Spot, source: Source) -> Leg:
+    """Down to the stone, if the agent is not there yet; up to the surface for soil."""
+    if source is STONE:
+        depth = max(spot.depth, layout.soil(spot.x, spot.y))
+        return Leg(spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL), 0)
+    return Leg(spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB), 0)
+
+
+def way(spot: Spot, site: Location, dig: int) -> Leg:
+    """The faster way to a site: over the surface, or through the stone where the agent is deep already."""
+    over = _over(spot, site, dig)
+    if not spot.depth or not site.depth or not dig:
+        return over
+    across = sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2)
+    down = site.depth - spot.depth
+    dug = int(across) * TUNNEL + max(down, 0)
+    tick = spot.tick + dug * dig + across * WALK + max(-down, 0) * CLIMB
+    return min(over, Leg(Spot(site.x, site.y, site.depth, tick), dug), key=lambda leg: leg.spot.tick)
+
+
+def _over(spot: Spot, site: Location, dig: int) -> Leg:
+    """Up to the surface, over it, and down. A herd is met where it will be by the time the agent gets there."""
+    tick = spot.tick + spot.depth * CLIMB
+    x, y = site.x, site.y
+    if site.dx or site.dy:
+        x, y = site.at(tick)
+        x, y = site.at(tick + sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK)
+    tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK
+    if not site.depth:
+        return Leg(Spot(x, y, 0, tick), 0)
+    dug = site.depth - site.soil
+    return Leg(Spot(x, y, site.depth, tick + site.soil * SOIL + dug * dig), dug)
+
+
+WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
+"""Up to how many blocks each word reaches."""
+Sight = dict[str, tuple[float, float, float]]
+"""By source: distance of the nearest, and where it is on the plane."""
+
+
+def seen_words(sight: Sight) -> dict[str, str]:
+    """What is in sight, nearest first, each with its distance in a word."""
+    return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
+
+
+def distance_word(distance: float) -> str:
+    """The word for a distance in blocks."""
+    return next((word for reach, word in WORDS if distance <= reach), WORDS[-1][1])
+
+
+def visible(layout: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
+    """The nearest site of each source in sight: distance and place. Underground, only veins close by are seen."""
+    x, y, depth, tick = spot
+    reach = VEIN_SIGHT if depth else SIGHT
+    squares: dict[str, tuple[float, float, float]] = {}
+    still = (layout.veins if depth else layout.surface).get(cell_of(x, y), ())
+    for site in (*still, *(() if depth else layout.herds)):
+        there = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
+        square = (there[0] - x) ** 2 + (there[1] - y) ** 2 + (site.depth - depth) ** 2
+        if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):
+            continue
+        if site.source not in squares or square < squares[site.source][0]:
+            squares[site.source] = square, *there
+    return {source: (sqrt(square), there_x, there_y) for source, (square, there_x, there_y) in squares.items()}

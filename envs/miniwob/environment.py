@@ -1,0 +1,257 @@
+"""The MiniWoB++ environment: tasks, actions and verdicts."""
+
+import importlib.metadata
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.browser import chromium, devtools
+from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
+from planbook.envs.miniwob import task_types
+from planbook.envs.miniwob.tab import MiniwobTab, PageState
+from planbook.envs.resources import folder_digest, install_command, package_folder
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.types import EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
+
+PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
+DEFAULT_SEEDS = (0, 1, 2, 3, 4)
+LONGEST_CHANGE = 300
+"""Characters of a page's change that feedback tells of one action."""
+
+
+class MiniwobOptions(EnvironmentOptions):
+    """Which actions there are."""
+
+    paper_actions: bool = Field(
+        default=False, description="Only the five actions of the papers, and no find (also --paper-actions)."
+    )
+
+
+class Miniwob(Environment):
+    """A task is a page type and a seed: ``click-button/17``. Goal and params are there once it has begun."""
+
+    name = "miniwob"
+    about = (
+        "Small web pages in a browser, each with one task, which the agent does with mouse and keyboard. The first "
+        "observation is the page's HTML, in which the task stands in the element with the id query. Every action "
+        "returns the HTML as it is afterwards, with what a field holds as its value; an action that cannot be "
+        "carried out changes nothing and returns 'Nothing happens: ', the reason, and then the HTML. A plan may "
+        "stop wherever the page has to be looked at before going on: the next plan begins on the page as it was "
+        "left. The episode is over, done or failed, as soon as the page has judged it, for example when a form is "
+        "submitted."
+    )
+    types = task_types.SPLITS["all"]
+    splits = tuple(task_types.SPLITS)
+    parts = {"all": ("feedback", "no-feedback")}
+    seeded = True
+    action_limit = 20
+    pauses = True
+    Options: ClassVar[type[BaseModel]] = MiniwobOptions
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._tab: MiniwobTab | None = None
+        self._picture: PageState | None = None
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """Type by type, seed by seed, the types in turn. Seeds are 0 to 4 unless the selection names them."""
+        if selection.ids:
+            return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
+        split = chosen_split(selection, cls.splits, cls.name)
+        chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
+        seeds = selection.seeds or DEFAULT_SEEDS
+        return list(in_turn(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """Everything, or what the papers' agents had."""
+        everything = super().offered(options)
+        return everything.only(PAPER_ACTIONS) if MiniwobOptions.read(options).paper_actions else everything
+
+    @classmethod
+    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        """Nothing of goals in free wording: there the page itself says what a reader has to understand."""
+        return {} if task.type in task_types.FREE_WORDING else task.params
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """The pages, what drives a browser, Chromium and its driver."""
+        pages = Requirement(
+            "miniwob", str(package_folder("miniwob") or "") or None, install_command("browser", only="miniwob")
+        )
+        return [pages, *chromium.requirements()]
+
+    @classmethod
+    def _task(cls, type_name: str, seed: int) -> Task:
+        split = "feedback" if type_name in task_types.FEEDBACK else "no-feedback"
+        return Task(id=f"{type_name}/{seed}", env=cls.name, split=split, type=type_name, goal="", seed=seed)
+
+    def begin(self, task: Task) -> Observation:
+        """Start the page with the task's seed; a tab that died since the last episode is replaced."""
+        used = self._tab is not None
+        try:
+            picture = self._begin(task)
+        except EnvironmentBroken:
+            if not used:
+                raise
+            picture = self._begin(task)
+        goal_params = task_types.params(task.type, picture.goal, picture.fields)
+        self.task = task.model_copy(update={"goal": picture.goal, "params": goal_params})
+        return self._observe(picture)
+
+    def scene(self) -> str:
+        """The page as it is now."""
+        return self._picture.html if self._picture else ""
+
+    def verdict(self) -> Verdict:
+        """Solved if the page's raw reward is 1: less is partial credit."""
+        picture = self._picture
+        if picture is None or not picture.done:
+            return Verdict(solved=False, score=0.0)
+        return Verdict(solved=picture.reward == 1, score=min(1.0, max(0.0, picture.reward)))
+
+    def brief(self, observation: Observation, before: Observation) -> str:
+        """Whether the action was done and which tags of the page are new: each observation shows the whole page."""
+        if not observation.accepted:
+            return observation.text.split("\n", 1)[0]
+        new = _new_tags(before.text, observation.text)
+        if not new or observation.terminated:
+            return "done"
+        return f"done; new in the page: {new[:LONGEST_CHANGE]}{' ...' if len(new) > LONGEST_CHANGE else ''}"
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The pages, with all that they load."""
+        return {"pages": folder_digest(task_types.package() / "html")}
+
+    def versions(self) -> Mapping[str, str]:
+        """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
+        pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
+        return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
+
+    def close(self) -> None:
+        """Close the tab; the browser stays for the others, until the process ends."""
+        self._drop_tab()
+
+    @action("agent.click_xpath(\"//button[text()='Ok']\") -> the page's HTML")
+    def click_xpath(self, xpath: str) -> Observation:
+        """Click on the first element that the XPath matches. It must be visible, not covered, and not disabled."""
+        return self._do(lambda tab: tab.click(xpath))
+
+    @action("agent.click_option(\"//option[text()='Red']\") -> the page's HTML")
+    def click_option(self, xpath: str) -> Observation:
+        """Choose an option of a list (select). In a list of several choices it is added, or taken back."""
+        return self._do(lambda tab: tab.click_option(xpath))
+
+    @action("agent.type('some text') -> the page's HTML")
+    def type(self, text: str) -> Observation:
+        """Type text, key by key, into the field that has the focus: click on it first. What it held stays there."""
+        return self._do(lambda tab: tab.type(text))
+
+    @action("agent.press_key('enter') -> the page's HTML")
+    def press_key(self, key: str) -> Observation:
+        """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
+        arrow_up, arrow_down, arrow_left, arrow_right."""
+        known = devtools.named(key)
+        if known is None:
+            return self._refuse(
+                f"there is no key named {key!r}; there are {', '.join(devtools.NAMED)}, and single characters"
+            )
+        return self._do(lambda tab: tab.press(known))
+
+    @action("agent.move_mouse_on('//li[2]') -> the page's HTML")
+    def move_mouse_on(self, xpath: str) -> Observation:
+        """Move the mouse on the first element that the XPath matches, without clicking."""
+        return self._do(lambda tab: tab.hover(xpath))
+
+    @action("agent.click_at(\"//*[@id='area']\", 20, 35) -> the page's HTML")
+    def click_at(self, xpath: str, x: float, y: float) -> Observation:
+        """Click at a point of an element: x pixels right of and y pixels below its upper left corner.
+
+        Nothing else may cover the element at that point.
+        """
+        return self._do(lambda tab: tab.click_at(xpath, x, y))
+
+    @action("agent.drag('//li[1]', '//li[3]') -> the page's HTML")
+    def drag(self, from_xpath: str, to_xpath: str) -> Observation:
+        """Press the mouse on one element, move it to another, and let go there."""
+        return self._do(lambda tab: tab.drag(from_xpath, to_xpath))
+
+    @action("agent.select_text('//p[2]') -> the page's HTML")
+    def select_text(self, xpath: str) -> Observation:
+        """Select all text of an element; in a field, what is typed next replaces it."""
+        return self._do(lambda tab: tab.select_text(xpath))
+
+    @action("agent.scroll(\"//*[@id='area']\", 100) -> the page's HTML")
+    def scroll(self, xpath: str, dy: float) -> Observation:
+        """Scroll an element, or what it lies in, down by dy pixels (up if negative)."""
+        return self._do(lambda tab: tab.scroll(xpath, dy))
+
+    @query("agent.find('//button') -> [{'text': 'Ok', 'tag': 'button', 'attributes': {'id': 'b'}, 'box': {...}, ...}]")
+    def find(self, xpath: str) -> JsonValue:
+        """What the XPath matches, in document order, without acting; an invalid XPath matches nothing.
+
+        A list of dicts: ``text`` (all text inside, or the value of a matched attribute), ``tag``, ``attributes``
+        (value, checked, selected and disabled as they are now), ``box`` (x, y, width, height in pixels), ``visible``,
+        and ``xpath``, which names exactly this element.
+        """
+        if self.task is None or self._tab is None:
+            raise EpisodeEnded("miniwob: no episode has begun; call reset(task) first")
+        try:
+            return self._tab.find(xpath)
+        except EnvironmentBroken:
+            self._drop_tab()
+            raise
+
+    def _begin(self, task: Task) -> PageState:
+        try:
+            if self._tab is None:
+                self._tab = MiniwobTab(chromium.shared())
+            return self._tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
+        except EnvironmentBroken:
+            self._drop_tab()
+            raise
+
+    def _drop_tab(self) -> None:
+        if self._tab is not None:
+            self._tab.close()
+            self._tab = None
+
+    def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
+        if self._tab is None:
+            raise EnvironmentBroken("the page of this episode is gone; only a reset brings the world back")
+        try:
+            return self._observe(move(self._tab))
+        except EnvironmentBroken:
+            self._drop_tab()
+            raise
+
+    def _refuse(self, reason: str) -> Observation:
+        html = self._picture.html if self._picture else ""
+        return Observation(f"Nothing happens: {reason}.\n{html}", accepted=False)
+
+    def _observe(self, picture: PageState) -> Observation:
+        self._picture = picture
+        if picture.refused:
+            return self._refuse(picture.refused)
+        return Observation(picture.html, terminated=picture.done)
+
+
+def _new_tags(before: str, after: str) -> str:
+    """The opening tags of a page, each with the text behind it, that it has more often than before."""
+    left = Counter(_tags(before))
+    new = []
+    for tag in _tags(after):
+        left[tag] -= 1
+        if left[tag] < 0:
+            new.append(tag)
+    return " ".join(new)
+
+
+def _tags(html: str) -> list[str]:
+    return [tag.strip() for tag in re.split("(?=<)", html) if tag.strip() and not tag.startswith("</")]

@@ -1,0 +1,157 @@
+"""Optional members of an environment, in one mixin for each purpose.
+
+``Environment`` derives from all of them, so an environment overrides only what it needs.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
+
+from pydantic import BaseModel, JsonValue
+
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.types import Action, Observation, Requirement, Selection, Task
+
+
+class Prompting:
+    """What plans may use, and what prompts and feedback say."""
+
+    about: str = ""
+    """A paragraph for prompts: what the environment is, what the agent is in it, how to read its observations.
+
+    By default the docstring of the class.
+    """
+    attributes: ClassVar[Mapping[str, str]] = {}
+    """Read-only attributes of the plan's ``agent``: name to description."""
+    helpers: ClassVar[str] = ""
+    """Plan code that defines functions which every plan may call."""
+    modules: ClassVar[tuple[str, ...]] = ()
+    """Packages that plans may import beyond the standard library. Once imported they must need no file, like numpy."""
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """Return the current values of ``attributes``."""
+        return {}
+
+    def state(self) -> str:
+        """Return the current state in one line, for prompts."""
+        return ""
+
+    def brief(self, observation: Observation, before: Observation) -> str:
+        """Return an observation as feedback lists it, after the one before.
+
+        Where this is less than the text, feedback gives the last observation in full.
+        """
+        return observation.text
+
+    @classmethod
+    def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
+        """Return the task's params that a prompt may state: all that the goal says as plainly, by default all."""
+        return task.params
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions | None:
+        """Return what must hold before the actions of this task, as far as an agent may know it; None if undeclared.
+
+        ``planbook check --task`` checks plans against it before they run. Raises MissingRequirement.
+        """
+        return None
+
+    def possible_actions(self) -> list[Action] | None:
+        """Return the actions possible now, or None if the environment cannot list them. Plans never see them."""
+        return None
+
+
+class SelectingTasks:
+    """How a selection on the command line becomes tasks."""
+
+    parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Splits that consist of tasks of other splits: name to those splits."""
+    seeded: ClassVar[bool] = False
+    """Whether tasks are made from any seeds; otherwise the tasks are a fixed set."""
+
+    @classmethod
+    def takes_seeds(cls, split: str) -> bool:
+        """Return whether a selection may name the seeds of a split's tasks."""
+        return cls.seeded
+
+    @classmethod
+    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
+        """Return the ``Task.seed`` values of the tasks that a split makes from these seeds."""
+        return seeds
+
+    @classmethod
+    def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
+        """Return how many selected tasks ``tasks`` leaves out because nothing can judge them, by reason.
+
+        A run does not play them, and reports their number beside its results.
+        """
+        return {}
+
+
+class Judging:
+    """What the host records of an episode beside its verdict. Plans never see it."""
+
+    all_milestones: ClassVar[tuple[str, ...]] = ()
+    """Everything that ``milestones`` can return, where that is the same for every task."""
+
+    def milestones(self) -> Sequence[str]:
+        """Return the milestones reached on the way to the goal, in order."""
+        return ()
+
+    def measures(self) -> Mapping[str, float]:
+        """Return further figures of the episode so far, by name, such as a game's reward."""
+        return {}
+
+    def unjudged(self) -> str:
+        """Return the result of a task that nothing can judge (one of the user's own), such as its answer; else "".
+
+        The verdict of such a task is that it was not solved.
+        """
+        return ""
+
+    def counts(self, action: Action) -> bool:
+        """Return whether the action counts towards the action limit."""
+        return True
+
+
+class Restoring:
+    """Returning to a snapshot. Without ``_save``, the task is reset and its actions are repeated."""
+
+    restores: ClassVar[str] = ""
+    """A sentence that says what ``restore`` brings back and what it does not; empty if it brings back everything."""
+    object_ids: ClassVar[str] = ""
+    """A pattern (without groups) for the names of objects, such as ``[a-z]+_[0-9]+``.
+
+    A replay that differs in such names only is reported as renamed; without a pattern every difference counts.
+    """
+
+    def _save(self) -> object:
+        """Return a cheap copy of the current state, or None if there is none."""
+        return None
+
+    def _load(self, native: object) -> Observation | None:
+        """Return to a copy made by ``_save`` in the same episode.
+
+        Return an observation if the restored state no longer looks as it did then; else None.
+        """
+        return None
+
+
+class Provenance:
+    """What the environment needs, and what a run records about it."""
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """Return what the environment needs beyond its Python packages, found or not."""
+        return ()
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """Return the SHA-256 of the data that these tasks use, by description; see ``planbook.envs.resources``.
+
+        What follows from the environment's code alone has none. Raises MissingRequirement, BadSelection.
+        """
+        return {}
+
+    def versions(self) -> Mapping[str, str]:
+        """Return what a run records beside its figures: engine, grammar, browser, data."""
+        return {}

@@ -1,0 +1,90 @@
+"""Find the packages and data files of environments, say how to install them, and compute their digests."""
+
+import hashlib
+import shlex
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from planbook.envs.errors import MissingRequirement
+
+
+def package_folder(package: str) -> Path | None:
+    """Where a package is, or None. Nothing of it is imported: that takes seconds, and one of them makes folders."""
+    spec = find_spec(package)
+    folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
+    return Path(folder) if folder else None
+
+
+def package_version(package: str) -> str:
+    """Return the version of a package, or "not installed"."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
+    """Return the command that installs what an extra of planbook needs, or some packages of it.
+
+    It names the packages, not the extra: no index has planbook itself.
+    """
+    needed = [each for each in _needed(extra) if each.startswith(only)]
+    return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, needed)))}"
+
+
+def missing_extra(extra: str, what: str) -> MissingRequirement:
+    """Return the error for something that needs an extra."""
+    return MissingRequirement(f"{what} needs packages that are not there; add them with: {install_command(extra)}")
+
+
+def _needed(extra: str) -> Iterator[str]:
+    for each in metadata.requires("planbook") or ():
+        package, _, marker = each.partition(";")
+        if marker.replace('"', "'").strip() == f"extra == '{extra}'":
+            yield package.strip()
+
+
+_KNOWN_FILES = 50_000
+"""Digests that a process remembers, by path, time and size: reading them again would cost as much as a run."""
+_NOT_DATA = ("__pycache__",)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal. Raises MissingRequirement where it cannot be read."""
+    try:
+        seen = path.stat()
+        return _digest(str(path), seen.st_mtime_ns, seen.st_size, seen.st_ino)
+    except OSError as error:
+        raise MissingRequirement(
+            f"{path} cannot be read: {error.strerror}; put it back, or install it again"
+        ) from error
+
+
+@lru_cache(maxsize=_KNOWN_FILES)
+def _digest(path: str, changed: int, size: int, node: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def texts_digest(texts: Iterable[str]) -> str:
+    """One digest of several texts: it tells their order, and where each ends."""
+    whole = hashlib.sha256()
+    for text in texts:
+        whole.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+    return whole.hexdigest()
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """One digest of the contents of files, wherever they lie and in whichever order they are given."""
+    return texts_digest(sorted(map(file_digest, paths)))
+
+
+def folder_digest(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
+    """One digest of the names and contents of a folder's files, and of those of the folders in it."""
+    found = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
+    kept = sorted(path for path in found if not set(path.parts) & set(_NOT_DATA))
+    return texts_digest(text for path in kept for text in (path.relative_to(folder).as_posix(), file_digest(path)))

@@ -1,0 +1,308 @@
+"""A shop on the web, by the rules of WebShop, the shopping environment of the papers of ADaPT and AgentKit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, Field, JsonValue, model_validator
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import BadSelection
+from planbook.envs.resources import files_digest
+from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_digest, own_shop
+from planbook.envs.shopping.pages import (
+    BACK,
+    BUY,
+    DONE,
+    ITEM,
+    NEXT,
+    PREV,
+    RESULTS,
+    SEARCH,
+    SUB_PAGES,
+    ShopPages,
+    ShopState,
+    line,
+)
+from planbook.envs.shopping.product_files import digest_of, shop_of
+from planbook.envs.shopping.webshop import ProductSearch, reward
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
+
+
+class ShoppingOptions(EnvironmentOptions):
+    """How the shop is set up; recorded beside every figure."""
+
+    results_per_page: Literal[3, 10] = Field(default=10, description="How many products a page of results shows.")
+    items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
+    attributes: str = Field(default="", description="Beside items: what its products are said to be.")
+    goals: str = Field(default="", description="Beside items: what people wanted of its products.")
+
+    @model_validator(mode="after")
+    def _need_items(self) -> "ShoppingOptions":
+        if (self.attributes or self.goals) and not self.items:
+            raise ValueError("attributes and goals belong to a file of products: name that too, items=FILE")
+        return self
+
+
+SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
+"""The wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit were tested on the first 100."""
+TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
+
+
+def shop(options: ShoppingOptions) -> Shop:
+    """The shop that the options name. Raises BadSelection for files that cannot be read."""
+    return shop_of(options.items, options.attributes, options.goals) if options.items else own_shop()
+
+
+@cache
+def search(items: str, attributes: str, goals: str) -> ProductSearch:
+    """The index of a shop's products, made once a process (our own: 0.2 s)."""
+    named = ShoppingOptions(items=items, attributes=attributes, goals=goals)
+    return ProductSearch(list(shop(named).products.values()))
+
+
+def wish_of(task: Task, options: ShoppingOptions) -> Wish:
+    """What the task is about. Raises BadSelection if the shop has no such task."""
+    wishes = shop(options).wishes
+    if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
+        raise BadSelection(f"shopping: {task.id} is no task of this shop; was it made from other product files?")
+    return wishes[task.seed]
+
+
+def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
+    """The chosen tasks, in turn from each type. Raises BadSelection."""
+    stocked = shop(options)
+    if selection.ids:
+        return [find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids]
+    split = chosen_split(selection, tuple(SPLITS), "shopping")
+    if selection.seeds:
+        raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
+    tasks = _tasks(split, stocked)
+    known = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
+    types = chosen_types(selection, known, "shopping")
+    return list(in_turn(([task for task in tasks if task.type == kind] for kind in types), selection.limit))
+
+
+def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
+    if split not in SPLITS:
+        raise BadSelection(f"shopping has no split {split!r}; an id reads SPLIT/NUMBER, for example test/17")
+    begin, end = SPLITS[split]
+    if not stocked.wishes[begin:end]:
+        raise BadSelection(f"shopping: there are {len(stocked.wishes)} goals; split {split!r} begins after {begin}")
+    return [_task(split, place, stocked) for place in range(begin, min(end, len(stocked.wishes)))]
+
+
+def _task(split: str, place: int, stocked: Shop) -> Task:
+    """A task without what only the judge may know: the product that the wish was made from, and how it is judged."""
+    wish = stocked.wishes[place]
+    return Task(
+        id=f"{split}/{place}",
+        env="shopping",
+        split=split,
+        type=stocked.products[wish.product].category,
+        goal=wish.sentence,
+        params={} if wish.price_below is None else {"price_below": wish.price_below},
+        seed=place,
+    )
+
+
+class Shopping(Environment):
+    """One product to find and buy. A task's id is its split and the goal's number (``test/17``), its type the category.
+
+    The goals of our own catalogue, shuffled as WebShop's are: "test" the first 100, "full" the first 500, "dev" the
+    40 after those, "example" six more, which demonstrations play. ``task.params`` has ``price_below`` where the goal
+    says so.
+
+    Pages, buttons and reward are WebShop's. What is ours: one box of search, on the search page only; options that
+    cost more, where WebShop has one price a product; search by our BM25 and ``r_type`` without a tagger (see
+    ``reward.py``). Product files of WebShop's format play by its own prices.
+    """
+
+    name = "shopping"
+    about = (
+        "A shop on the web: the agent searches by words, looks at products, and buys the one that the task "
+        "describes: of that kind, with those attributes and options, below that price. Every action returns the "
+        "page that it leads to; what can be clicked stands in square brackets, and the search box is on the "
+        "search page only. A search gives up to 50 products, page by page; a product's own page has its options, "
+        "which are chosen by clicking their values, and leads to its description, features, reviews and "
+        "attributes. A price range means that the price depends on the options; what is not chosen comes as it is "
+        "listed first. An action that cannot be done changes nothing, and its observation begins with 'Nothing "
+        "happens: '; buying ends the episode."
+    )
+    types = TYPES
+    splits = tuple(SPLITS)
+    action_limit = 250
+    """Enough to look at each of a search's results, options and attributes."""
+    hands_on = "note"
+    naive = """agent.search(task.goal)
+agent.click(agent.results()[0]["id"])
+agent.click("Buy Now")
+"""
+    attributes: ClassVar[Mapping[str, str]] = {
+        "page": "the page at hand: 'search', 'results', 'item', 'description', 'features', 'reviews', 'attributes' or "
+        "'done'",
+        "selected": "the options chosen on the product at hand: name to value",
+    }
+    Options = ShoppingOptions
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._options = ShoppingOptions.read(options)
+        self._place = ShopState()
+        self._wish: Wish | None = None
+
+    # What there is to do.
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """The chosen tasks, taken in turn from each type."""
+        return select(selection, ShoppingOptions.read(options))
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The files of products, or what our own catalogue is made from."""
+        given = ShoppingOptions.read(options)
+        named = [Path(name) for name in (given.items, given.attributes, given.goals) if name]
+        return {"products": files_digest(named or [KINDS])}
+
+    def versions(self) -> Mapping[str, str]:
+        """What search and reward are computed with, and which products these are."""
+        named = self._options.items, self._options.attributes, self._options.goals
+        products = digest_of(*named) if self._options.items else own_digest()
+        return {"products": products}
+
+    # One episode.
+
+    def begin(self, task: Task) -> Observation:
+        """Start on the search page."""
+        self._wish = wish_of(task, self._options)
+        self._place = ShopState()
+        return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
+
+    def scene(self) -> str:
+        """The page at hand."""
+        return self._pages.text(self._place)
+
+    def state(self) -> str:
+        """Where the agent is."""
+        return self._pages.summary(self._place)
+
+    def brief(self, observation: Observation, before: Observation) -> str:
+        """The first line of a page."""
+        return observation.text.partition("\n")[0]
+
+    def verdict(self) -> Verdict:
+        """Solved when what was bought earns the whole reward; the score is the reward."""
+        earned = self._reward()
+        return Verdict(earned == 1.0, earned)
+
+    def measures(self) -> Mapping[str, float]:
+        """The reward."""
+        return {"reward": self._reward()}
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """The page, and the options chosen on it."""
+        chosen: dict[str, JsonValue] = {line(name): line(value) for name, value in self._place.chosen.items()}
+        return {"page": self._place.page, "selected": chosen}
+
+    def possible_actions(self) -> list[Action]:
+        """Every click; on the search page, searching for the goal's own words."""
+        if self._place.page == SEARCH and self._wish is not None:
+            return [Action("search", (self._wish.sentence,))]
+        return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
+
+    # The actions.
+
+    @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
+    def search(self, keywords: str) -> Observation:
+        """Search for products by words, from the search page."""
+        if self._place.page != SEARCH:
+            return Observation.refused(f"there is no search box on this page; click '{BACK}' first")
+        if not keywords.strip():
+            return Observation.refused("name what to search for")
+        named = self._options.items, self._options.attributes, self._options.goals
+        return self._go(ShopState(RESULTS, keywords, search(*named).results(keywords)))
+
+    @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
+    def click(self, target: str) -> Observation:
+        """Click a button, a product's id or an option's value, by the text in its square brackets."""
+        wanted = line(target.strip().removeprefix("[").removesuffix("]")).lower()
+        for button in self._pages.buttons(self._place):
+            if button.lower() == wanted:
+                return self._clicked(button)
+        told = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
+        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {told}")
+
+    @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
+    def clickable(self) -> list[str]:
+        """What can be clicked on the page at hand."""
+        return self._pages.buttons(self._place)
+
+    @query("agent.results() -> [{'id': 'B07XQ2M4TD', 'title': 'Fenmere Grove Body Lotion', 'price': [9.5, 12.0]}, ...]")
+    def results(self) -> list[JsonValue]:
+        """The products on a page of results, with the least and the most that each may cost; elsewhere none."""
+        if self._place.page != RESULTS:
+            return []
+        shown = [self._shop.products[each] for each in self._pages.on_page(self._place)]
+        return [{"id": each.id, "title": line(each.title), "price": list(each.price_range({}))} for each in shown]
+
+    @query("agent.choices() -> {'scent': ['vanilla', 'citrus'], 'size': ['4 ounce', '8 ounce']}")
+    def choices(self) -> dict[str, list[str]]:
+        """The options of the product whose own page is at hand: name to values; elsewhere none."""
+        return self._pages.options(self._place)
+
+    @query("agent.price() -> [9.5, 12.0]")
+    def price(self) -> list[float]:
+        """The least and the most that the product whose own page is at hand may cost with what is selected."""
+        place = self._place
+        return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == ITEM else []
+
+    def _clicked(self, button: str) -> Observation:
+        place = self._place
+        if button in place.results and place.page == RESULTS:
+            return self._go(replace(place, page=ITEM, product=button, chosen={}))
+        if button == BACK:
+            return self._go(ShopState())
+        if button in (NEXT, PREV) and place.page == RESULTS:
+            return self._go(replace(place, number=place.number + (1 if button == NEXT else -1)))
+        if button == PREV and place.page == ITEM:
+            return self._go(replace(place, page=RESULTS, product="", chosen={}))
+        if button == PREV:
+            return self._go(replace(place, page=ITEM))
+        if button in SUB_PAGES:
+            return self._go(replace(place, page=SUB_PAGES[button]))
+        return self._go(replace(place, page=DONE)) if button == BUY else self._select(button)
+
+    def _select(self, value: str) -> Observation:
+        """Choose an option; a value that several options have is the last one's, as in WebShop."""
+        options = self._shop.products[self._place.product].options
+        name, real = [(name, real) for name, values in options.items() for real in values if line(real) == value][-1]
+        return self._go(replace(self._place, chosen={**self._place.chosen, name: real}))
+
+    def _go(self, place: ShopState) -> Observation:
+        self._place = place
+        return Observation(self._pages.text(place), terminated=place.page == DONE)
+
+    @property
+    def _shop(self) -> Shop:
+        return shop(self._options)
+
+    @property
+    def _pages(self) -> ShopPages:
+        return ShopPages(self._shop, self._options.results_per_page)
+
+    def _reward(self) -> float:
+        place, products = self._place, self._shop.products
+        if place.page != DONE or self._wish is None:
+            return 0.0
+        return reward(products[place.product], place.chosen, self._wish, products[self._wish.product]).total
+
+    def _save(self) -> object:
+        return self._place
+
+    def _load(self, native: object) -> None:
+        assert isinstance(native, ShopState)
+        self._place = native

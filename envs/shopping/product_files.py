@@ -1,0 +1,132 @@
+"""Product files of the user's own, in WebShop's format.
+
+``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table by product id of what each is said to
+be (``items_ins_v2.json``), ``goals`` one by product id of what people wanted (``items_human_ins.json``). Without goals
+the wishes are made as WebShop makes its synthetic ones: the instruction of the attributes' file, with every combination
+of options. As there, a product with a price range costs an amount drawn from it; here the draws follow from the
+product's id, so that every run has the same.
+"""
+
+import hashlib
+import itertools
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from planbook.envs.errors import BadSelection
+from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLED_WITH, Product, Shop, Wish, price_clause, upper_price
+
+USUAL_PRICE = 100.0
+"""Of a product that says none."""
+LONGEST_ID = 10
+_AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
+Entry = Mapping[str, Any]
+
+
+@cache
+def shop_of(items: str, attributes: str, goals: str) -> Shop:
+    """The shop that the files describe, read once a process. Raises BadSelection for files that do not."""
+    said, wanted = _table(attributes), _table(goals)
+    products: dict[str, Product] = {}
+    try:
+        for entry in _read(items, list):
+            id = str(entry["asin"]).upper()
+            if id != "NAN" and len(id) <= LONGEST_ID and id not in products:
+                products[id] = _product(id, entry, said.get(id, {}))
+        wishes = [wish for product in products.values() for wish in _wishes(product, said, wanted if goals else None)]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        where = ", ".join(filter(None, (items, attributes, goals)))
+        raise BadSelection(f"shopping: {where}: not as WebShop's files are: {type(error).__name__}: {error}") from error
+    random.Random(SHUFFLED_WITH).shuffle(wishes)
+    if not wishes:
+        raise BadSelection(
+            f"shopping: {items} has products, but nothing says what is wanted: name a file of goals "
+            "(-o goals=items_human_ins.json), or of attributes with instructions (-o attributes=items_ins_v2.json)"
+        )
+    return Shop(products, wishes)
+
+
+def digest_of(*files: str) -> str:
+    """What tells these files from others."""
+    digests = []
+    for file in filter(None, files):
+        with Path(file).open("rb") as opened:
+            digests.append(hashlib.file_digest(opened, "sha256").hexdigest())
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
+
+
+def _read(file: str, expected: type) -> Any:
+    try:
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
+    if not isinstance(content, expected):
+        raise BadSelection(f"shopping: {file} holds no {'list of products' if expected is list else 'table by id'}")
+    return content
+
+
+def _table(file: str) -> Mapping[str, Any]:
+    return {id.upper(): told for id, told in _read(file, dict).items()} if file else {}
+
+
+def _product(id: str, entry: Entry, said: Entry) -> Product:
+    bullets = entry.get("small_description") or []
+    least, most = _prices(entry.get("pricing"))
+    price = random.Random(f"price/{id}").uniform(least, most) if most > least else least
+    return Product(
+        id=id,
+        title=str(entry["name"]),
+        category=str(entry["category"]),
+        query=str(entry["query"]).lower().strip(),
+        path=str(entry["product_category"]),
+        description=str(entry.get("full_description") or ""),
+        bullets=tuple(map(str, bullets if isinstance(bullets, list) else [bullets])),
+        attributes=tuple(map(str, said.get("attributes", ()))),
+        options=dict(_options(entry.get("customization_options") or {})),
+        price=price,
+        shown=(least, most),
+        rating=str(entry.get("average_rating") or "N.A."),
+    )
+
+
+def _prices(told: object) -> tuple[float, float]:
+    amounts = told if isinstance(told, list) else _AMOUNT.findall(str(told or ""))
+    found = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
+    return (found[0], found[-1]) if found else (USUAL_PRICE, USUAL_PRICE)
+
+
+def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Values as WebShop writes them: small letters, ``a | b`` for ``a/b``. None adds to the price."""
+    for name, contents in told.items():
+        values = [str(each["value"]).strip().replace("/", " | ").lower() for each in contents or ()]
+        if values:
+            yield name.lower(), dict.fromkeys(values, 0.0)
+
+
+def _wishes(product: Product, said: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> Iterator[Wish]:
+    if wanted is not None:
+        for told in wanted.get(product.id, ()):
+            values = told["instruction_options"]
+            values = list(values.values()) if isinstance(values, dict) else values
+            yield from _wish(product, str(told["instruction"]).strip("."), told["instruction_attributes"], values)
+        return
+    told = said.get(product.id, {})
+    if not told.get("instruction"):
+        return
+    names = sorted(product.options)
+    for values in itertools.product(*(product.options[name] for name in names)):
+        given = ", and ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+        sentence = f"{told['instruction']} with {given}" if given else str(told["instruction"])
+        yield from _wish(product, sentence, told["instruction_attributes"], list(values))
+
+
+def _wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
+    """The wish, unless it wants nothing in particular: such ones WebShop leaves out."""
+    if attributes:
+        upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
+        sentence += price_clause(upper) if upper < NO_BOUND else ""
+        yield Wish(sentence, product.id, tuple(map(str, attributes)), tuple(map(str, values)), upper)

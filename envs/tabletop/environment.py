@@ -1,0 +1,158 @@
+"""The tabletop of DEPS (appendix A.2) in text: one action, moves that follow the rules of the table."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import BadSelection
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
+from planbook.envs.tabletop.planning import TabletopGoals, preconditions
+from planbook.envs.tabletop.scenes import DEALERS, GOALS, TableScene, deal, done_share
+from planbook.envs.tabletop.table import CONTAINERS, JOINED, SIZES, Supports, Table
+from planbook.envs.types import Observation, Selection, Task, Verdict
+
+RUNS = range(5)
+"""The seeds of a selection that names none; the paper plays each task five times."""
+DEV_SEEDS = 10_000
+"""The first seed of the split ``dev``: there, seeds are counted from here on, so that no task is in both splits."""
+
+
+class Tabletop(Environment):
+    """One scene at a time, all of it seen. ``score`` is the share of the task's placements that are done."""
+
+    name = "tabletop"
+    about = (
+        "A table in words: a robot arm picks up one thing and puts it somewhere else. The first observation lists the "
+        "places, which stay where they are (twelve spots of the table; then bowls, the holes of a kit, pegs, a box, or "
+        "three bases side by side), and the things, each with what it is on or in; names say what they are, such as "
+        "red_block or star_hole. A thing can be moved only while nothing lies on it, and only to where it fits and "
+        "stands firmly; a place takes one thing, but the box as many as it has room for. A move that cannot be made "
+        "changes nothing and returns 'Nothing happens: ' and the reason. The task is done, and the episode over, as "
+        "soon as everything it asks for is in place; not everything on the table has a part in it."
+    )
+    types = tuple(DEALERS)
+    splits = ("test", "dev")
+    seeded = True
+    action_limit = 15
+    hands_on = "state"
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._scene = TableScene({})
+        self.layout = Table({}, {})
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """One task for each chosen type and seed; ``dev`` counts its seeds from DEV_SEEDS on."""
+        if selection.ids:
+            return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
+        first = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
+        seeds = selection.seeds or RUNS
+        if not first and max(seeds) >= DEV_SEEDS:
+            raise BadSelection(f"tabletop: the split test has the seeds 0 to {DEV_SEEDS - 1}, not {max(seeds)}")
+        types = chosen_types(selection, cls.types, cls.name)
+        return list(in_turn(([cls._task(kind, first + seed) for seed in seeds] for kind in types), selection.limit))
+
+    @classmethod
+    def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
+        """Those of ``dev`` are counted from DEV_SEEDS on."""
+        return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
+
+    @classmethod
+    def _task(cls, kind: str, seed: int) -> Task:
+        split = "dev" if seed >= DEV_SEEDS else "test"
+        return Task(id=f"{kind}/{seed}", env=cls.name, split=split, type=kind, goal=GOALS[kind], seed=seed)
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """The rules of the table, on the scene as it is dealt."""
+        return preconditions(deal(task.type, task.seed))
+
+    def begin(self, task: Task) -> Observation:
+        """Deal the scene."""
+        self._scene = deal(task.type, task.seed)
+        self.layout = Table(self._scene.things, self._scene.on)
+        return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")
+
+    def scene(self) -> str:
+        """The places, which stay where they are."""
+        fixed = [each.told for each in self.layout.things.values() if each.name not in self.layout.on]
+        places = ", ".join(each for each in fixed if not each.startswith("spot_"))
+        return f"You see a table with spot_1 to spot_12, and {places}."
+
+    @property
+    def goals(self) -> TabletopGoals:
+        """Moves, and whether the table allows them now."""
+        return TabletopGoals(self)
+
+    @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
+    def pick_place(self, object: str, target: str) -> Observation:
+        """Pick a thing up and put it in or on a place or another thing.
+
+        The target of a block may also be two blocks side by side, such as 'red_block and blue_block': it lies across
+        them. A spot takes a block or a shape, a bowl or a base a block, a hole only its own shape, the box blocks and
+        shapes, a peg a ring; a ring goes only on a larger ring, and nothing goes on a smaller thing. What is small
+        takes 1 of the box's room, what is large 3. To clear the way, put things on a free spot.
+        """
+        if why := self.layout.refusal(object, target):
+            return Observation.refused(why)
+        self.layout.move(object, target)
+        return Observation(f"You put {object} {self._where(object)}.", terminated=self.verdict().solved)
+
+    @query("agent.things() -> {'red_block': 'spot_3', 'blue_block': 'red_block', 'pink_ring': 'dark_peg'}")
+    def things(self) -> dict[str, str]:
+        """All that can be moved, each with what it is on or in; a block across two others has both their names."""
+        return {name: JOINED.join(supports) for name, supports in self.layout.on.items()}
+
+    @query("agent.places() -> {'red_bowl': ['red_block'], 'star_hole': []}")
+    def places(self) -> dict[str, list[str]]:
+        """The places other than spots, each with what is directly on or in it."""
+        fixed = [each for each in self.layout.things.values() if each.name not in self.layout.on]
+        return {each.name: list(self.layout.upon(each.name)) for each in fixed if each.kind != "spot"}
+
+    @query("agent.free_spots() -> ['spot_2', 'spot_5']")
+    def free_spots(self) -> list[str]:
+        """The spots of the table that have nothing on them."""
+        return list(self.layout.free_spots())
+
+    @query("agent.look_at('pink_ring') -> {'kind': 'ring', 'colour': 'pink', 'size': 'small', 'carries': [], ...}")
+    def look_at(self, name: str) -> dict[str, object]:
+        """A thing or place: its kind, colour, shape, size; what it carries; the position [right, front, level].
+
+        Positions count in widths of a block, levels from the table up. A box has 'room left'. Empty for unknown names.
+        """
+        if not isinstance(name, str) or name not in self.layout.things:
+            return {}
+        thing = self.layout.things[name]
+        plain = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
+        said: dict[str, object] = {key: value for key, value in plain.items() if value}
+        if name not in self.layout.on:
+            said.pop("size")
+        if thing.kind == "box":
+            said["room left"] = thing.room - self.layout.filled(name)
+        carried, position = list(self.layout.upon(name)), list(self.layout.position(name))
+        return {**said, "carries": carried, "position": position}
+
+    def _where(self, name: str) -> str:
+        supports: Supports = self.layout.on[name]
+        inside = self.layout.things[supports[0]].kind in CONTAINERS
+        return f"{'in' if inside else 'on'} {JOINED.join(supports)}"
+
+    def state(self) -> str:
+        """What is where."""
+        lying = [f"{self.layout.things[name].told} {self._where(name)}" for name in self.layout.on]
+        return f"On the table: {'; '.join(lying)}."
+
+    def verdict(self) -> Verdict:
+        """Solved when every placement is done."""
+        share = done_share(self._scene, self.layout) if self.task else 0.0
+        return Verdict(share == 1.0, share)
+
+    def _save(self) -> object:
+        return self.layout.on
+
+    def _load(self, native: Any) -> None:
+        self.layout.on = native

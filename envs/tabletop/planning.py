@@ -1,0 +1,127 @@
+"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+from typing import TYPE_CHECKING
+
+from planbook.envs.method_support import Features, Goals
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
+from planbook.envs.tabletop.scenes import TableScene
+from planbook.envs.tabletop.table import JOINED, TAKES, Table
+from planbook.envs.types import Action
+
+if TYPE_CHECKING:
+    from planbook.envs.tabletop.environment import Tabletop
+
+
+KNOWN = 2_000
+"""Moves that a line may be taken for, at most."""
+
+
+class TabletopGoals(Goals):
+    """A goal is one move. Of two that need the same place, only one can be reached."""
+
+    def __init__(self, world: "Tabletop") -> None:
+        super().__init__(world)
+        self._layout: Table = world.layout
+
+    def refusal(self, goal: Action) -> str:
+        """What the move would be refused with now; nothing is moved."""
+        return self._layout.refusal(*goal.args)
+
+    def is_open(self, goal: Action) -> bool:
+        """Return whether the arm can make the move: what lies where is in plain sight."""
+        return not self.refusal(goal)
+
+    def materials(self, goal: Action) -> Mapping[str, int]:
+        """The thing that is moved, and the place that is used up by having it put there; a box takes several."""
+        moved, supports = str(goal.args[0]), self._supports(goal)
+        taken = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
+        return dict.fromkeys((moved, *taken), 1)
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        """Any free spot serves as well as the spot that was named."""
+        thing, target = goal.args
+        if self._kind(target) != "spot":
+            return (goal,)
+        others = [spot for spot in self._layout.free_spots() if spot != target]
+        return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
+
+    def known(self) -> Sequence[Action]:
+        """Each thing put wherever its kind may go, also across two blocks where there are bases to stand side by side.
+
+        The first KNOWN of them.
+        """
+        return list(islice(self._moves(), KNOWN))
+
+    def _moves(self) -> Iterator[Action]:
+        things = self._layout.things
+        bases = [name for name, thing in things.items() if thing.kind == "base"]
+        blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
+        for moved in self._layout.on:
+            takers = [name for name, thing in things.items() if things[moved].kind in TAKES[thing.kind]]
+            yield from (Action("pick_place", (moved, name)) for name in takers if name != moved)
+            for pair in combinations(blocks, 2):
+                if moved in blocks and moved not in pair:
+                    yield Action("pick_place", (moved, JOINED.join(pair)))
+
+    def features(self, goal: Action) -> Features:
+        """What is to be moved, onto what, how high up that is, and how much lies in the way."""
+        supports = self._supports(goal)
+        levels = [self._layout.position(name)[2] for name in supports]
+        return {
+            "kind": self._kind(goal.args[0]),
+            "target": self._kind(supports[0]) if supports else "",
+            "level": float(max(levels, default=0)),
+            "in the way": float(self._in_the_way(goal)),
+        }
+
+    def horizon(self, goal: Action) -> float:
+        """One move, and one for each thing that must be moved away before."""
+        return 1.0 + self._in_the_way(goal)
+
+    def _kind(self, name: object) -> str:
+        thing = self._layout.things.get(name) if isinstance(name, str) else None
+        return thing.kind if thing else ""
+
+    def _supports(self, goal: Action) -> tuple[str, ...]:
+        target = goal.args[1]
+        names = self._layout.supports(target) if isinstance(target, str) else ()
+        return tuple(name for name in names if name in self._layout.things)
+
+    def _in_the_way(self, goal: Action) -> int:
+        """How many things lie on what is to be moved, and on a single place that it is to be put on."""
+        supports = self._supports(goal)
+        single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
+        moved = goal.args[0]
+        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._layout.things]
+        found: set[str] = set()
+        while roots:
+            above = set(self._layout.upon(roots.pop())) - found - {str(moved)}
+            found |= above
+            roots += above
+        return len(found)
+
+
+LYING = Fact("what lies where")
+"""Its value: pairs of a thing and what it lies on, as ``Layout.on`` has them."""
+
+
+def preconditions(scene: TableScene) -> Preconditions:
+    """What a scene's moves need."""
+
+    def pick_place(thing: Given, target: Given) -> Deed:
+        if thing is UNKNOWN or target is UNKNOWN:
+            return Deed(changes=[Change(LYING, UNKNOWN)])
+
+        def layout(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Table:
+            return Table(scene.things, dict(lying))
+
+        def moved(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
+            after = layout(lying)
+            after.move(thing, target)
+            return tuple(after.on.items())
+
+        return Deed([Need(LYING, lambda now: layout(now).refusal(thing, target))], [Change(LYING, moved)], sure=True)
+
+    return Preconditions({"pick_place": pick_place}, start={LYING: tuple(scene.on.items())})

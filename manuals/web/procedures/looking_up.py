@@ -1,0 +1,147 @@
+"""Procedures that find something out and answer it.
+
+world: web
+source: written by hand
+"""
+
+import re
+
+
+def busiest_component(agent, task):
+    """Tell which component has the most tickets of a milestone that are not closed.
+
+    type: busiest_component
+    uses: pages, tickets
+    """
+    tickets = listed(agent, {"milestone": task.params["milestone"]})
+    components = [ticket["Component"] for ticket in tickets]
+    agent.stop(max(components, key=components.count))
+
+
+def count_by_purpose(agent, task):
+    """Count the tickets, not closed, of the component that does what the goal says.
+
+    type: count_by_purpose
+    uses: pages, tickets
+    """
+    agent.goto("/wiki")
+    press(agent, "link", "Components and what they are for")
+    component = [texts[0] for texts in rows(agent) if task.params["purpose"].lower() in texts[-1].lower()][0]
+    agent.stop(str(len(listed(agent, {"component": component}))))
+
+
+def count_tickets(agent, task):
+    """Count the tickets that are not closed and have certain values.
+
+    type: count_tickets
+    uses: pages, tickets
+    """
+    component = task.params.get("component")
+    if component and not is_component(agent, component):
+        agent.stop(f"N/A: there is no component {component}")
+    agent.stop(str(len(listed(agent, task.params))))
+
+
+def figure_in_force(agent, task):
+    """Read a cell of a table of the wiki; pages that are out of date lead on to the one in force.
+
+    type: figure_in_force
+    uses: pages
+    """
+    agent.goto("/wiki")
+    press(agent, "link", task.params["topic"])
+    while agent.find("paragraph", "out of date"):
+        notice = agent.find("paragraph", "out of date")[0]
+        agent.click(after(agent, "paragraph", notice["name"], "link")["id"])
+    agent.stop(cell(agent, task.params["row"], task.params["column"]))
+
+
+def follow_duplicates(agent, task):
+    """From a ticket closed as a duplicate, go on to the one that is not, and tell a field of it.
+
+    type: follow_duplicates
+    uses: pages, tickets
+    """
+    open_titled(agent, task.params["summary"])
+    while True:
+        others = re.findall(r"Duplicate of #(\d+)", "\n".join([text for _, text in comments(agent)]))
+        if not others:
+            agent.stop(field(agent, task.params["field"]))
+        agent.goto(f"/ticket/{others[-1]}")
+
+
+def mentions(agent, task):
+    """List the tickets, closed ones included, with a comment that mentions something.
+
+    type: mentions
+    uses: pages, tickets
+    """
+    found = []
+    for number in numbers(listed(agent, task.params["where"], closed=True)):
+        agent.goto(f"/ticket/{number}")
+        if any([task.params["words"] in text for _, text in comments(agent)]):
+            found.append(number)
+    agent.stop(", ".join([str(number) for number in found]))
+
+
+def sum_column(agent, task):
+    """Add up the numbers in a column of a table of the wiki.
+
+    type: sum_column
+    uses: pages
+    """
+    agent.goto("/wiki")
+    press(agent, "link", task.params["page"])
+    table = [texts for texts in rows(agent)]
+    place = table[0].index(task.params["column"])
+    agent.stop(str(sum([int(texts[place]) for texts in table[1:]])))
+
+
+def table_cell(agent, task):
+    """Read one cell of a table of the wiki.
+
+    type: table_cell
+    uses: pages
+    """
+    agent.goto("/wiki")
+    press(agent, "link", task.params["page"])
+    found = cell(agent, task.params["row"], task.params["column"])
+    agent.stop(found or f"N/A: the table has no row {task.params['row']}")
+
+
+def ticket_field(agent, task):
+    """Find a ticket by its summary and tell one of its fields.
+
+    type: ticket_field
+    uses: pages, tickets
+    """
+    if open_titled(agent, task.params["summary"]):
+        agent.stop(field(agent, task.params["field"]))
+    agent.stop("N/A: there is no such ticket")
+
+
+def uncommented(agent, task):
+    """List the tickets that are not closed and have no comment.
+
+    type: uncommented
+    uses: pages, tickets
+    """
+    found = []
+    for number in numbers(listed(agent, task.params["where"])):
+        agent.goto(f"/ticket/{number}")
+        if not comments(agent):
+            found.append(str(number))
+    agent.stop(", ".join(found))
+
+
+def who_mentions(agent, task):
+    """List who wrote comments that mention something on certain tickets.
+
+    type: who_mentions
+    uses: pages, tickets
+    """
+    found = set()
+    for number in numbers(listed(agent, task.params["where"], closed=True)):
+        agent.goto(f"/ticket/{number}")
+        found |= {author for author, text in comments(agent) if task.params["words"] in text}
+    agent.stop(", ".join(sorted(found)))

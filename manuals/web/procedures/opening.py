@@ -1,0 +1,63 @@
+"""Procedures that open a page.
+
+world: web
+source: written by hand
+"""
+
+
+def open_milestone(agent, task):
+    """Open a milestone from the roadmap.
+
+    type: open_milestone
+    uses: pages
+    """
+    agent.goto("/roadmap")
+    press(agent, "link", f"Milestone: {task.params['milestone']}")
+    agent.stop()
+
+
+def open_query(agent, task):
+    """Open the list of tickets that are not closed and have certain values.
+
+    type: open_query
+    uses: pages, tickets
+    """
+    agent.goto(query(task.params))
+    agent.stop()
+
+
+def open_report(agent, task):
+    """Open a report; several have similar titles.
+
+    type: open_report
+    uses: pages
+    """
+    agent.goto("/report")
+    for link in agent.find("link", task.params["title"]):
+        if link["name"].split("} ")[-1] == task.params["title"]:
+            agent.click(link["id"])
+            agent.stop()
+
+
+def open_ticket(agent, task):
+    """Open a ticket, found by its summary.
+
+    type: open_ticket
+    uses: pages, tickets
+    """
+    open_titled(agent, task.params["summary"])
+    agent.stop()
+
+
+def open_wiki_page(agent, task):
+    """Open the wiki page with a certain heading.
+
+    type: open_wiki_page
+    uses: pages
+    """
+    heading = task.params["heading"]
+    press(agent, "link", "Wiki")
+    if not named(agent, "heading", heading):
+        pages = [found for found in search(agent, heading) if f": = {heading} =" in found["name"]]
+        agent.click(pages[0]["id"])
+    agent.stop()

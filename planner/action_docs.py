@@ -1,0 +1,121 @@
+"""What plan code of a world may call: its actions and queries as methods of ``agent``."""
+
+import ast
+from collections.abc import Callable, Mapping
+from inspect import Signature
+from typing import Protocol
+
+from pydantic import BaseModel, JsonValue
+
+from planbook.envs import Action, ActionSpec, Environment, Observation, Offered, Task
+from planbook.sandbox.reading import parse_source
+
+AGENT = "agent"
+TASK = "task"
+
+
+class Call(Protocol):
+    """Carries out one call of plan code."""
+
+    def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+        """The answer that the plan receives."""
+
+
+class PlanFunction:
+    """An action or query as the sandbox takes it: a callable with the signature that plan code sees."""
+
+    def __init__(self, spec: ActionSpec, call: Call) -> None:
+        self._spec, self._call = spec, call
+        self.__name__ = spec.name
+        self.__doc__ = spec.doc
+        self.__signature__: Signature = spec.signature
+
+    def __call__(self, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+        """Call as plan code does."""
+        return self._call(self._spec, args, kwargs)
+
+
+def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
+    """What plan code finds as ``task``; the observation is that of the reset."""
+    shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    return {**shown, "observation": observation.text}
+
+
+def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
+    """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``answer`` queries."""
+    actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
+    queries = {f"{AGENT}.{name}": PlanFunction(spec, answer) for name, spec in offer.queries.items()}
+    return {**actions, **queries}
+
+
+def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
+    """The read-only attributes of a world's plans, by dotted name."""
+    return tuple(f"{AGENT}.{name}" for name in world.attributes)
+
+
+def functions_to_check(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
+    """The functions for a static check alone: they have signatures, and cannot be called."""
+    return plan_functions(world.offered(options), _not_callable, _not_callable)
+
+
+def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    raise RuntimeError(f"{spec.name} was called, but only a check was asked for")
+
+
+class ActionDoc(BaseModel):
+    """An action or query, as prompts show it."""
+
+    name: str
+    signature: str
+    doc: str
+    example: str
+
+
+class ActionDocs(BaseModel):
+    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning."""
+
+    actions: tuple[ActionDoc, ...]
+    queries: tuple[ActionDoc, ...]
+    attributes: tuple[tuple[str, str], ...]
+    helpers: str
+
+
+def action_docs(world: type[Environment], options: BaseModel | None = None) -> ActionDocs:
+    """The action_docs of a world under these options."""
+    offer = world.offered(options)
+    return ActionDocs(
+        actions=tuple(map(shown, offer.actions.values())),
+        queries=tuple(map(shown, offer.queries.values())),
+        attributes=tuple(world.attributes.items()),
+        helpers=world.helpers.strip(),
+    )
+
+
+def heads(code: str) -> str:
+    """Return the first lines and docstrings of the functions of code; code that holds anything else as it is."""
+    parts = parse_source(code).body
+    functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
+    return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
+
+
+def _head(function: ast.FunctionDef) -> str:
+    meaning = " ".join((ast.get_docstring(function) or "").split())
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(each)) for each in (meaning, ...) if each]
+    head = ast.FunctionDef(function.name, function.args, body, [], function.returns)
+    return ast.unparse(ast.fix_missing_locations(head))
+
+
+def action_docs_of(world: Environment) -> ActionDocs:
+    """The action_docs of a world as it is played."""
+    return action_docs(type(world), world.options)
+
+
+def call_of(action: Action) -> str:
+    """An action as the call of plan code."""
+    return f"{AGENT}.{action}"
+
+
+def shown(spec: ActionSpec) -> ActionDoc:
+    """An action, query or goal, as prompts show it."""
+    signature = str(spec.signature).replace(f" -> {Observation.__module__}.Observation", " -> str")
+    return ActionDoc(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)

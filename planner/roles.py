@@ -1,0 +1,132 @@
+"""How a question reaches a model: which model plays a role, with which sampling, and what becomes of its reply."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Generic, NamedTuple, TypeVar
+
+from planbook.planner.budget import Meter
+from planbook.planner.errors import ModelError
+from planbook.planner.models.context import Fitted, fit, room
+from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
+from planbook.planner.models.requests import labelled
+from planbook.planner.models.tokens import most_usage
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
+
+Read = TypeVar("Read")
+DEFAULT = "default"
+"""The role that stands for every role without a model or sampling of its own."""
+PLANNER = "planner"
+"""The role that plans, in most methods."""
+REPAIRS = 2
+"""How often a reply that cannot be used is answered with what was missing."""
+POLL = 0.05
+"""Seconds between two looks at whether the budget allows a call that waits for others to end."""
+
+
+class Sample(NamedTuple):
+    """Which of the possible replies to a prompt is wanted: the how-manieth, and at another temperature if given."""
+
+    sample: int = 0
+    temperature: float | None = None
+
+    def apply(self, sampling: Sampling) -> Sampling:
+        """The role's sampling, for this draw."""
+        drawn = sampling.model_copy(update={"sample": self.sample})
+        return drawn if self.temperature is None else drawn.model_copy(update={"temperature": self.temperature})
+
+
+FIRST_SAMPLE = Sample()
+
+
+class Answer(NamedTuple, Generic[Read]):
+    """A usable reply. ``history`` is the conversation with the reply at its end, to be carried on."""
+
+    value: Read
+    reply: Reply
+    history: tuple[Message, ...]
+
+
+def as_text(text: str) -> str:
+    """The reply as it is. Raises ValueError if there is none."""
+    if not text.strip():
+        raise ValueError("the reply is empty")
+    return text.strip()
+
+
+class Roles:
+    """The models of a run, by role. ``load`` is asked for a model when its role first speaks.
+
+    ``guard`` is called before each call and may raise EpisodeStopped; ``meter`` holds the calls to the budget.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[str], Model],
+        sampling: Mapping[str, Sampling],
+        *,
+        guard: Callable[[], None] = lambda: None,
+        meter: Meter | None = None,
+        repairs: int = REPAIRS,
+        seed: int = 0,
+    ) -> None:
+        self._load, self._sampling, self._guard, self.repairs = load, dict(sampling), guard, repairs
+        self._meter, self._seed = meter or Meter(), seed
+
+    def seeded(self, seed: int) -> "Roles":
+        """The same roles with another seed, for another repeat of the same tasks."""
+        return self._like(self._guard, seed)
+
+    def guarded(self, guard: Callable[[], None]) -> "Roles":
+        """The same roles with one more guard before theirs."""
+
+        def both() -> None:
+            guard()
+            self._guard()
+
+        return self._like(both, self._seed)
+
+    def _like(self, guard: Callable[[], None], seed: int) -> "Roles":
+        return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
+
+    def sampling(self, role: str) -> Sampling:
+        """How replies of a role are drawn."""
+        sampling = self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()
+        return sampling if sampling.seed is None else sampling.model_copy(update={"seed": sampling.seed + self._seed})
+
+    def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
+        """The messages as they fit the role's context. Raises ContextExceeded."""
+        return fit(messages, room(self.sampling(role)))
+
+    def reserved(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
+        """Reserve the most that a call may cost, until its reply is recorded. Raises BudgetEnded, EpisodeStopped."""
+        most = most_usage(messages, self.sampling(role))
+        return self._meter.call(self._load(role).name, most, self._wait)
+
+    def _wait(self) -> None:
+        self._guard()
+        time.sleep(POLL)
+
+    def complete(
+        self,
+        role: str,
+        template: str,
+        messages: Sequence[Message],
+        sample: Sample = FIRST_SAMPLE,
+        on_text: OnText | None = None,
+    ) -> tuple[Reply, str, Sampling]:
+        """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
+        self._guard()
+        model, sampling = self._load(role), sample.apply(self.sampling(role))
+        with labelled(f"{role}: {template}"):
+            reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
+            return without_reasoning(reply), model.name, sampling
+
+
+def no_model(role: str) -> Model:
+    """Stands where a run was given no model. Raises ModelError."""
+    raise ModelError(f"the {role} has no model to ask; name one with --model, for example --model openai:NAME")
+
+
+SILENT = Roles(no_model, {})
+"""The roles of a run without models."""
