@@ -50,14 +50,14 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @JSON
 def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
-    from planbook.export import Choice
+    from planbook.export import ExportChoice
     from planbook.export import export as write_out
 
     if schema:
         return _print_schema()
     form = form_of(form, out)
     _check(runs, form, out, as_json=as_json, given=given)
-    choice = Choice(
+    choice = ExportChoice(
         solved=given["solved"],
         types=_names(given["types"]),
         everything=given["everything"],

@@ -1,4 +1,4 @@
-"""`planbook rerun RUN`: the same configuration once more, and what came out otherwise."""
+"""`planbook rerun RUN`: the same configuration once more, and the episodes that came out otherwise."""
 
 from contextlib import closing
 from pathlib import Path
@@ -25,9 +25,9 @@ from planbook.wording import counted, harmless
 class Rerun(BaseModel):
     """The object that ends the standard output of ``--json``.
 
-    ``differed`` is what was another before anything was played, ``episodes`` are those that did not come out the same;
-    ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know
-    the same in the end.
+    ``differed`` are inputs that had changed before anything was played, ``episodes`` those that did not come out the
+    same; ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know the
+    same in the end.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,7 +71,7 @@ def rerun(
 def play_again(
     folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
 ) -> tuple[int, Rerun]:
-    """Say what differs already, play, and hold every episode against the first; the exit code and what was found."""
+    """Tell the differences so far, play, and compare every episode; return the exit code and what was found."""
     to = console(as_json)
     _tell_beforehand(to, folder, repeat)
     of = str(folder.resolve())
@@ -113,7 +113,7 @@ def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
 
 
 def _of_world(first: Run, second: Run) -> tuple[str, ...]:
-    """What the world itself was in another version of; it says so once it has been played."""
+    """Return the changed versions of the environment itself, which it names once it has been played."""
     then, now = _world_versions(first), _world_versions(second)
     return tuple(f"{name}: {was}, now {now[name]}" for name, was in then.items() if name in now and now[name] != was)
 
@@ -137,6 +137,6 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
             soft_wrap=True,
         )
     if found.learnt_the_same is not None:
-        to.print(f"What was learnt from them is {'the same' if found.learnt_the_same else 'another'}.")
+        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'another'}.")
     if found.deterministic and _parted(found):
         to.print("No model was free to answer otherwise: all of it should have come out the same.", soft_wrap=True)

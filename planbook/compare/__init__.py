@@ -7,7 +7,7 @@ has any number of runs as rows. ``settings`` says in which settings runs differ,
 
 from planbook.compare.differences import CostDifference, MeasureDifference, SolvedDifference
 from planbook.compare.groups import GroupRow, group_rows
-from planbook.compare.pairs import Comparison, compare, compare_all
+from planbook.compare.pairs import RunComparison, compare, compare_all
 from planbook.compare.reruns import (
     RepeatedEpisode,
     RerunTotals,
@@ -20,12 +20,12 @@ from planbook.compare.settings import SettingDifference, full_name, setting, wan
 from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
 
 __all__ = [
-    "Comparison",
     "CostDifference",
     "GroupRow",
     "MeasureDifference",
     "RepeatedEpisode",
     "RerunTotals",
+    "RunComparison",
     "SettingDifference",
     "SolvedDifference",
     "Way",

@@ -1,4 +1,4 @@
-"""Comparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
+"""RunComparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -52,7 +52,7 @@ class ChangedPair(Compared):
     """Whether the other side was broken or not run, which says nothing of what played."""
 
 
-class Comparison(Compared):
+class RunComparison(Compared):
     """Two runs. ``only_first`` and ``only_second`` are episodes without a partner: they are in no figure."""
 
     first: Side
@@ -80,7 +80,7 @@ class Comparison(Compared):
     warnings: tuple[str, ...]
 
 
-def compare(first: RunResults, second: RunResults) -> Comparison:
+def compare(first: RunResults, second: RunResults) -> RunComparison:
     """Compare two runs. Raises BadArgument if they have no task in common."""
     _check_worlds(first, second)
     there, here = _by_key(first), _by_key(second)
@@ -93,7 +93,7 @@ def compare(first: RunResults, second: RunResults) -> Comparison:
     both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
     both_solved = [pair for pair in pairs if all(side.solved for side in pair)]
     overall = solved_difference(pairs)
-    return Comparison(
+    return RunComparison(
         first=_side(first, [one for one, _ in pairs]),
         second=_side(second, [other for _, other in pairs]),
         settings=differing_settings(first, second),
@@ -113,7 +113,7 @@ def compare(first: RunResults, second: RunResults) -> Comparison:
     )
 
 
-def compare_all(runs: Sequence[RunResults]) -> tuple[Comparison, ...]:
+def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
     """Compare the first run with each other one; each p is corrected, as there are several."""
     found = [compare(runs[0], other) for other in runs[1:]]
     overall = corrected({each.second.run: each.overall for each in found})

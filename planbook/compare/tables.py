@@ -8,7 +8,7 @@ from rich.table import Table
 
 from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference
 from planbook.compare.groups import GroupRow
-from planbook.compare.pairs import ChangedPair, Comparison
+from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.console import right_aligned
 from planbook.outcomes import in_words
 from planbook.results import plain
@@ -21,7 +21,7 @@ LEAST_P = 0.001
 BUILDING = " (building)"
 
 
-def comparison_parts(compared: Comparison, name: str) -> Iterator[Table | str]:
+def comparison_parts(compared: RunComparison, name: str) -> Iterator[Table | str]:
     """Tell a comparison whole; ``name`` is the letter of the second run, the first one is A."""
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
@@ -38,7 +38,7 @@ def comparison_parts(compared: Comparison, name: str) -> Iterator[Table | str]:
     yield from verdict_lines(compared, name)
 
 
-def verdict_lines(compared: Comparison, name: str) -> Iterator[str]:
+def verdict_lines(compared: RunComparison, name: str) -> Iterator[str]:
     """Tell the verdict in words."""
     overall = compared.overall
     yield f"{_verdict(overall, name, compared.measures)}."
@@ -70,7 +70,7 @@ def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
     return ", nor does what the world measures" if measures else ""
 
 
-def _without_unplayed(compared: Comparison, played: SolvedDifference, name: str) -> Iterator[str]:
+def _without_unplayed(compared: RunComparison, played: SolvedDifference, name: str) -> Iterator[str]:
     """Tell the verdict over pairs that both were played, and whether it is another one."""
     counts = [
         f"{letter} {side.broken} broken and {side.not_run} not run"
@@ -81,7 +81,7 @@ def _without_unplayed(compared: Comparison, played: SolvedDifference, name: str)
         yield "The verdict hangs on them: play them (planbook run --resume RUN) before you believe it."
 
 
-def _settings(compared: Comparison, name: str) -> Table:
+def _settings(compared: RunComparison, name: str) -> Table:
     table = Table(title="other settings", title_justify="left")
     for column in ("setting", "A", name):
         table.add_column(column, overflow="fold")
@@ -90,7 +90,7 @@ def _settings(compared: Comparison, name: str) -> Table:
     return table
 
 
-def _unpaired(compared: Comparison, name: str) -> Iterator[str]:
+def _unpaired(compared: RunComparison, name: str) -> Iterator[str]:
     for letter, names, left_out in (
         ("A", compared.only_first, compared.left_out[0]),
         (name, compared.only_second, compared.left_out[1]),
@@ -101,7 +101,7 @@ def _unpaired(compared: Comparison, name: str) -> Iterator[str]:
             yield f"Left out of building in {letter}, and in no figure below: {left_out}."
 
 
-def _success(compared: Comparison, name: str) -> Table:
+def _success(compared: RunComparison, name: str) -> Table:
     columns = ("pairs", "A", name, f"{name} - A", "95 % interval", "gained", "lost", "p")
     table = right_aligned("task type", columns, title=f"Solved, of the same tasks; {name} - A in points")
     sides = (compared.first, compared.second)
@@ -132,7 +132,7 @@ def _cells(found: SolvedDifference) -> Iterable[str]:
     )
 
 
-def _how(compared: Comparison) -> str:
+def _how(compared: RunComparison) -> str:
     overall = compared.overall
     pairs = (
         ""
@@ -149,7 +149,7 @@ def _how(compared: Comparison) -> str:
     )
 
 
-def _measures(compared: Comparison, name: str) -> Iterator[Table | str]:
+def _measures(compared: RunComparison, name: str) -> Iterator[Table | str]:
     """Tell the measures of both runs, and which of them differ by more than noise."""
     found = compared.measures
     if not found:
@@ -190,7 +190,7 @@ def _chance(found: MeasureDifference) -> str:
     return NO_FIGURE if found.p_corrected is None else _p(found.p_corrected).removeprefix("= ")
 
 
-def _changes(compared: Comparison, name: str) -> Iterator[str]:
+def _changes(compared: RunComparison, name: str) -> Iterator[str]:
     for change, solver, other in (("gained", name, "A"), ("lost", "A", name)):
         found = [each for each in compared.changed if each.change == change]
         if found:
@@ -203,7 +203,7 @@ def _change(changed: ChangedPair) -> str:
     return f"{changed.task}{repeat} ({in_words(changed.cause)})"
 
 
-def _costs(compared: Comparison, name: str) -> Table:
+def _costs(compared: RunComparison, name: str) -> Table:
     table = right_aligned(
         "",
         ("A", name, f"{name} - A"),
@@ -215,7 +215,7 @@ def _costs(compared: Comparison, name: str) -> Table:
     return table
 
 
-def _actions(compared: Comparison, name: str) -> Iterator[str]:
+def _actions(compared: RunComparison, name: str) -> Iterator[str]:
     found = compared.extra_actions
     if found.value is not None:
         yield (

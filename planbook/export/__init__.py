@@ -5,14 +5,14 @@ An episode is written as its ``Trajectory`` (``planbook.planner.trajectory``): `
 commands.
 """
 
-from planbook.export.exporting import Choice, Counts, Exported, chosen, export, facts_of, trajectory_of
+from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of
 from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.export.importing import ImportedRun, import_files
 
 __all__ = [
     "BadEpisode",
-    "Choice",
     "Counts",
+    "ExportChoice",
     "Exported",
     "ImportedRun",
     "chosen",

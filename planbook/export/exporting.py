@@ -24,7 +24,7 @@ FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT
 UNFINISHED = "unfinished"
 
 
-class Choice(BaseModel):
+class ExportChoice(BaseModel):
     """The episodes to write, and the parts of them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,7 +75,7 @@ class Counts:
     replies: int = 0
 
 
-def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exported:
+def export(folders: Sequence[Path], form: str, out: Path, choice: ExportChoice) -> Exported:
     """Write the episodes of runs, in their order. Raises BadArgument, BadRun."""
     check_types(folders, choice.types)
     counts = Counts()
@@ -102,7 +102,7 @@ def export(folders: Sequence[Path], form: str, out: Path, choice: Choice) -> Exp
     )
 
 
-def _write_conversations(episodes: Iterator[Trajectory], choice: Choice, counts: Counts, file: BinaryIO) -> None:
+def _write_conversations(episodes: Iterator[Trajectory], choice: ExportChoice, counts: Counts, file: BinaryIO) -> None:
     for trajectory in episodes:
         counts.replies += len(trajectory.calls)
         for conversation in conversations_of(trajectory, choice.roles, with_repairs=choice.with_repairs):
@@ -123,13 +123,13 @@ def check_types(folders: Sequence[Path], types: Sequence[str]) -> None:
         raise BadArgument(f"--types: no episode is of the type {unknown[0]!r}{there}")
 
 
-def _counted(folders: Sequence[Path], choice: Choice, counts: Counts) -> Iterator[Trajectory]:
+def _counted(folders: Sequence[Path], choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
     for folder in folders:
         with closing(Run.open(folder)) as run:
             yield from chosen(run, choice, counts)
 
 
-def chosen(run: Run, choice: Choice, counts: Counts) -> Iterator[Trajectory]:
+def chosen(run: Run, choice: ExportChoice, counts: Counts) -> Iterator[Trajectory]:
     """Give the chosen episodes of a run; the others are counted by the reason why they are left out.
 
     Of episodes that were not played, only task and ending are given.
@@ -184,13 +184,13 @@ def _without_prompts(trajectory: Trajectory) -> Trajectory:
     return trajectory.model_copy(update={"calls": calls})
 
 
-def _why_not(entry: Entry, ending: Ending | None, choice: Choice) -> str:
+def _why_not(entry: Entry, ending: Ending | None, choice: ExportChoice) -> str:
     if choice.types and entry.task.type not in choice.types:
         return "of other types"
     return "not solved" if choice.solved and not (ending is not None and ending.outcome.solved) else ""
 
 
-def _not_played(ending: Ending | None, choice: Choice) -> str:
+def _not_played(ending: Ending | None, choice: ExportChoice) -> str:
     """Return the reason why no more than task and ending is written; empty where all of the episode is."""
     if ending is None:
         return UNFINISHED

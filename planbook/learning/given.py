@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
-from planbook.export import BadEpisode, Choice, Counts, chosen, line_of, read_episodes
+from planbook.export import BadEpisode, Counts, ExportChoice, chosen, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending, RunFacts, Trajectory, method, rows_of
@@ -30,7 +30,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     """The episodes of a run, or of a file, that were played to an end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            yield from (each for each in chosen(run, Choice(), Counts()) if each.ending.outcome not in UNPLAYED)
+            yield from (each for each in chosen(run, ExportChoice(), Counts()) if each.ending.outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):

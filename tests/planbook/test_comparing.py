@@ -15,7 +15,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from planbook import errors
 from planbook.cli import planbook as command
 from planbook.commands.playing import play
-from planbook.compare import Comparison, compare, compare_all, comparison_parts, verdict_lines
+from planbook.compare import RunComparison, compare, compare_all, comparison_parts, verdict_lines
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, Verdict
 from planbook.episodes.lanes import Hosting
@@ -57,11 +57,11 @@ def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", 
     return folder
 
 
-def held(first: Path, second: Path) -> Comparison:
+def held(first: Path, second: Path) -> RunComparison:
     return compare(read_folder(first, FREE), read_folder(second, FREE))
 
 
-def said(compared: Comparison, width: int = 110) -> str:
+def said(compared: RunComparison, width: int = 110) -> str:
     out = Console(width=width, file=StringIO())
     for part in comparison_parts(compared, "B"):
         out.print(part, soft_wrap=isinstance(part, str))
