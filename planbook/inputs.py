@@ -18,7 +18,7 @@ from planbook.manuals import SHIPPED, usual_starts
 from planbook.manuals.demonstrations import FOLDER
 from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
-from planbook.planner.graph.asking import PROMPTS as GRAPHS
+from planbook.planner.graph import PROMPTS as GRAPHS
 from planbook.planner.models import Sampling
 from planbook.planner.models.prices import SHIPPED as PRICES
 from planbook.planner.roles import DEFAULT

@@ -67,7 +67,7 @@ def test_explanations_are_of_goals_that_do_fail() -> None:
     for call, inventory in IN_MINECRAFT:
         world = Minecraft()
         world.reset(Minecraft.select(Selection())[0])
-        world.body.inventory |= {item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))}
+        world.player.inventory |= {item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))}
         name, _, arguments = call.partition("(")
         assert not world.act(Action(name, literal_eval(f"({arguments}"))).accepted
 
