@@ -12,7 +12,7 @@ from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import usual_starts
 from planbook.option_values import pairs, validated
-from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings
+from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import Budget, method
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts

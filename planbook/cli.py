@@ -93,7 +93,7 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except (Exception, KeyboardInterrupt) as error:
-        from planbook.terminal.failing import code_of
+        from planbook.terminal.printing import code_of
 
         code = code_of(error)
         if code is None:

@@ -9,11 +9,11 @@ from planbook import bench, errors
 from planbook.arguments import Asked, counts_of, learning_of, spending_of
 from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
 from planbook.commands import demo as demonstration
-from planbook.commands.beside import with_table
 from planbook.commands.checking_envs import check_env
 from planbook.commands.comparing import compare, stats
 from planbook.commands.dry_run import dry_runs
 from planbook.commands.exchanging import export, import_command
+from planbook.commands.paper_tables import with_table
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
 from planbook.commands.showing import show

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, by_role
-from planbook.commands.beside import Tested, show_beside
 from planbook.commands.curve import Curve, play_curve
+from planbook.commands.paper_tables import Tested, show_beside
 from planbook.commands.playing import play
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
 from planbook.console import console

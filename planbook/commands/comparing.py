@@ -1,4 +1,4 @@
-"""The commands that hold runs against each other: some pair by pair; any number of them, as a table."""
+"""`planbook compare` and `planbook stats`: runs pair by pair, or any number of them as a table."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,12 +6,10 @@ from pathlib import Path
 import click
 
 from planbook import errors
-from planbook.compare.gathering import Gathered, gather
-from planbook.compare.group_tables import group_parts
-from planbook.compare.groups import rows
-from planbook.compare.settings import full_name, setting, wanted
+from planbook.compare import compare_all, comparison_parts, full_name, group_parts, group_rows, setting, wanted
 from planbook.console import ERRORS, console
 from planbook.options import JSON, PRICES, RUN_FOLDER
+from planbook.results import RunResults, read_folder
 from planbook.run import CONFIG_FILE, is_run
 from planbook.spending import Price, prices_from
 from planbook.terminal.printing import answer, print_parts
@@ -34,13 +32,10 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     Whether a difference is more than noise p alone says: below 0.05, after Holm where there are several. An interval
     shows how large it may be, and is not corrected; near that bound the two can disagree, and p rules.
     """
-    from planbook.compare.pair_tables import comparison_parts
-    from planbook.compare.pairs import compare_all  # these load numpy
-
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
     price = prices_from(prices)
-    found = compare_all([gather(run, price) for run in runs])
+    found = compare_all([read_folder(run, price) for run in runs])
     for number, compared in enumerate(found, 1):
         print_parts(console(as_json), comparison_parts(compared, _letter(number)))
     return answer(errors.OK, {"comparisons": [each.model_dump(mode="json") for each in found]}, as_json=as_json)
@@ -67,10 +62,10 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
     """
     gathered, unreadable = _readable(runs, prices_from(prices))
     chosen = _chosen(gathered, where)
-    names = [full_name(name, (run.config for run in gathered)) for name in by.split(",") if name]
-    found = rows(chosen, names)
+    names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
+    found = group_rows(chosen, names)
     print_parts(console(as_json), group_parts(found))
-    faults = {run.folder: list(run.faults) for run in chosen if run.faults}
+    faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
     for folder, each in faults.items():
         for fault in each:
             ERRORS.print(f"{folder} contradicts itself: {harmless(fault)}", style="red", soft_wrap=True)
@@ -84,16 +79,16 @@ def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path 
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """The folder, if it is a run; else the runs that lie below it. Empty if there are none."""
+    """Return the folder if it is a run, else the runs that lie below it."""
     if is_run(folder):
         return [folder]
     below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
     return [run for run in below if not any(other in run.parents for other in below)]
 
 
-def _readable(folders: Iterable[Path], price: Price) -> tuple[list[Gathered], dict[str, str]]:
-    """The runs that can be read; and of the other folders, which are warned of, why not. Raises BadRun for none."""
-    gathered: dict[Path, Gathered] = {}
+def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], dict[str, str]]:
+    """Return the runs that can be read, and why the other folders cannot. Raises BadRun if none can."""
+    gathered: dict[Path, RunResults] = {}
     unreadable: dict[str, str] = {}
     for folder in folders:
         found = runs_in(folder)
@@ -101,7 +96,7 @@ def _readable(folders: Iterable[Path], price: Price) -> tuple[list[Gathered], di
             unreadable[str(folder)] = f"{folder} holds no run, and none lies below it"
         for run in found:
             try:
-                gathered[run.resolve()] = gather(run, price)
+                gathered[run.resolve()] = read_folder(run, price)
             except errors.REPORTED as error:
                 unreadable[str(run)] = str(error)
     for why in unreadable.values():
@@ -111,13 +106,13 @@ def _readable(folders: Iterable[Path], price: Price) -> tuple[list[Gathered], di
     return list(gathered.values()), unreadable
 
 
-def _chosen(runs: Sequence[Gathered], where: Sequence[str]) -> list[Gathered]:
-    """The runs with these settings. Raises BadArgument if there is none, saying which values there are."""
+def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
+    """Return the runs with these settings. Raises BadArgument if there is none, naming the values that there are."""
     chosen = list(runs)
     for asked, value in wanted(where).items():
-        name = full_name(asked, (run.config for run in runs))
-        values = sorted({setting(run.config, name) for run in chosen})
-        chosen = [run for run in chosen if setting(run.config, name) == value]
+        name = full_name(asked, (run.run.config for run in runs))
+        values = sorted({setting(run.run.config, name) for run in chosen})
+        chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
             raise errors.BadArgument(f"--where {asked}={value}: no run is left; {name} is {', '.join(values)}")
     return chosen

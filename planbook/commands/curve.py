@@ -1,4 +1,4 @@
-"""Learning curves: test runs with what a building run knew after so many tasks (AutoManual, figure 4)."""
+"""Learning curves: test runs with the knowledge of a building run after so many tasks (AutoManual, figure 4)."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -11,20 +11,20 @@ from planbook import errors
 from planbook.config import Config
 from planbook.console import console, right_aligned
 from planbook.learning import BuildingCost, Reached, building_cost, reached_after
-from planbook.papers import Beside
+from planbook.papers import PaperComparison
 from planbook.results import Summary
 from planbook.results.statistics import wilson
 from planbook.run import Run, is_run
 from planbook.wording import NO_FIGURE, fixed, interval
 
 TARGET = 0.95
-"""The share solved that building is asked to reach."""
+"""The share solved that the headline is about."""
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
 PlayOne = Callable[[Config, Path], tuple[int, Summary]]
 
 
 class Point(BaseModel):
-    """One test run of a curve, and what building had cost ``until_then``."""
+    """One test run of a curve, and the cost of building until then."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -41,8 +41,8 @@ class Curve(BaseModel):
 
     library: str
     curve: tuple[Point, ...]
-    table: Beside | None = None
-    """The last point beside the papers, if that was asked for."""
+    table: PaperComparison | None = None
+    """The last point compared with the papers, if that was asked for."""
 
 
 def play_curve(
@@ -83,7 +83,7 @@ def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
 
 
 def target_line(curve: Curve) -> str:
-    """The headline: what building had cost at the first point that solved enough."""
+    """Return the headline: the cost of building at the first point that solved enough."""
     for point in curve.curve:
         if point.summary.tasks and point.summary.solved / point.summary.tasks >= TARGET:
             built = point.until_then
@@ -95,7 +95,7 @@ def target_line(curve: Curve) -> str:
 
 
 def curve_table(curve: Curve) -> Table:
-    """Success by building tasks, what the tests asked of models, and what building had cost until then."""
+    """Return success by building tasks, the model calls of the tests, and the cost of building until then."""
     tested = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
     built_by_then = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
     title = "success by building tasks; what building had cost until then"

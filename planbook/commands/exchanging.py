@@ -14,7 +14,7 @@ from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 if TYPE_CHECKING:
-    from planbook.trajectories.exporting import Exported
+    from planbook.export import Exported
 
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
@@ -50,14 +50,14 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 @JSON
 def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
-    from planbook.trajectories.exporting import Choice
-    from planbook.trajectories.exporting import export as write_out
+    from planbook.export import ExportChoice
+    from planbook.export import export as write_out
 
     if schema:
         return _print_schema()
     form = form_of(form, out)
     _check(runs, form, out, as_json=as_json, given=given)
-    choice = Choice(
+    choice = ExportChoice(
         solved=given["solved"],
         types=_names(given["types"]),
         everything=given["everything"],
@@ -76,7 +76,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
     """Make a run of episodes that others exported, to report, compare and learn from."""
-    from planbook.trajectories.importing import import_files
+    from planbook.export import import_files
 
     imported = import_files(files, out)
     console(as_json).print(

@@ -1,4 +1,4 @@
-"""The commands that run nothing: which worlds there are, and what is wrong with a plan."""
+"""The commands that run nothing: `planbook envs` and the checks of a plan."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ from planbook.wording import counted
 
 
 def show_worlds(env: str | None, *, as_json: bool) -> int:
-    """Worlds with their splits, task types and requirements, and the mechanisms that hold the sandbox."""
+    """Print environments with splits, task types and requirements, and the sandbox's mechanisms."""
     worlds = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
@@ -99,7 +99,7 @@ def _facts(world: type[Environment]) -> dict[str, object]:
 
 
 def check_plan(plan: Path, asked: Asked) -> list[Fault]:
-    """Every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
+    """Return every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
     world, options = asked.world(), asked.world_options()
     if asked.ids:
         world.select(Selection(ids=asked.ids), options)
@@ -116,7 +116,7 @@ def check_plan(plan: Path, asked: Asked) -> list[Fault]:
 def show_faults(
     plan: Path, faults: list[Fault], *, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
 ) -> int:
-    """The faults, a line of the file first, and how many there are; ``more`` is answered beside them."""
+    """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
     out = console(as_json)
     for fault in faults:
         told = str(fault).removeprefix(f"line {fault.line}: ")
@@ -127,7 +127,7 @@ def show_faults(
 
 
 def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
-    """The faults of the plan and of its dry runs, a fault of several tasks once; and what each dry run came to."""
+    """Print the faults of the plan and of its dry runs, each once, and the result of each dry run."""
     found = {fault: None for _, run in runs if run for fault in run.faults}
     out = console(as_json)
     for task, run in runs:

@@ -21,6 +21,7 @@ from planbook.commands.beforehand import (
 from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
+from planbook.inputs import inputs
 from planbook.knowledge import EVERYTHING, check_ablations, fresh_beginning, group_of, learnt_in, memory_of, remembering
 from planbook.learning import (
     build,
@@ -43,10 +44,8 @@ from planbook.planner import (
     Outcome,
 )
 from planbook.planner.types import ERROR_KINDS
-from planbook.provenance.before_rerun import check_config
-from planbook.provenance.before_resume import notice_changes
-from planbook.provenance.fingerprints import made_of
 from planbook.results import Summary, read_run
+from planbook.resuming import check_config, notice_changes
 from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
@@ -61,8 +60,7 @@ from planbook.terminal.printing import (
     spending_lines,
     stream_line,
 )
-from planbook.terminal.progress import Progress
-from planbook.terminal.time_left import InTurn, Standing
+from planbook.terminal.progress import InTurn, Progress, Standing
 from planbook.wording import counted
 from planbook.workers import (
     Control,
@@ -107,7 +105,7 @@ def play(
         tell_missing_demonstrations(config)
     if config.paper:
         tell_paper(config)
-    made = made_of(config, tasks, hosting.prices)
+    made = inputs(config, tasks, hosting.prices)
     folder = out or new_folder(config)
     left_out = config.world.unjudgeable(config.selection, config.world_options)
     with closing(

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.console import console
-from planbook.provenance.before_rerun import check_config
 from planbook.replay import Comparison, Sameness, replay_run
+from planbook.resuming import check_config
 from planbook.run import Entry, Run
 from planbook.wording import counted
 from planbook.workers import Hosting

@@ -1,4 +1,4 @@
-"""`planbook rerun RUN`: the same configuration once more, and what came out otherwise."""
+"""`planbook rerun RUN`: the same configuration once more, and the episodes that came out otherwise."""
 
 from contextlib import closing
 from pathlib import Path
@@ -11,11 +11,11 @@ from rich.console import Console
 from planbook import errors
 from planbook.arguments import by_role, lasting_model, spending_of
 from planbook.commands.playing import play
+from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
 from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
 from planbook.planner import Budget
-from planbook.provenance.after_rerun import Repeated, Totals, Way, learnt_the_same, repeated_episodes, totals
-from planbook.provenance.before_rerun import Repeat, is_deterministic, prepared
+from planbook.resuming import Repeat, is_deterministic, prepared
 from planbook.run import Run
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
@@ -25,9 +25,9 @@ from planbook.workers import Hosting
 class Rerun(BaseModel):
     """The object that ends the standard output of ``--json``.
 
-    ``differed`` is what was another before anything was played, ``episodes`` are those that did not come out the same;
-    ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know
-    the same in the end.
+    ``differed`` are inputs that had changed before anything was played, ``episodes`` those that did not come out the
+    same; ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know the
+    same in the end.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,9 +36,9 @@ class Rerun(BaseModel):
     run: str
     differed: tuple[str, ...]
     deterministic: bool
-    totals: Totals
+    totals: RerunTotals
     learnt_the_same: bool | None = None
-    episodes: tuple[Repeated, ...]
+    episodes: tuple[RepeatedEpisode, ...]
 
 
 @click.command()
@@ -71,7 +71,7 @@ def rerun(
 def play_again(
     folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
 ) -> tuple[int, Rerun]:
-    """Say what differs already, play, and hold every episode against the first; the exit code and what was found."""
+    """Tell the differences so far, play, and compare every episode; return the exit code and what was found."""
     to = console(as_json)
     _tell_beforehand(to, folder, repeat)
     of = str(folder.resolve())
@@ -79,7 +79,7 @@ def play_again(
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
         differed = (*repeat.differs, *_of_world(first, second))
         episodes = tuple(repeated_episodes(first, second))
-        learnt = learnt_the_same(first, second) if repeat.config.learning else None
+        learnt = learned_the_same(first, second) if repeat.config.learning else None
     found = Rerun(
         rerun_of=str(folder),
         run=summary.run,
@@ -113,7 +113,7 @@ def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
 
 
 def _of_world(first: Run, second: Run) -> tuple[str, ...]:
-    """What the world itself was in another version of; it says so once it has been played."""
+    """Return the changed versions of the environment itself, which it names once it has been played."""
     then, now = _world_versions(first), _world_versions(second)
     return tuple(f"{name}: {was}, now {now[name]}" for name, was in then.items() if name in now and now[name] != was)
 
@@ -137,6 +137,6 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
             soft_wrap=True,
         )
     if found.learnt_the_same is not None:
-        to.print(f"What was learnt from them is {'the same' if found.learnt_the_same else 'another'}.")
+        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'another'}.")
     if found.deterministic and _parted(found):
         to.print("No model was free to answer otherwise: all of it should have come out the same.", soft_wrap=True)

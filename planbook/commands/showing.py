@@ -20,8 +20,7 @@ from planbook.results import NOT_PLAYED
 from planbook.run import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
-from planbook.terminal.episode import ending_text, episode_pieces
-from planbook.terminal.pieces import Piece, indented, text
+from planbook.terminal.episode import ShownPiece, ending_text, episode_pieces, indented, text
 from planbook.wording import counted
 
 FAILED = "failed"
@@ -46,14 +45,14 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         out = Console(highlight=False, emoji=False, markup=False, width=_width())
         for piece in _head(entry, endings.get(entry.index), events):
             _print(out, piece)
-        _print(out, Piece(""))
+        _print(out, ShownPiece(""))
         for piece in episode_pieces(_trajectory(opened, entry, entry.index in endings, entry.task), prompts=prompts):
             _print(out, piece)
     return errors.OK
 
 
-def _print(out: Console, piece: Piece) -> None:
-    """Outside a terminal without the blanks that fill lines up."""
+def _print(out: Console, piece: ShownPiece) -> None:
+    """Print a piece; outside a terminal, without trailing blanks."""
     if out.is_terminal:
         out.print(indented(piece))
         return
@@ -63,7 +62,7 @@ def _print(out: Console, piece: Piece) -> None:
 
 
 def _chosen(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
-    """The episode of that number, of that task, or the first that failed. Raises BadArgument."""
+    """Return the episode of that number, of that task, or the first that failed. Raises BadArgument."""
     entries = run.entries()
     if which == FAILED:
         failed = (each for each in entries if _failed(endings.get(each.index, NOT_PLAYED)))
@@ -84,7 +83,7 @@ def _failed(ending: Ending) -> bool:
 
 
 def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None) -> Trajectory:
-    """The episode as it was last started over. Without its task, raises BadArgument where no round of it has begun."""
+    """Return the episode as it was last started over. Without a task, raises BadArgument if no round has begun."""
     path = last_path(run, entry) if is_over else entry.path
     try:
         return read_trajectory(path, run.store.events(path), task)
@@ -92,20 +91,20 @@ def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None)
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) never came to its first round") from error
 
 
-def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[Piece]:
+def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[ShownPiece]:
     task, cost = entry.task, spent_so_far(events, prices_from(None))
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
-    yield Piece(text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim"))
-    yield Piece(text(task.goal))
-    yield Piece(text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim"))
-    yield Piece(ending_text(ending) if ending else Text("has begun, and not ended", style="yellow"))
+    yield ShownPiece(text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim"))
+    yield ShownPiece(text(task.goal))
+    yield ShownPiece(text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim"))
+    yield ShownPiece(ending_text(ending) if ending else Text("has begun, and not ended", style="yellow"))
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
-        yield Piece(text(f"{counted(cost.calls, 'model call')}: {spent}", "dim"))
+        yield ShownPiece(text(f"{counted(cost.calls, 'model call')}: {spent}", "dim"))
 
 
 def _width() -> int | None:
-    """As wide as the terminal, also when it is another program that shows what is printed."""
+    """Return the width of the terminal, also where a pager shows what is printed."""
     if sys.stdout.isatty():
         return None
     try:

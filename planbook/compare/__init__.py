@@ -1,7 +1,44 @@
-"""Comparisons of runs.
+"""Comparisons of runs, over their tables of results.
 
-``gathering`` reads a run once for all of it, ``settings`` says in which settings runs differ. ``pairs`` holds two runs
-against each other over the same tasks: by the ``difference`` in what was solved, by what is ``measured`` beside it and
-by ``costs``, with intervals by ``ratios`` and the ``caveats`` that a reader must know; ``pair_tables`` tells it.
-``groups`` has any number of runs as rows; ``group_tables`` tells these.
+``pairs`` compares two runs over the same tasks, by ``differences`` in what was solved, measured and spent; ``groups``
+has any number of runs as rows. ``settings`` says in which settings runs differ, ``tables`` shows all of it.
+``reruns`` compares a run with one that repeats it, event by event.
 """
+
+from planbook.compare.differences import CostDifference, MeasureDifference, SolvedDifference
+from planbook.compare.groups import GroupRow, group_rows
+from planbook.compare.pairs import RunComparison, compare, compare_all
+from planbook.compare.reruns import (
+    RepeatedEpisode,
+    RerunTotals,
+    Way,
+    learned_the_same,
+    repeated_episodes,
+    totals,
+)
+from planbook.compare.settings import SettingDifference, full_name, setting, wanted
+from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
+
+__all__ = [
+    "CostDifference",
+    "GroupRow",
+    "MeasureDifference",
+    "RepeatedEpisode",
+    "RerunTotals",
+    "RunComparison",
+    "SettingDifference",
+    "SolvedDifference",
+    "Way",
+    "compare",
+    "compare_all",
+    "comparison_parts",
+    "full_name",
+    "group_parts",
+    "group_rows",
+    "learned_the_same",
+    "repeated_episodes",
+    "setting",
+    "totals",
+    "verdict_lines",
+    "wanted",
+]

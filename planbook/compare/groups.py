@@ -1,4 +1,4 @@
-"""Any number of runs as rows of a table: each by itself, or grouped by their settings."""
+"""Any number of runs as rows of a table: each by itself, or grouped by settings."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -6,15 +6,14 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.compare.gathering import Gathered, Played
 from planbook.compare.settings import setting
 from planbook.planner import Outcome, Spent
-from planbook.planner.strategies.base import mean_of
+from planbook.results import Result, RunResults, mean_actions, mean_errors
 from planbook.results.statistics import wilson
 
 
 class PerSolved(BaseModel):
-    """What each task solved cost, with all else that was spent; None where none was solved."""
+    """Costs of the runs for each task solved; None where none was solved."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,7 +25,7 @@ class PerSolved(BaseModel):
     seconds: float | None
 
 
-class Row(BaseModel):
+class GroupRow(BaseModel):
     """A run, or a group of them; counts are over all episodes of all its runs. ``seconds`` are those of its episodes.
 
     ``calls``, ``tokens`` and ``money`` are all that the runs spent themselves, on learning too; episodes that a run has
@@ -67,50 +66,49 @@ class Row(BaseModel):
     every_time: int
 
 
-def rows(runs: Sequence[Gathered], by: Sequence[str] = ()) -> tuple[Row, ...]:
-    """One for each run; or one for each combination of the settings that they are grouped by."""
+def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[GroupRow, ...]:
+    """Return a row for each run, or for each combination of the settings that they are grouped by."""
     if not by:
-        return tuple(_row(run.folder, [run]) for run in runs)
-    groups = defaultdict[str, list[Gathered]](list)
+        return tuple(_group_row(run.name, [run]) for run in runs)
+    groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
-        groups[", ".join(f"{name}={setting(run.config, name)}" for name in by)].append(run)
-    return tuple(_row(name, each) for name, each in groups.items())
+        groups[", ".join(f"{name}={setting(run.run.config, name)}" for name in by)].append(run)
+    return tuple(_group_row(name, each) for name, each in groups.items())
 
 
-def _row(name: str, runs: Sequence[Gathered]) -> Row:
-    episodes = [played for run in runs for played in run.episodes]
-    endings = [played.ending for played in episodes]
-    solved = _solved(episodes)
-    low, high = wilson(solved, len(episodes))
-    begun = [ending for ending in endings if ending.outcome is not Outcome.NOT_RUN]
-    shares = [_solved(run.episodes) / len(run.episodes) for run in runs if run.episodes]
-    counts = _several(episodes)
-    spent = sum((run.spent for run in runs), Spent())
+def _group_row(name: str, runs: Sequence[RunResults]) -> GroupRow:
+    rows = [row for run in runs for row in run.counted]
+    solved = _solved(rows)
+    low, high = wilson(solved, len(rows))
+    shares = [_solved(run.counted) / len(run.counted) for run in runs if run.counted]
+    counts = _several(rows)
+    spent = sum((run.cost for run in runs), Spent())
+    seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
-    return Row(
+    return GroupRow(
         name=name,
-        runs=tuple(run.folder for run in runs),
+        runs=tuple(run.name for run in runs),
         building=any(run.builds for run in runs),
-        tasks=len(episodes),
+        tasks=len(rows),
         solved=solved,
-        share=solved / len(episodes) if episodes else 0.0,
+        share=solved / len(rows) if rows else 0.0,
         low=low,
         high=high,
-        broken=sum(ending.outcome is Outcome.BROKEN for ending in endings),
-        not_run=len(endings) - len(begun),
-        left_out=sum(run.left_out for run in runs),
-        mean_actions=mean_of(ending.actions for ending in begun),
-        mean_error_steps=mean_of(ending.error_steps for ending in begun),
+        broken=sum(row.outcome is Outcome.BROKEN for row in rows),
+        not_run=sum(row.outcome is Outcome.NOT_RUN for row in rows),
+        left_out=sum(run.skipped for run in runs),
+        mean_actions=mean_actions(rows),
+        mean_error_steps=mean_errors(rows),
         calls=spent.calls,
         tokens=spent.tokens,
         money=money,
-        seconds=round(spent.seconds, 3),
+        seconds=round(seconds, 3),
         per_solved=PerSolved(
             calls=_each(spent.calls, solved),
             tokens=_each(spent.tokens, solved),
             money=_each(money, solved),
             actions=_each(spent.actions, solved),
-            seconds=_each(spent.seconds, solved),
+            seconds=_each(seconds, solved),
         ),
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -120,18 +118,18 @@ def _row(name: str, runs: Sequence[Gathered]) -> Row:
     )
 
 
-def _solved(episodes: Iterable[Played]) -> int:
-    return sum(played.ending.outcome.solved for played in episodes)
+def _solved(rows: Iterable[Result]) -> int:
+    return sum(row.solved for row in rows)
 
 
 def _each(amount: float | None, solved: int) -> float | None:
     return round(amount / solved, 6) if solved and amount is not None else None
 
 
-def _several(episodes: Iterable[Played]) -> list[list[bool]]:
-    """How the episodes of each task went that was played more than once."""
+def _several(rows: Iterable[Result]) -> list[list[bool]]:
+    """Return the successes of each task that was played more than once."""
     found = defaultdict[tuple[str, str, int], list[bool]](list)
-    for played in episodes:
-        task = played.entry.task
-        found[task.env, task.id, task.seed].append(played.ending.outcome.solved)
+    for row in rows:
+        task = row.entry.task
+        found[task.env, task.id, task.seed].append(row.solved)
     return [each for each in found.values() if len(each) > 1]

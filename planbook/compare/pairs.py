@@ -1,23 +1,33 @@
-"""Two runs held against each other: the same tasks of the same seeds, pair by pair."""
+"""RunComparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from planbook.compare.caveats import warnings
-from planbook.compare.costs import Cost, costs, extra_actions
-from planbook.compare.difference import Difference, Told, corrected, difference, is_solved, needed
-from planbook.compare.gathering import Gathered, Pair, Played
-from planbook.compare.measured import MeasureDifference, measured
-from planbook.compare.measured import corrected as corrected_measures
-from planbook.compare.ratios import Estimate
-from planbook.compare.settings import Setting, unlike
+from planbook.compare.differences import (
+    Compared,
+    CostDifference,
+    MeasureDifference,
+    Pair,
+    SolvedDifference,
+    corrected,
+    corrected_measures,
+    cost_differences,
+    extra_actions,
+    gain,
+    measure_differences,
+    needed,
+    solved_difference,
+)
+from planbook.compare.settings import SettingDifference, differing_settings
 from planbook.errors import BadArgument
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome
-from planbook.results.statistics import wilson
+from planbook.results import Result, RunResults, plain
+from planbook.results.statistics import Estimate, wilson
+from planbook.wording import counted
 
 
-class Side(Told):
+class Side(Compared):
     """One of the two runs, over the pairs."""
 
     run: str
@@ -30,7 +40,7 @@ class Side(Told):
     """These count as not solved."""
 
 
-class Changed(Told):
+class ChangedPair(Compared):
     """A pair of which one side was solved; ``cause`` says why the other was not."""
 
     task: str
@@ -42,61 +52,60 @@ class Changed(Told):
     """Whether the other side was broken or not run, which says nothing of what played."""
 
 
-class Compared(Told):
-    """Two runs. ``only_first`` and ``only_second`` are episodes without their like in the other: not in any figure."""
+class RunComparison(Compared):
+    """Two runs. ``only_first`` and ``only_second`` are episodes without a partner: they are in no figure."""
 
     first: Side
     second: Side
-    settings: tuple[Setting, ...]
-    """What the runs have otherwise."""
+    settings: tuple[SettingDifference, ...]
+    """Settings and versions in which the runs differ."""
     only_first: tuple[str, ...]
     only_second: tuple[str, ...]
     left_out: tuple[int, int]
     """Building tasks that were left out on purpose."""
-    overall: Difference
-    played: Difference | None
+    overall: SolvedDifference
+    played: SolvedDifference | None
     """Of the pairs that both were played, if there are others; None as well if there is no such pair."""
-    by_type: dict[str, Difference]
+    by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
-    """By what the world measures, over the pairs that both were played."""
-    changed: tuple[Changed, ...]
-    costs: dict[str, Cost]
+    """By measure of the environment, over the pairs that both were played."""
+    changed: tuple[ChangedPair, ...]
+    costs: dict[str, CostDifference]
     """For each task solved, over the pairs."""
     extra_actions: Estimate
     """How many more the second took, a mean over the pairs that both solved."""
     both_solved: int
     tasks_needed: int | None
-    """About how many such tasks would tell such a difference apart, four times of five; None where there is none."""
+    """About how many such tasks show such a difference, four times of five; None where there is none."""
     warnings: tuple[str, ...]
 
 
-def compare(first: Gathered, second: Gathered) -> Compared:
-    """Hold two runs against each other. Raises BadArgument if they have no task in common."""
+def compare(first: RunResults, second: RunResults) -> RunComparison:
+    """Compare two runs. Raises BadArgument if they have no task in common."""
     _check_worlds(first, second)
     there, here = _by_key(first), _by_key(second)
-    pairs = [(played, here[key]) for key, played in there.items() if key in here]
+    pairs = [(row, here[key]) for key, row in there.items() if key in here]
     if not pairs:
         raise BadArgument(
-            f"{first.folder} ({_begins(first)}) and {second.folder} ({_begins(second)}) have no task in common; "
+            f"{first.name} ({_begins(first)}) and {second.name} ({_begins(second)}) have no task in common; "
             "play the same tasks and seeds in both"
         )
-    both_played = [pair for pair in pairs if not any(side.ending.outcome in UNPLAYED for side in pair)]
-    overall = difference(pairs)
-    apart = difference(both_played) if 0 < len(both_played) < len(pairs) else None
-    both_solved = [pair for pair in pairs if all(map(is_solved, pair))]
-    return Compared(
+    both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
+    both_solved = [pair for pair in pairs if all(side.solved for side in pair)]
+    overall = solved_difference(pairs)
+    return RunComparison(
         first=_side(first, [one for one, _ in pairs]),
         second=_side(second, [other for _, other in pairs]),
-        settings=unlike(first, second),
-        only_first=tuple(played.name for key, played in there.items() if key not in here),
-        only_second=tuple(played.name for key, played in here.items() if key not in there),
-        left_out=(first.left_out, second.left_out),
+        settings=differing_settings(first, second),
+        only_first=tuple(row.name for key, row in there.items() if key not in here),
+        only_second=tuple(row.name for key, row in here.items() if key not in there),
+        left_out=(first.skipped, second.skipped),
         overall=overall,
-        played=apart,
+        played=solved_difference(both_played) if 0 < len(both_played) < len(pairs) else None,
         by_type=_by_type(pairs),
-        measures=measured(both_played),
+        measures=measure_differences(both_played),
         changed=tuple(_changed(pairs)),
-        costs=costs(pairs),
+        costs=cost_differences(pairs),
         extra_actions=extra_actions(both_solved),
         both_solved=len(both_solved),
         tasks_needed=needed(pairs, overall),
@@ -104,72 +113,107 @@ def compare(first: Gathered, second: Gathered) -> Compared:
     )
 
 
-def compare_all(runs: Sequence[Gathered]) -> tuple[Compared, ...]:
-    """The first run against each other one, the p of each corrected for that there are others."""
+def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
+    """Compare the first run with each other one; each p is corrected, as there are several."""
     found = [compare(runs[0], other) for other in runs[1:]]
     overall = corrected({each.second.run: each.overall for each in found})
     played = corrected({each.second.run: each.played or each.overall for each in found})
+    measures = corrected_measures(
+        {(number, name): of for number, each in enumerate(found) for name, of in each.measures.items()}
+    )
     return tuple(
         each.model_copy(
             update={
-                "overall": overall[run],
-                "played": played[run] if each.played else None,
-                "measures": measures,
+                "overall": overall[each.second.run],
+                "played": played[each.second.run] if each.played else None,
+                "measures": {name: measures[number, name] for name in each.measures},
             }
         )
-        for each, measures in zip(found, _measures(found), strict=True)
-        for run in [each.second.run]
+        for number, each in enumerate(found)
     )
 
 
-def _measures(found: Sequence[Compared]) -> list[dict[str, MeasureDifference]]:
-    """Of each comparison, every p corrected for all measures of all of them."""
-    every = corrected_measures(
-        {(number, name): of for number, each in enumerate(found) for name, of in each.measures.items()}
-    )
-    return [{name: every[number, name] for name in each.measures} for number, each in enumerate(found)]
-
-
-def _check_worlds(first: Gathered, second: Gathered) -> None:
+def _check_worlds(first: RunResults, second: RunResults) -> None:
     if first.worlds and second.worlds and not first.worlds & second.worlds:
         one, other = (", ".join(sorted(run.worlds)) for run in (first, second))
         raise BadArgument(
-            f"{first.folder} plays {one} and {second.folder} plays {other}; only runs of the same world can be compared"
+            f"{first.name} plays {one} and {second.name} plays {other}; only runs of the same world can be compared"
         )
 
 
-def _begins(run: Gathered) -> str:
-    return f"{len(run.episodes)} episodes, the first {run.episodes[0].name}" if run.episodes else "no episodes"
+def _begins(run: RunResults) -> str:
+    return f"{len(run.counted)} episodes, the first {run.counted[0].name}" if run.counted else "no episodes"
 
 
-def _by_key(run: Gathered) -> dict[tuple[str, str, int, int], Played]:
-    tasks = ((played.entry.task, played) for played in run.episodes)
-    return {(task.env, task.id, task.seed, played.entry.repeat): played for task, played in tasks}
+def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
+    return {(row.entry.task.env, row.entry.task.id, row.entry.task.seed, row.repeat): row for row in run.counted}
 
 
-def _by_type(pairs: Sequence[Pair]) -> dict[str, Difference]:
-    kinds = sorted({one.entry.task.type for one, _ in pairs})
-    of_kind = {kind: [pair for pair in pairs if pair[0].entry.task.type == kind] for kind in kinds}
-    return corrected({kind: difference(each) for kind, each in of_kind.items()})
+def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
+    types = sorted({one.type for one, _ in pairs})
+    of_type = {kind: [pair for pair in pairs if pair[0].type == kind] for kind in types}
+    return corrected({kind: solved_difference(each) for kind, each in of_type.items()})
 
 
-def _side(run: Gathered, episodes: Sequence[Played]) -> Side:
-    outcomes = [played.ending.outcome for played in episodes]
+def _side(run: RunResults, rows: Sequence[Result]) -> Side:
+    outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
     low, high = wilson(solved, len(outcomes))
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
-    return Side(run=run.folder, solved=solved, low=low, high=high, broken=broken, not_run=not_run)
+    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run)
 
 
-def _changed(pairs: Iterable[Pair]) -> Iterable[Changed]:
+def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
     for one, other in pairs:
-        if is_solved(one) != is_solved(other):
-            missed = one if is_solved(other) else other
-            yield Changed(
+        if gain((one, other)):
+            missed = one if other.solved else other
+            yield ChangedPair(
                 task=one.entry.task.id,
-                repeat=one.entry.repeat,
-                type=one.entry.task.type,
-                change="gained" if is_solved(other) else "lost",
+                repeat=one.repeat,
+                type=one.type,
+                change="gained" if other.solved else "lost",
                 cause=missed.ending.cause,
-                unplayed=missed.ending.outcome in UNPLAYED,
+                unplayed=missed.outcome in UNPLAYED,
             )
+
+
+def warnings(first: RunResults, second: RunResults, pairs: Sequence[Pair]) -> Iterable[str]:
+    """Say what a reader must know before believing the comparison, one thing each."""
+    one, two = first.run.config.seed, second.run.config.seed
+    if one != two:
+        yield (
+            f"The runs have other seeds (--seed {one} and {two}): tasks are paired by "
+            "their own seeds, but plans had other random numbers, and so had the models that take a seed."
+        )
+    if other := [before for before, after in pairs if _asked(before) != _asked(after)]:
+        yield (
+            f"{len(other)} of {len(pairs)} pairs have the same task id and seed and ask for something else, the first "
+            f"of them {other[0].name}: the world is not the same."
+        )
+    for run in (first, second):
+        if run.builds:
+            yield (
+                f"{run.name} is a building run: its later tasks were played with what was learned from the earlier "
+                "ones, so that they are not independent."
+            )
+        yield from _costs_elsewhere(run)
+        if faults := run.contradictions():
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            yield f"{run.name} contradicts itself: {faults[0]}{more}"
+
+
+def _costs_elsewhere(run: RunResults) -> Iterable[str]:
+    """Say what the costs of the pairs leave out of a run, and what they hold that it did not pay."""
+    spent = run.outside_cost
+    if spent.calls or spent.actions:
+        money = "dollars unknown" if spent.money is None else f"${plain(spent.money, 3)}"
+        yield (
+            f"{run.name} also spent outside its episodes, in no figure of the pairs: {counted(spent.calls, 'call')}, "
+            f"{counted(spent.tokens, 'token')}, {counted(spent.actions, 'action')}, {money}."
+        )
+    if run.run.config.copies:
+        yield f"{run.name} copied its episodes: what is told of their cost was paid by the runs they come from."
+
+
+def _asked(row: Result) -> tuple[str, object]:
+    return row.entry.task.goal, row.entry.task.params

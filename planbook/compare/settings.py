@@ -1,21 +1,21 @@
-"""The settings of runs by name, such as ``models.default``, and in which of them runs differ."""
+"""The settings of runs by name, such as ``models.default``, and the differences between runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
-from planbook.compare.gathering import Gathered
 from planbook.config import Config, by_dotted_name
 from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
+from planbook.results import RunResults
 from planbook.run import without_folders
 
 UNSET = "-"
 VERSION = "version of "
 
 
-class Setting(BaseModel):
-    """A setting that two runs have otherwise; ``-`` where one does not have it at all."""
+class SettingDifference(BaseModel):
+    """A setting in which two runs differ; ``-`` where one does not have it at all."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -25,35 +25,31 @@ class Setting(BaseModel):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """All settings, by their dotted names, as words; of files the names alone."""
+    """Return all settings by their dotted names, as text; of files the names alone."""
     return dict(by_dotted_name(without_folders(config).model_dump(mode="json")))
 
 
-def unlike(one: Gathered, other: Gathered) -> tuple[Setting, ...]:
-    """What differs between two runs: settings first, then versions."""
-    found = [*_different(settings(one.config), settings(other.config))]
-    versions = _different(_words(one.versions), _words(other.versions))
+def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDifference, ...]:
+    """Return what differs between two runs: settings first, then versions."""
+    found = [*_different(settings(one.run.config), settings(other.run.config))]
+    versions = _different(one.run.versions | one.versions, other.run.versions | other.versions)
     return (*found, *(each.model_copy(update={"name": f"{VERSION}{each.name}"}) for each in versions))
 
 
-def _words(versions: Mapping[str, JsonValue]) -> dict[str, str]:
-    return {name: str(version) for name, version in versions.items()}
-
-
-def _different(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Setting]:
+def _different(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[SettingDifference]:
     for name in dict.fromkeys([*one, *other]):
         first, second = one.get(name, UNSET), other.get(name, UNSET)
         if first != second:
-            yield Setting(name=name, first=first, second=second)
+            yield SettingDifference(name=name, first=first, second=second)
 
 
 def setting(config: Config, name: str) -> str:
-    """A setting by its full name."""
+    """Return a setting by its full name."""
     return settings(config).get(name, UNSET)
 
 
 def full_name(asked: str, configs: Iterable[Config]) -> str:
-    """The full name of a setting that some run has; its end is enough where that is clear. Raises BadArgument."""
+    """Return the full name of a setting that some run has; a unique end of it is enough. Raises BadArgument."""
     known = dict.fromkeys(name for config in configs for name in (*settings(config), *Config.model_fields))
     if asked in known:
         return asked
@@ -66,7 +62,7 @@ def full_name(asked: str, configs: Iterable[Config]) -> str:
 
 
 def wanted(asked: Sequence[str]) -> dict[str, str]:
-    """NAME=VALUE, several with commas. Raises BadArgument."""
+    """Parse NAME=VALUE, several with commas. Raises BadArgument."""
     pairs = [pair.partition("=") for text in asked for pair in text.split(",") if pair]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
         raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")

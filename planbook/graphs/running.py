@@ -17,6 +17,7 @@ from planbook.config import Config
 from planbook.console import ERRORS
 from planbook.envs import Task, Verdict
 from planbook.errors import BadRun
+from planbook.inputs import inputs_of_graph
 from planbook.planner import (
     Body,
     Budget,
@@ -36,7 +37,6 @@ from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, va
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
 from planbook.planner.spans import END, MOMENT, spans_in
-from planbook.provenance.fingerprints import made_of_graph
 from planbook.run import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
@@ -118,7 +118,7 @@ def task_of(file: GraphFile) -> Task:
 def run_graph(file: GraphFile, text: str, given: GraphArguments, out: Path | None) -> tuple[int, GraphRan]:
     """Run the passes, or continue them where the folder holds the same run. Returns the exit code and the result."""
     config, task = config_of(file, text, given), task_of(file)
-    made = made_of_graph(config, given.prices)
+    made = inputs_of_graph(config, given.prices)
     with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
         run.begin_invocation(given.budget, given.prices, timeouts=given.timeouts)
         try:

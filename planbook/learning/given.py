@@ -15,14 +15,12 @@ from pydantic import JsonValue, ValidationError
 from planbook.config import Config, Given
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
+from planbook.export import BadEpisode, Counts, ExportChoice, chosen, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending, RunFacts, Trajectory, method, rows_of
 from planbook.planner.errors import UnknownStrategy
 from planbook.run import Entry, Run, RunFile, is_run, recorded_endings
-from planbook.trajectories.exporting import Choice, Counts, chosen
-from planbook.trajectories.files import read_episodes
-from planbook.trajectories.jsonl import BadEpisode, line_of
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and the facts of the run of its first episode."""
@@ -32,7 +30,7 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     """Yield the episodes of a run or file that were played to an end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            yield from (each for each in chosen(run, Choice(), Counts()) if each.ending.outcome not in UNPLAYED)
+            yield from (each for each in chosen(run, ExportChoice(), Counts()) if each.ending.outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):

@@ -1,4 +1,4 @@
-"""The tables of papers as data, with their units (``automanual.json`` and so on)."""
+"""The tables of papers as data, with their units, read from ``automanual.json`` and so on."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -12,18 +12,18 @@ from planbook.config import Learning
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
-"""What a row says of a method that learns, which is no option of it."""
+"""Entries of a learning method's row that are no options of the method."""
 ALL = "all"
 """The column of all tasks together."""
 
 
-class Told(BaseModel):
-    """Base of what stands in a data file."""
+class PaperData(BaseModel):
+    """Base of the content of a data file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Line(Told):
+class PublishedRow(PaperData):
     """A row of a table: a method, in one of its variants. ``values`` are by column, in the unit of the table."""
 
     method: str
@@ -32,10 +32,12 @@ class Line(Told):
     model: str = ""
     variant: str = ""
     unit: str = ""
-    """Where it is another one than the table's."""
+    """Where it differs from the table's."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """The options of our planner that the row was made with, None being no limit; of one that learns also what was left
-    out (``without``, in the words of the command line) and the starting examples (``start``)."""
+    """Our planner's options that the row was made with, None being no limit.
+
+    Of a learning method also what was left out (``without``, as on the command line) and its examples (``start``).
+    """
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
     """Standard deviations."""
@@ -48,11 +50,10 @@ class Line(Told):
         return self.planner is None or "LLaMA" in self.model
 
 
-class Published(Told):
-    """A table of a paper; ``by`` says what its columns are, those apart that ``columns.py`` knows; ``note`` how it was
-    read.
+class PublishedTable(PaperData):
+    """A table of a paper; ``by`` says what its columns are, except those of ``COLUMNS``; ``note`` how it was read.
 
-    A ``main`` table is shown beside any run on its world, another one only beside a method that is in it; one of
+    A ``main`` table is shown beside any run on its environment, another one only beside a method that is in it; one of
     ``ablations`` is not printed beside a run that asked no model.
     """
 
@@ -66,19 +67,19 @@ class Published(Told):
     main: bool = False
     ablations: bool = False
     note: str = ""
-    rows: tuple[Line, ...]
+    rows: tuple[PublishedRow, ...]
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What there are figures of, in the table's order."""
+        """The names of the columns, in the table's order."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
-    def of(self, planner: str) -> dict[int, Line]:
-        """The rows of a method of ours, by their numbers."""
+    def of(self, planner: str) -> dict[int, PublishedRow]:
+        """Return the rows of a method of ours, by their numbers."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
-class Building(Told):
+class PaperBuilding(PaperData):
     """How a paper built what its planner knew; None where it does not say."""
 
     planner: str
@@ -89,11 +90,11 @@ class Building(Told):
     learning: Learning
 
 
-class Setting(Told):
+class PaperSetting(PaperData):
     """How a paper played the tasks of a split, which has our name; None where it does not say.
 
     ``types`` are all the task types of the split, where its figures are over types that they do not name. ``models``
-    wrote the plans. Of a paper without ``building`` nothing was learnt.
+    wrote the plans. In a paper without ``building`` nothing was learned.
     """
 
     env: str
@@ -107,29 +108,31 @@ class Setting(Told):
     options: dict[str, JsonValue]
     sampling: dict[str, JsonValue] = Field(default_factory=dict)
     world: str = ""
-    """Where theirs is not what ours is,"""
+    """Their environment, where it is not ours,"""
     our_world: str = "in text"
-    """which is this,"""
+    """which is this one,"""
     same_with: str = ""
-    """unless an option of our world is given, which names what it is then."""
+    """unless this option of our environment is given, whose value names it then."""
     world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
-    """The values that theirs had of our world's options, where these are not our usual ones."""
+    """Their values of our environment's options, where these are not our usual ones."""
     apart: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """By planner, for rows that were made otherwise than the setting says: what, ours (``{tasks}`` is the number of
-    ours) and theirs."""
+    """By planner, for rows that were not made as the setting says: what, ours and theirs.
+
+    ``{tasks}`` in ours stands for the number of our tasks.
+    """
     without: tuple[str, ...] = ()
-    """What of ours it did not have (``--without``)."""
+    """Parts of ours that it did not have (``--without``)."""
     prompts: str
-    building: Building | None = None
+    building: PaperBuilding | None = None
 
 
-class Publication(Told):
+class Publication(PaperData):
     """A paper's tables. ``names`` are its own names of task types."""
 
     paper: str
     names: Mapping[str, str]
-    settings: tuple[Setting, ...]
-    tables: tuple[Published, ...]
+    settings: tuple[PaperSetting, ...]
+    tables: tuple[PublishedTable, ...]
 
     @property
     def planners(self) -> frozenset[str]:
@@ -138,15 +141,15 @@ class Publication(Told):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """The worlds that it has figures for."""
+        """The environments that it has figures for."""
         return tuple(sorted({setting.env for setting in self.settings}))
 
-    def settings_of(self, env: str) -> tuple[Setting, ...]:
-        """How the world's splits were played."""
+    def settings_of(self, env: str) -> tuple[PaperSetting, ...]:
+        """Return the settings of an environment's splits."""
         return tuple(setting for setting in self.settings if setting.env == env)
 
-    def options(self, planner: str, setting: Setting) -> dict[str, JsonValue]:
-        """Return the options that a method was played with: the setting's, but for those that all its rows have."""
+    def options(self, planner: str, setting: PaperSetting) -> dict[str, JsonValue]:
+        """Return the options that a method was played with: the setting's, replaced by those that all its rows have."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row.options for table in tables for row in table.of(planner).values()]
         agreed = {
@@ -154,8 +157,8 @@ class Publication(Told):
         }
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
-    def setting(self, env: str, split: str, types: Collection[str] = ()) -> Setting:
-        """The first setting that has all of the types; failing that, that of the split, or the world's first."""
+    def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
+        """Return the first setting that has all the types, else that of the split, else the environment's first."""
         about = self.settings_of(env)
         of_types = (each for each in about if types and set(types) <= set(each.types))
         of_split = (each for each in about if each.split == split)
@@ -164,12 +167,12 @@ class Publication(Told):
 
 @cache
 def publications() -> Sequence[Publication]:
-    """Every paper whose figures are kept."""
+    """Return every paper whose figures ship."""
     texts = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in FILES]
     return [Publication.model_validate_json(text) for text in texts]
 
 
 def papers_of(planner: str, env: str) -> Sequence[Publication]:
-    """The papers that have a method and a world; failing that, the first that has the world."""
+    """Return the papers that have a method and an environment, else the first that has the environment."""
     about = [each for each in publications() if env in each.worlds]
     return [each for each in about if planner in each.planners] or about[:1]

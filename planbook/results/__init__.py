@@ -11,7 +11,7 @@ from planbook.results.measures import Measure, Measured, measure_lines, measures
 from planbook.results.milestones import known_milestones, milestone_lines, milestones, unlocked
 from planbook.results.rows import NOT_PLAYED, Result
 from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
-from planbook.results.table import RunResults, Speaker, read_run
+from planbook.results.table import RunResults, Speaker, read_folder, read_run
 
 __all__ = [
     "NOT_PLAYED",
@@ -36,6 +36,7 @@ __all__ = [
     "milestones",
     "overall",
     "plain",
+    "read_folder",
     "read_run",
     "summarise",
     "unlock_score",

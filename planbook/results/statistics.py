@@ -1,8 +1,9 @@
-"""The few statistics that tables need."""
+"""Intervals, tests and ratio estimators; all in plain Python, so that no table needs numpy."""
 
 from collections.abc import Iterable, Sequence
-from math import ceil, comb, copysign, exp, fsum, lgamma, log, log1p, sqrt
+from math import ceil, comb, copysign, exp, fsum, isfinite, lgamma, log, log1p, sqrt
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 Z_95 = 1.959963984540054
 Z_80_POWER = 0.8416212335729143
@@ -11,7 +12,7 @@ TERMS = 200
 
 
 def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
-    """The Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
+    """Return the Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
     if total == 0:
         return 0.0, 1.0
     share = successes / total
@@ -22,14 +23,14 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
 
 
 def percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    """The share of all that was solved, of pairs of solved and tried; None where nothing was tried."""
+    """Return the percentage solved, of pairs of solved and tried; None where nothing was tried."""
     listed = list(counts)
     tasks = sum(tasks for _, tasks in listed)
     return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
 
 
 def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
-    """The interval of the difference of two shares of the same cases (Bonett and Price, 2012); (-1, 1) for none.
+    """Return the interval of the difference of two shares of the same cases (Bonett and Price, 2012); (-1, 1) for none.
 
     ``gained`` cases succeeded only the second time, ``lost`` ones only the first time.
     """
@@ -41,17 +42,17 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """How likely so uneven a split of the cases that differ would be by chance alone: McNemar's test, exact."""
+    """Return the p of McNemar's exact test: the chance of so uneven a split of the cases that differ."""
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
     return min(1.0, 2 * tail / (1 << differing))
 
 
 def sign_flips(differences: Sequence[int]) -> float:
-    """How likely so great a sum would be if every task could as well have had its sides swapped: exact, two-sided.
+    """Return the exact two-sided p of the sum if each task's sides could as well have been swapped.
 
-    The chances of all sums are worked out one task after the other, which gives what trying all ways would. With one
-    pair a task it is McNemar's test, exact.
+    The chances of all sums are worked out task by task, which gives the same as trying all swaps. With one pair a task
+    it is McNemar's exact test.
     """
     chances = {0: 1.0}
     for size in map(abs, differences):
@@ -64,7 +65,7 @@ def sign_flips(differences: Sequence[int]) -> float:
 
 
 def t_below(t: float, freedom: int) -> float:
-    """How likely Student's t is below a value: its distribution function."""
+    """Return the chance that Student's t is below a value: its distribution function."""
     if t * t < freedom:  # near 0 the tail is lost in rounding, what lies between 0 and t is not
         return 0.5 + copysign(_beta_share(t * t / (freedom + t * t), 0.5, freedom / 2) / 2, t)
     tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
@@ -101,13 +102,13 @@ def _beta_share(x: float, a: float, b: float) -> float:
 
 
 def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
-    """The interval of a mean of at least two values, by the normal distribution."""
+    """Return the interval of a mean of at least two values, by the normal distribution."""
     spread = z * stdev(values) / sqrt(len(values))
     return fmean(values) - spread, fmean(values) + spread
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """The p values of several tests, corrected so that the chance of any false finding among them holds (Holm)."""
+    """Return the p values of several tests, corrected after Holm for the chance of any false finding among them."""
     corrected, least = [0.0] * len(chances), 0.0
     for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
         least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
@@ -116,7 +117,7 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 
 def tasks_needed(gained: int, lost: int, total: int) -> int | None:
-    """About how many such tasks it takes to find a difference like this one in four of five runs (Connor, 1987).
+    """Return about how many such tasks find a difference like this one in four of five runs (Connor, 1987).
 
     Two-sided at 5 %, by McNemar's test; None where as many were gained as lost, which no number would tell apart.
     """
@@ -128,7 +129,77 @@ def tasks_needed(gained: int, lost: int, total: int) -> int | None:
 
 
 def tasks_needed_by_mean(differences: Sequence[float]) -> int | None:
-    """The same, where each task has a mean difference of its own, as it was played several times."""
+    """Return the same where each task has a mean difference of its own, as it was played several times."""
     if len(differences) < 2 or not fmean(differences):
         return None
     return ceil(((Z_95 + Z_80_POWER) * stdev(differences) / fmean(differences)) ** 2)
+
+
+def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the 95 % interval of the mean and the two-sided p of Student's paired test; None where nothing varies."""
+    centre, freedom = fmean(differences), len(differences) - 1
+    spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
+    if not spread:
+        return (None, None, None) if centre or not freedom else (0.0, 0.0, 1.0)
+    reach = t_quantile(0.975, freedom) * spread
+    return centre - reach, centre + reach, 2 * t_below(-abs(centre) / spread, freedom)
+
+
+# Ratios of sums over tasks, such as tokens for each task solved.
+
+LEAST = 5
+"""Tasks that need something below the line, such as a solved one, before an interval is given."""
+
+
+class Estimate(NamedTuple):
+    """A figure with its 95 % interval; None where there is none, such as a cost for each of no tasks solved."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+UNKNOWN = Estimate(None, None, None)
+Parts = Sequence[tuple[float, float]]
+"""Numerator and denominator of each task."""
+
+
+def ratio(parts: Parts) -> Estimate:
+    """Return the sum of the numerators divided by that of the denominators.
+
+    The interval is that of a ratio estimator over tasks that were drawn at random (Cochran, Sampling Techniques, 1977,
+    section 6.4).
+    """
+    return _estimate(_value(parts), _residuals(parts), _tells(parts))
+
+
+def ratio_difference(first: Parts, second: Parts) -> Estimate:
+    """Return the second ratio minus the first, over the same tasks in the same order."""
+    one, other = _value(first), _value(second)
+    residuals = [after - before for before, after in zip(_residuals(first), _residuals(second), strict=True)]
+    return _estimate(other - one, residuals, _tells(first) and _tells(second))
+
+
+def _value(parts: Parts) -> float:
+    above, below = (fsum(each) for each in zip(*parts, strict=True))
+    return above / below if below else float("nan")
+
+
+def _residuals(parts: Parts) -> list[float]:
+    """Return by how much each task moves the ratio."""
+    value, below = _value(parts), fsum(each for _, each in parts)
+    return [(above - value * each) / below if below else float("nan") for above, each in parts]
+
+
+def _tells(parts: Parts) -> bool:
+    return sum(below != 0 for _, below in parts) >= LEAST
+
+
+def _estimate(value: float, residuals: Sequence[float], tells: bool) -> Estimate:
+    if not isfinite(value):
+        return UNKNOWN
+    if not tells:
+        return Estimate(round(value, 6), None, None)
+    count = len(residuals)
+    reach = Z_95 * sqrt(count / (count - 1) * fsum(each * each for each in residuals))
+    return Estimate(round(value, 6), round(value - reach, 6), round(value + reach, 6))

@@ -4,11 +4,13 @@ Every event is read once, in one query, so that a run that is being played meanw
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from planbook.planner import Spent
+from planbook.planner import Outcome, Spent
 from planbook.planner.budget import cost_of
 from planbook.planner.strategies import figures_of
 from planbook.results.milestones import known_milestones
@@ -54,6 +56,8 @@ class RunResults:
     last: float | None = None
     """Seconds since 1970, of the first event that was played and of the last."""
     _sittings: int = 0
+    _strays: set[int] = field(default_factory=set)
+    """Numbers of episodes that ended and that the run does not list."""
     _summary: Summary | None = None
 
     @classmethod
@@ -77,6 +81,8 @@ class RunResults:
             if row.take(event, cost, self._sittings, self.set_aside):
                 self.order.append(row.index)
         else:
+            if event.kind == "outcome" and index_of(event.scope) >= 0:
+                self._strays.add(index_of(event.scope))
             self.outside.append(event)
             self.outside_cost += (cost if own else None) or NOTHING
         if own and event.kind == "ask":
@@ -86,6 +92,37 @@ class RunResults:
         speaker, prompt = _speaker(body), str(body["template"])
         self.speakers[speaker] = self.speakers.get(speaker, NOTHING) + cost
         self.prompts[prompt] = self.prompts.get(prompt, NOTHING) + cost
+
+    @property
+    def counted(self) -> list[Result]:
+        """The rows without building tasks that were left out on purpose."""
+        return [row for row in self.episodes.values() if not row.is_skipped]
+
+    @property
+    def skipped(self) -> int:
+        """The number of building tasks that were left out on purpose."""
+        return sum(row.is_skipped for row in self.episodes.values())
+
+    @property
+    def builds(self) -> bool:
+        """Whether it is a building run, in which later tasks are played with more than earlier ones."""
+        return self.run.config.learning is not None
+
+    @property
+    def worlds(self) -> frozenset[str]:
+        """The environments of its tasks."""
+        return frozenset(row.entry.task.env for row in self.counted)
+
+    def contradictions(self) -> list[str]:
+        """Return endings that contradict their verdict or belong to no task; there should be none."""
+        found = [
+            f"{row.name}: the outcome is {row.outcome.value}, the verdict beside it "
+            f"{'solved' if row.ending.verdict.solved else 'not solved'}"
+            for row in self.episodes.values()
+            if row.outcome is not Outcome.NOT_RUN and row.solved != row.ending.verdict.solved
+        ]
+        strays = sorted(self._strays)
+        return [*found, *(f"task/{index}: an outcome of a task that the run does not list" for index in strays)]
 
     @property
     def seconds(self) -> float:
@@ -122,6 +159,14 @@ def read_run(run: Run, name: str = "", price: Price | None = None) -> RunResults
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):
             found.take(event)
+    return found
+
+
+def read_folder(folder: Path, price: Price | None = None) -> RunResults:
+    """Read the run in a folder and close it; events outside episodes are not kept. Raises BadRun."""
+    with closing(Run.open(folder)) as run:
+        found = read_run(run, str(folder), price)
+    found.outside.clear()
     return found
 
 

@@ -1,7 +1,8 @@
-"""What a command prints for people: tables and progress, on standard error where JSON takes standard output."""
+"""What a command prints for people: tables and lines, on standard error where JSON takes standard output."""
 
 import json
 import logging
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
+from planbook import errors
 from planbook.console import ERRORS, right_aligned, table_of
 from planbook.outcomes import first_line, in_words, outcome_of, score_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
@@ -46,23 +48,34 @@ def show_log(*packages: str) -> None:
 
 
 def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
-    """End standard output with the one object that ``--json`` promises; the exit code, as it was given."""
+    """End standard output with the one object that ``--json`` promises; return the exit code as given."""
     if as_json:
         value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
         click.echo(json.dumps(value, separators=(",", ":")))  # in ASCII, whatever the terminal can show
     return code
 
 
+def code_of(error: BaseException) -> int | None:
+    """Print an error of ours and return its exit code; return None for any other."""
+    if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
+        ERRORS.print("Stopped.")
+        return errors.INTERRUPTED
+    if isinstance(error, errors.REPORTED):
+        ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
+        return answer(errors.exit_code(error), {"error": str(error)}, as_json="--json" in sys.argv)
+    return None
+
+
 def print_parts(out: Console, parts: Iterable[Table | str]) -> None:
-    """Tables and lines; what comes from models and worlds steers nothing."""
+    """Print tables and lines; text of models and environments steers nothing."""
     for part in parts:
         out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
 
 
 def results(summary: Summary, title: str) -> Table | str:
-    """Success by task type with the Wilson interval, and the mean number of actions; of one task, a line.
+    """Return success by task type with Wilson's interval and mean actions; for one task, a line.
 
-    What was broken or not run is told apart, where there is any: it is no failure of what played.
+    Broken and not run episodes have columns of their own, if there are any: they are no failures of what played.
     """
     if summary.tasks == 1 and not summary.unplayed:
         actions = counted(round(summary.mean_actions or 0), "action")
@@ -72,7 +85,7 @@ def results(summary: Summary, title: str) -> Table | str:
 
 
 def summary_table(summary: Summary, title: str) -> Table:
-    """The results by task type."""
+    """Return the results by task type."""
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
     table = right_aligned("task type", columns, title=title, long="whole")
@@ -89,7 +102,7 @@ def summary_table(summary: Summary, title: str) -> Table:
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
-    """How one episode of a long run ended, and what has been spent by then. Episodes are numbered from 0."""
+    """Tell how an episode of a long run ended, and what has been spent by then."""
     how = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         how = in_words(ending.cause)
@@ -97,7 +110,7 @@ def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
 
 
 def spending(spent: Spent, budget: Budget) -> str:
-    """What has been spent, beside what may be."""
+    """Return what has been spent, and the limits."""
     parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
     if spent.money is None:
         parts.append(PRICE_UNKNOWN)
@@ -107,7 +120,7 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def method_parts(summary: Summary) -> Iterator[Table | str]:
-    """What the method counts of its own, what was claimed, and what the world measures."""
+    """Tell the method's own figures, the claims, and what the environment measures."""
     for figures in summary.methods.values():
         yield from (table_of(part) if isinstance(part, Grid) else part for part in figures.tell())
     if summary.claims is not None:
@@ -142,7 +155,7 @@ def _milestone_table(kind: str, things: Mapping[str, tuple[int, int]]) -> Table:
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:
-    """What the models cost, if any was asked."""
+    """Tell the cost of the models, if any was asked."""
     if not summary.model_calls:
         return
     replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
@@ -160,7 +173,7 @@ def spending_lines(summary: Summary) -> Iterable[str]:
 
 
 def stream_line(summary: Summary) -> str:
-    """What became of the replies of a run that streamed, and what of them was paid for."""
+    """Tell what became of the replies of a run that streamed, and which tokens count."""
     return (
         f"Streamed: {summary.stopped_replies:,} of {counted(summary.model_calls, 'reply', 'replies')} stopped early; "
         "tokens count as far as they had come. A model that cannot be stopped (scripted, exchange, recorded) wrote its "
@@ -176,7 +189,7 @@ UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsa
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
-    """The failures by cause, some of what broke, and the spread over repeats."""
+    """Tell failures by cause, the first errors of broken episodes, and the spread over repeats."""
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."

@@ -8,7 +8,7 @@ from planbook.planner import Outcome
 from planbook.results import Result, RunResults
 from planbook.run import PAUSED, Run, index_of
 from planbook.store import Event
-from planbook.terminal.time_left import Pace
+from planbook.terminal.progress import Pace
 
 
 class Following:

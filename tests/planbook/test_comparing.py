@@ -15,12 +15,11 @@ from scipy import stats  # type: ignore[import-untyped]
 from planbook import errors
 from planbook.cli import planbook as command
 from planbook.commands.playing import play
-from planbook.compare.gathering import gather
-from planbook.compare.pair_tables import comparison_parts, verdict_lines
-from planbook.compare.pairs import Compared, compare, compare_all
+from planbook.compare import RunComparison, compare, compare_all, comparison_parts, verdict_lines
 from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Ending, Outcome
+from planbook.results import read_folder
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.workers import Hosting
@@ -58,11 +57,11 @@ def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", 
     return folder
 
 
-def held(first: Path, second: Path) -> Compared:
-    return compare(gather(first, FREE), gather(second, FREE))
+def held(first: Path, second: Path) -> RunComparison:
+    return compare(read_folder(first, FREE), read_folder(second, FREE))
 
 
-def said(compared: Compared, width: int = 110) -> str:
+def said(compared: RunComparison, width: int = 110) -> str:
     out = Console(width=width, file=StringIO())
     for part in comparison_parts(compared, "B"):
         out.print(part, soft_wrap=isinstance(part, str))
@@ -188,7 +187,7 @@ def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) 
     noise = (1.0, -1.0, 2.0, 0.5, 3.0)
     folders = [rewarded(tmp_path / str(by), [by + each * by for each in noise]) for by in (1, 2, 3)]
     alone = held(*folders[:2]).measures["reward"]
-    two, three = (each.measures["reward"] for each in compare_all([gather(folder, FREE) for folder in folders]))
+    two, three = (each.measures["reward"] for each in compare_all([read_folder(folder, FREE) for folder in folders]))
     assert alone.p is not None
     assert (two.p, three.p) == pytest.approx((alone.p, alone.p))
     assert two.p_corrected == pytest.approx(min(1.0, 4 * alone.p)), "two measures each of two runs, and steps"
@@ -287,7 +286,7 @@ def test_what_is_doubtful_about_a_comparison_is_told(tmp_path: Path) -> None:
 
 def test_several_runs_are_held_against_the_first_and_corrected_for_being_several(tmp_path: Path) -> None:
     runs = [
-        gather(written(tmp_path / name, endings), FREE)
+        read_folder(written(tmp_path / name, endings), FREE)
         for name, endings in {
             "one": [FAILED] * 8,
             "two": [SOLVED] * 6 + [FAILED] * 2,
@@ -413,7 +412,7 @@ def test_stats_and_cost_tell_the_same_of_building_and_copied_episodes_are_not_pa
         assert (row["calls"], row["tokens"]) == (last["calls"] + more[0], last["tokens"] + more[1])
         assert row["per_solved"]["actions"] == pytest.approx(last["actions"] / row["solved"], abs=1e-6)
         assert row["calls"] > 0
-    warnings = " ".join(compare(gather(first, FREE), gather(copied, FREE)).warnings)
+    warnings = " ".join(compare(read_folder(first, FREE), read_folder(copied, FREE)).warnings)
     assert f"{first} also spent outside its episodes, in no figure of the pairs: " in warnings
     assert f"{copied} copied its episodes" in warnings
     assert f"{first} copied" not in warnings

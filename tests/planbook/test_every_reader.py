@@ -17,8 +17,8 @@ from planbook.watching.steered import Steered
 from tests.command import ROOT
 from tests.executing import wait_until
 from tests.flows import BUILD, here, scripted
+from tests.planbook.export.test_importing import FOREIGN, written
 from tests.planbook.graphs.test_graph_commands import SCRIPT
-from tests.planbook.trajectories.test_importing import FOREIGN, written
 
 if TYPE_CHECKING:
     from tests.postgres import Server

@@ -8,8 +8,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection, Task, Verdict
-from planbook.papers import publications
-from planbook.papers.columns import COLUMNS
+from planbook.papers import COLUMNS, publications
 from planbook.papers.published import ALL, papers_of
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply

@@ -11,10 +11,9 @@ from rich.console import Console
 
 from planbook.config import Config, chosen_options
 from planbook.envs import Selection, Task, known_environments, load_environment
-from planbook.papers import Beside, beside, publications, sheets
-from planbook.papers.beside import BesidePaper
-from planbook.papers.columns import COLUMNS
-from planbook.papers.published import ALL, Publication, Published, papers_of
+from planbook.papers import COLUMNS, PaperComparison, compare_with_papers, paper_tables, publications
+from planbook.papers.comparison import ComparedPaper
+from planbook.papers.published import ALL, Publication, PublishedTable, papers_of
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
@@ -59,7 +58,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def table(paper: Publication, number: int) -> Published:
+def table(paper: Publication, number: int) -> PublishedTable:
     (found,) = [each for each in paper.tables if each.table == number]
     return found
 
@@ -98,29 +97,29 @@ def played(
         return config, summarise(list(read_run(run).episodes.values()), 1.0, str(folder))
 
 
-def held(config: Config, summary: Summary) -> Beside:
-    compared = beside(config, summary)
+def held(config: Config, summary: Summary) -> PaperComparison:
+    compared = compare_with_papers(config, summary)
     assert compared is not None
     return compared
 
 
-def paper_of(compared: Beside, name: str = "") -> BesidePaper:
+def paper_of(compared: PaperComparison, name: str = "") -> ComparedPaper:
     """The paper of that name, or the only one."""
     (found,) = [each for each in compared.papers if name in ("", each.paper)]
     return found
 
 
-def tables_of(compared: Beside, name: str = "") -> list[int]:
+def tables_of(compared: PaperComparison, name: str = "") -> list[int]:
     return [each.table.table for each in paper_of(compared, name).tables]
 
 
-def differs(compared: Beside, name: str = "") -> dict[str, tuple[str, str]]:
+def differs(compared: PaperComparison, name: str = "") -> dict[str, tuple[str, str]]:
     return {each.what: (each.ours, each.theirs) for each in paper_of(compared, name).differs}
 
 
-def printed(compared: Beside) -> str:
+def printed(compared: PaperComparison) -> str:
     screen = Console(file=StringIO(), width=140, highlight=False, emoji=False, markup=False)
-    for part in sheets(compared):
+    for part in paper_tables(compared):
         screen.print(part, soft_wrap=isinstance(part, str))
     written = screen.file
     assert isinstance(written, StringIO)

@@ -8,8 +8,7 @@ import pytest
 from planbook.arguments import Asked
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
-from planbook.papers import publications
-from planbook.papers.settings import paper_settings, settings_of_papers
+from planbook.papers import paper_settings, publications, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT
 from tests.command import planbook, result

@@ -13,8 +13,7 @@ from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, load_environment
 from planbook.envs.alfworld.goals import TYPES
 from planbook.knowledge import ABLATIONS, EVERYTHING, fresh_beginning
-from planbook.papers import Beside, publications
-from planbook.papers.columns import COLUMNS
+from planbook.papers import COLUMNS, PaperComparison, publications
 from planbook.papers.published import ALL
 from planbook.planner import Ending, Outcome
 from planbook.planner.models import Reply, Sampling
@@ -112,7 +111,7 @@ def library(config: Config, folder: Path) -> Config:
     return config.model_copy(update={"library": str(folder)})
 
 
-def like_ours(compared: Beside) -> set[tuple[str, ...]]:
+def like_ours(compared: PaperComparison) -> set[tuple[str, ...]]:
     """What rows of ablations leave out that were made as ours was."""
     ablations = [each for each in paper_of(compared).tables if each.table.table in (3, 6, 7)]
     options = [each.table.rows[number].options for each in ablations for number in each.alike]

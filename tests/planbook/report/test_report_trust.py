@@ -8,11 +8,10 @@ from planbook.commands.playing import play
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
+from planbook.export import ExportChoice, export, import_files
 from planbook.planner import Outcome
 from planbook.report import report_runs
 from planbook.run import CONFIG_FILE, Run
-from planbook.trajectories.exporting import Choice, export
-from planbook.trajectories.importing import import_files
 from planbook.workers import Hosting
 from tests.command import ROOT
 from tests.reported import Page, many_endings, written
@@ -83,7 +82,7 @@ def test_what_was_another_when_a_run_was_gone_on_with_is_told_with_the_moment(tm
 
 def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path) -> None:
     first = claiming(tmp_path / "run", "modest")
-    export([first], "jsonl", tmp_path / "theirs.jsonl", Choice())
+    export([first], "jsonl", tmp_path / "theirs.jsonl", ExportChoice())
     import_files([tmp_path / "theirs.jsonl"], tmp_path / "imported")
     page, section = section_of(tmp_path / "imported")
     assert "These episodes were not played here. They come from 1 file:" in section

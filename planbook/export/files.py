@@ -1,0 +1,273 @@
+"""Files of episodes: JSON Lines and Parquet, both the trajectory's own JSON; written whole or not at all.
+
+A line of JSON Lines is one episode. A row of Parquet is one, too: columns to choose by, and the same line as
+``trajectory``. The file's metadata name the schema, as ``schema``.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from planbook.envs import missing_extra
+from planbook.errors import BadArgument
+from planbook.export.faults import faults_of
+from planbook.planner import Trajectory
+from planbook.planner.trajectory import SCHEMA
+from planbook.writing import whole
+
+STANDARD_OUTPUT = Path("-")
+LONGEST = 64 * 1024 * 1024
+"""Bytes of an episode. One of 50 actions takes some 100,000, prompts included."""
+WORDS, GREAT = (b"NaN", b"Infinity"), re.compile(rb"[eE](?<=\d[eE])\+?\d{3}")
+"""What a number that is not finite looks like: most lines hold none of it, and are not looked through again.
+
+The pattern begins with the rarest of its characters, so the search passes over a line at once.
+"""
+PARQUET_MAGIC = b"PAR1"
+"""The beginning of a Parquet file."""
+GROUP_CHARACTERS = 16_000_000
+"""Characters of JSON after which a group of rows is written, which bounds the memory."""
+BATCH = 8
+"""Rows that are read at once."""
+COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
+    "planner": lambda each: each.run.planner,
+    "env": lambda each: each.task.env,
+    "task": lambda each: each.task.id,
+    "type": lambda each: each.task.type,
+    "split": lambda each: each.task.split,
+    "goal": lambda each: each.task.goal,
+    "outcome": lambda each: each.ending.outcome.value,
+    "cause": lambda each: each.ending.cause,
+    "seed": lambda each: each.task.seed,
+    "repeat": lambda each: each.repeat,
+    "actions": lambda each: each.ending.actions,
+    "error_steps": lambda each: each.ending.error_steps,
+    "calls": lambda each: len(each.calls),
+    "prompt_tokens": lambda each: sum(call.reply.usage.prompt for call in each.calls),
+    "completion_tokens": lambda each: sum(call.reply.usage.completion for call in each.calls),
+    "score": lambda each: each.ending.verdict.score,
+    "solved": lambda each: each.ending.verdict.solved,
+}
+"""Columns of Parquet beside the trajectory."""
+INTEGERS = frozenset({"seed", "repeat", "actions", "error_steps", "calls", "prompt_tokens", "completion_tokens"})
+TRAJECTORY = "trajectory"
+
+
+class BadEpisode(ValueError):
+    """A line or row that is no episode in the schema; ``faults`` are all that were found, in words."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+Episode = tuple[str, Trajectory | BadEpisode]
+"""The place of an episode in its file, and the episode or what is wrong with it."""
+
+
+def line_of(trajectory: Trajectory) -> str:
+    """Return the episode in one line; the same episode always gives the same line."""
+    told = written(trajectory.model_dump(mode="json"))
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def written(value: Any) -> Any:
+    """Return a value that every reader of JSON takes: half a surrogate pair is no text, and NaN no number."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode() if not value.isascii() else value
+    if isinstance(value, dict):
+        return {written(key): written(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [written(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def parsed(text: str | bytes) -> Trajectory:
+    """Return the episode of a line. Raises BadEpisode."""
+    line = text if isinstance(text, bytes) else text.encode()
+    try:
+        trajectory = Trajectory.model_validate_json(line, strict=True)
+    except ValidationError as error:
+        raise BadEpisode(*_faults(error, line)) from error
+    if "schema_version" not in trajectory.model_fields_set:
+        raise BadEpisode(_schema_fault(line))
+    if any(word in line for word in WORDS) or GREAT.search(line):
+        _check_numbers(trajectory)
+    if faults := list(faults_of(trajectory)):
+        raise BadEpisode(*faults)
+    return trajectory
+
+
+def _check_numbers(trajectory: Trajectory) -> None:
+    try:
+        json.dumps(trajectory.model_dump(mode="json"), allow_nan=False)
+    except ValueError as error:
+        raise BadEpisode("a number is NaN or infinite, which is none of JSON's") from error
+
+
+def _faults(error: ValidationError, line: bytes) -> list[str]:
+    """Return each fault with its field; the value is left out, as it may be anything."""
+    errors = error.errors(include_url=False, include_input=False)
+    if errors[0]["type"] != "json_invalid" and _schema_of(line) != SCHEMA:
+        return [_schema_fault(line)]
+    return [_fault(each) for each in errors]
+
+
+def _fault(error: ErrorDetails) -> str:
+    where, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def _schema_fault(line: bytes) -> str:
+    found = _schema_of(line)
+    if isinstance(found, str) and found.startswith(SCHEMA.partition("/")[0]):
+        return f"schema: {json.dumps(found)[:60]} is read by another version of planbook; this one reads {SCHEMA}"
+    return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {SCHEMA}"
+
+
+def _schema_of(line: bytes) -> Any:
+    found = json.loads(line)
+    return found.get("schema") if isinstance(found, dict) else None
+
+
+# Files.
+
+
+@contextmanager
+def to_write(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that appears only when all of it is written; ``-`` is standard output. Raises BadArgument."""
+    if path == STANDARD_OUTPUT:
+        with TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    try:
+        with whole(path) as file:
+            yield file
+    except OSError as error:
+        why = error.strerror or error
+        raise BadArgument(f"{path} cannot be written: {why}; name another file with --out") from error
+
+
+def read_episodes(path: Path) -> Iterator[Episode]:
+    """Give every episode of a file with its place there, or what is wrong at that place. Raises BadArgument."""
+    try:
+        with path.open("rb") as file:
+            is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+        yield from read_rows(path) if is_parquet else read_lines(path)
+    except BadEpisode as bad:
+        yield "the file", bad
+    except OSError as error:
+        raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def sha256_of(path: Path) -> str:
+    """Return the digest of a file's bytes. Raises BadArgument."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BadArgument(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def read_lines(path: Path) -> Iterator[Episode]:
+    """Give every episode of JSON Lines. Raises OSError."""
+    with path.open("rb") as file:
+        for number, line in enumerate(_lines_of(file), 1):
+            if line.strip():
+                yield f"line {number}", _or_fault(line)
+
+
+def _lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """Give one line after the other; the rest of one that is too long is skipped, never held."""
+    while line := file.readline(LONGEST + 1):
+        whole_line = line
+        while len(line) > LONGEST and not line.endswith(b"\n"):
+            line = file.readline(LONGEST + 1)
+        yield whole_line
+
+
+def _or_fault(line: str | bytes) -> Trajectory | BadEpisode:
+    if len(line) > LONGEST:
+        return BadEpisode(f"longer than {LONGEST:,} bytes, which no episode is")
+    try:
+        return parsed(line.strip())
+    except (BadEpisode, UnicodeEncodeError) as bad:
+        return bad if isinstance(bad, BadEpisode) else BadEpisode(str(bad))
+
+
+def write_rows(episodes: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> None:
+    """Write episodes, each with its line, as Parquet. Raises BadEpisode for what no column holds."""
+    arrow, parquet = _arrow()
+    kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
+    kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
+    schema = arrow.schema(list(kinds.items()), metadata={"schema": SCHEMA})
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for group in _groups(episodes):
+            try:
+                writer.write_table(arrow.Table.from_pylist(group, schema=schema))
+            except (arrow.ArrowException, OverflowError) as error:
+                raise BadEpisode(f"the episodes up to {group[-1]['task']} do not fit Parquet: {error}") from error
+
+
+def _groups(episodes: Iterable[tuple[Trajectory, str]]) -> Iterator[list[dict[str, Any]]]:
+    """Give the rows in groups that memory holds."""
+    group, size = list[dict[str, Any]](), 0
+    for trajectory, line in episodes:
+        group.append({name: written(of(trajectory)) for name, of in COLUMNS.items()} | {TRAJECTORY: line})
+        size += len(line)
+        if size >= GROUP_CHARACTERS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def read_rows(path: Path) -> Iterator[Episode]:
+    """Give every episode of a Parquet file. Raises OSError, BadEpisode."""
+    arrow, parquet = _arrow()
+    number = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_size(file.metadata)
+            for batch in file.iter_batches(batch_size=BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    line = row.get(TRAJECTORY)
+                    yield f"row {number}", _or_fault(line) if isinstance(line, str) else BadEpisode(NO_ROW)
+    except (arrow.ArrowException, UnicodeDecodeError, OverflowError) as error:
+        raise BadEpisode(f"this cannot be read as Parquet: {(str(error) or repr(error)).splitlines()[0]}") from error
+
+
+NO_ROW = f"this is no episode as `planbook export` writes it; it has no text in the column {TRAJECTORY}"
+
+
+def _check_size(metadata: Any) -> None:
+    """Check that no group of rows unpacks to more than its episodes can have. Raises BadEpisode."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        if group.total_byte_size > LONGEST * max(1, group.num_rows):
+            raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, which no episodes have")
+
+
+def _arrow() -> tuple[Any, Any]:
+    """Import pyarrow, which takes a quarter of a second. Raises MissingRequirement."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise missing_extra("parquet", "Parquet") from error
+    return pyarrow, parquet

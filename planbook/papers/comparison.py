@@ -1,0 +1,218 @@
+"""Our run compared with the tables of papers."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from planbook.config import Config
+from planbook.papers.differences import PaperDifference, differences
+from planbook.papers.our_run import OurRun, our_run
+from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
+from planbook.results import Summary, overall
+from planbook.results.statistics import percent, wilson
+
+REWARD = "reward"
+Figure = Callable[[OurRun], float | None]
+
+
+class Column(NamedTuple):
+    """Our figure of a column, None where the run has none, and the digits to show."""
+
+    of: Figure
+    spread: Figure = lambda run: None
+    digits: int = 1
+
+
+def _of_reward(name: str) -> Figure:
+    return lambda run: getattr(overall(run.summary.measures, REWARD), name, None)
+
+
+def _of_search(name: str) -> Figure:
+    return lambda run: getattr(run.summary.methods.get("search"), name, None)
+
+
+COLUMNS: Mapping[str, Column] = {
+    "score": Column(lambda run: round(100 * run.summary.mean_score, 1)),
+    "reward": Column(_of_reward("mean"), _of_reward("sd")),
+    "unlock score": Column(lambda run: run.summary.unlock_score, digits=2),
+    "cost": Column(lambda run: run.summary.money, digits=2),
+    "error steps": Column(lambda run: run.summary.mean_error_steps, digits=2),
+    "human examples": Column(lambda run: len(run.start) or None, digits=0),
+    "actions, first round": Column(_of_search("mean_actions_first"), digits=2),
+    "actions, last round": Column(_of_search("mean_actions_last"), digits=2),
+    "plan revisions": Column(_of_search("mean_revisions"), digits=2),
+}
+"""Columns that are no shares of tasks solved but figures of the whole run: a score is from 0 to 100, a cost in US
+dollars."""
+
+
+class ComparedWithPapers(BaseModel):
+    """Base of the parts of ``--table --json``."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class OurRow(ComparedWithPapers):
+    """Our figures, in percent of all tasks that were asked for; ``spread`` is the standard deviation over the repeats.
+
+    ``k_max`` is a mean by task type. ``learnt`` says whether the run knew anything beyond its starting examples
+    (``start``); None where no paper is about learning.
+    """
+
+    planner: str
+    models: tuple[str, ...]
+    split: str
+    tasks: int
+    repeats: int
+    overall: float
+    interval: tuple[float, float]
+    """The Wilson interval of the overall share, over all episodes."""
+    spread: float | None
+    by_type: dict[str, float]
+    error_steps: float | None
+    k_max: dict[str, float | None]
+    without: tuple[str, ...]
+    start: tuple[str, ...]
+    learnt: bool | None
+
+
+class ComparedTable(ComparedWithPapers):
+    """A table, and our figures for its columns; columns that the run did not play have none.
+
+    ``spread`` has the standard deviations of means. The column ``all`` is over so many task ``types`` (0 where they are
+    not known), of which ``types_played`` were played. ``otherwise`` has our planner's options in which rows of the same
+    method differ, ``alike`` the numbers of rows that differ in none.
+    """
+
+    table: PublishedTable
+    ours: dict[str, float]
+    spread: dict[str, float]
+    types: int
+    types_played: int
+    otherwise: dict[str, JsonValue]
+    alike: tuple[int, ...]
+
+
+class ComparedPaper(ComparedWithPapers):
+    """The tables of a paper that fit the run; ``names`` are its own names of task types."""
+
+    paper: str
+    names: dict[str, str]
+    differs: tuple[PaperDifference, ...]
+    only_quoted: tuple[str, ...]
+    """Methods that cannot be played here, so that their figures are the paper's alone."""
+    tables: tuple[ComparedTable, ...]
+
+
+class PaperComparison(ComparedWithPapers):
+    """The field ``table`` of ``--table --json``: our row, and each paper that it is compared with."""
+
+    ours: OurRow
+    papers: tuple[ComparedPaper, ...]
+
+
+def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | None:
+    """Compare a run with the papers of its method and environment; None where no paper has the environment.
+
+    Raises BadRun, BadKnowledge.
+    """
+    env = config.world.name
+    papers = papers_of(config.planner, env)
+    if not papers:
+        return None
+    learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
+    run = our_run(config, summary, learning=learning)
+    return PaperComparison(ours=_our_row(run), papers=tuple(_paper(paper, run) for paper in papers))
+
+
+def _our_row(run: OurRun) -> OurRow:
+    summary = run.summary
+    return OurRow(
+        planner=run.config.title,
+        models=run.models,
+        split=run.split,
+        tasks=run.tasks,
+        repeats=summary.repeats,
+        overall=percent(summary.by_type.values()) or 0.0,
+        interval=tuple(round(100 * end, 1) for end in wilson(summary.solved, run.tasks * summary.repeats)),
+        spread=None if summary.spread is None else round(100 * summary.spread, 1),
+        by_type=_by_type(run),
+        error_steps=summary.mean_error_steps,
+        k_max=getattr(summary.methods.get("subtasks"), "k_max_by_type", {}),
+        without=run.without,
+        start=run.start,
+        learnt=run.origin.learnt if run.origin else None,
+    )
+
+
+def _by_type(run: OurRun) -> dict[str, float]:
+    return {kind: share for kind, each in run.summary.by_type.items() if (share := percent([each])) is not None}
+
+
+def _paper(paper: Publication, run: OurRun) -> ComparedPaper:
+    setting = paper.setting(run.config.world.name, run.split, run.summary.by_type)
+    fitting = [table for table in paper.tables if _fits(table, paper, setting, run)]
+    quoted = dict.fromkeys(row.method for table in fitting for row in table.rows if row.planner is None)
+    return ComparedPaper(
+        paper=paper.paper,
+        names=dict(paper.names),
+        differs=differences(run, paper, setting),
+        only_quoted=tuple(quoted),
+        tables=tuple(_compared(table, paper, setting, run) for table in fitting),
+    )
+
+
+def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
+    """Tell whether a table fits the run: its environment, its method, and its split or types."""
+    if table.env != setting.env or table.by == "skill":
+        return False
+    theirs = paper.setting(table.env, table.split)
+    return (theirs == setting or bool(theirs.types)) and (table.main or bool(table.of(run.config.planner)))
+
+
+def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
+    types = _types(table, paper)
+    ours = _by_type(run) if table.by == "type" else run.by_object
+    figures = {name: ours[name] for name in table.columns if name in ours}
+    share = _overall(types, setting, run)
+    if ALL in table.columns and share is not None:
+        figures[ALL] = share
+    rows, options = table.of(run.config.planner), run.options
+    theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
+    return ComparedTable(
+        table=table,
+        ours=figures | _measured(table.columns, run),
+        spread=_spreads(table.columns, run),
+        types=len(types),
+        types_played=len(types & set(run.summary.by_type)),
+        otherwise={
+            name: options.get(name) for name, each in theirs.items() if any(v != options.get(name) for v in each)
+        },
+        alike=tuple(n for n, row in rows.items() if all(options.get(k) == value for k, value in row.options.items())),
+    )
+
+
+def _types(table: PublishedTable, paper: Publication) -> frozenset[str]:
+    """Return the task types that a table is over; none where neither the table nor the paper's setting names them."""
+    named = {name for name in table.columns if name != ALL and name not in COLUMNS} if table.by == "type" else ()
+    return frozenset(paper.setting(table.env, table.split).types or named)
+
+
+def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float | None:
+    """Return our share of the types that a table is over; None if the run's setting has fewer."""
+    if setting.types and not types <= set(setting.types):
+        return None
+    return percent(each for kind, each in run.summary.by_type.items() if not types or kind in types)
+
+
+def _measured(names: Iterable[str], run: OurRun) -> dict[str, float]:
+    """Return our figures for the columns that are measures of the whole run."""
+    figures = {name: COLUMNS[name].of(run) for name in names if name in COLUMNS}
+    return {name: figure for name, figure in figures.items() if figure is not None}
+
+
+def _spreads(names: Iterable[str], run: OurRun) -> dict[str, float]:
+    """Return their standard deviations."""
+    figures = {name: COLUMNS[name].spread(run) for name in names if name in COLUMNS}
+    return {name: figure for name, figure in figures.items() if figure is not None}

@@ -1,0 +1,161 @@
+"""The statistics of comparisons, against published examples, counting by hand, and simulated runs."""
+
+import math
+import random
+import statistics
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
+
+from planbook.results.statistics import (
+    holm,
+    mcnemar,
+    paired_difference,
+    ratio,
+    ratio_difference,
+    sign_flips,
+    t_below,
+    t_quantile,
+    tasks_needed,
+    tasks_needed_by_mean,
+)
+
+
+def test_the_interval_is_that_of_published_tables() -> None:
+    """Fagerland, Lydersen and Laake, Statistical Analysis of Contingency Tables, chapter 8: the data of Cavo (2012)."""
+    assert paired_difference(6, 16, 161) == pytest.approx((-0.1195, -0.0032), abs=5e-5)
+
+
+def test_the_test_is_that_of_published_tables() -> None:
+    """Fagerland, Lydersen and Laake (2013), the data of Bentur (2009): exact conditional p 0.0703."""
+    assert mcnemar(1, 7) == pytest.approx(0.0703, abs=5e-5)
+
+
+def test_corrected_chances_are_holms() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+DIFFERENCES = st.lists(st.integers(-4, 4), max_size=9)
+
+
+@given(DIFFERENCES)
+def test_flipping_signs_gives_what_trying_all_ways_gives(differences: list[int]) -> None:
+    observed = abs(sum(differences))
+    ways = list(product((1, -1), repeat=len(differences)))
+    sums = [abs(sum(sign * each for sign, each in zip(way, differences, strict=True))) for way in ways]
+    assert sign_flips(differences) == pytest.approx(sum(each >= observed for each in sums) / len(ways))
+
+
+@given(DIFFERENCES)
+def test_swapping_the_sides_changes_no_chance(differences: list[int]) -> None:
+    assert sign_flips(differences) == pytest.approx(sign_flips([-each for each in differences]))
+
+
+COUNTS = st.integers(0, 400)
+
+
+@given(COUNTS, COUNTS)
+def test_with_one_pair_a_task_flipping_signs_is_mcnemars_test(gained: int, lost: int) -> None:
+    assert sign_flips([1] * gained + [-1] * lost) == pytest.approx(mcnemar(gained, lost), abs=1e-9)
+
+
+@given(COUNTS, COUNTS, COUNTS)
+def test_the_interval_has_the_difference_in_it_and_turns_with_the_sides(gained: int, lost: int, same: int) -> None:
+    total = gained + lost + same
+    low, high = paired_difference(gained, lost, total)
+    assert paired_difference(lost, gained, total) == pytest.approx((-high, -low))
+    if total:
+        assert low <= (gained - lost) / total + 1e-9
+        assert high >= (gained - lost) / total - 1e-9
+
+
+@pytest.mark.parametrize(("gain", "loss", "tasks"), [(0.15, 0.10, 134), (0.3, 0.05, 60), (0.04, 0.02, 134)])
+def test_the_interval_holds_what_is_true_as_often_as_it_says(gain: float, loss: float, tasks: int) -> None:
+    dice = np.random.default_rng(7)
+    draws = dice.multinomial(tasks, (gain, loss, 1 - gain - loss), 4_000)
+    intervals = [paired_difference(int(gained), int(lost), tasks) for gained, lost, _ in draws]
+    held = sum(low <= gain - loss <= high for low, high in intervals) / len(intervals)
+    assert 0.94 <= held <= 0.98
+
+
+@pytest.mark.parametrize(("gained", "lost", "total"), [(15, 8, 134), (20, 5, 100)])
+def test_so_many_tasks_tell_the_difference_apart_four_times_of_five(gained: int, lost: int, total: int) -> None:
+    tasks = tasks_needed(gained, lost, total)
+    assert tasks is not None
+    dice = np.random.default_rng(8)
+    draws = dice.multinomial(tasks, (gained / total, lost / total, 1 - (gained + lost) / total), 2_000)
+    found = sum(mcnemar(int(up), int(down)) < 0.05 for up, down, _ in draws) / len(draws)
+    assert 0.74 <= found <= 0.84
+    assert tasks_needed(lost, gained, total) == tasks
+
+
+def test_of_equal_runs_no_number_of_tasks_tells_a_difference() -> None:
+    assert tasks_needed(5, 5, 100) is None
+    assert tasks_needed_by_mean([0.5, -0.5]) is None
+    assert tasks_needed_by_mean([0.5]) is None
+
+
+def test_with_one_pair_a_task_both_numbers_of_tasks_are_near_each_other() -> None:
+    differences = [1.0] * 30 + [-1.0] * 20 + [0.0] * 450
+    one, other = tasks_needed(30, 20, 500), tasks_needed_by_mean(differences)
+    assert one == pytest.approx(other, rel=0.02)
+
+
+def test_an_interval_over_tasks_holds_a_ratio_as_often_as_it_says() -> None:
+    dice, held = random.Random(9), 0
+    for _ in range(400):
+        found = ratio([(dice.expovariate(1.0), dice.random() < 0.7) for _ in range(60)])
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 1 / 0.7 <= found.high
+    assert 0.91 <= held / 400 <= 0.97
+
+
+def test_an_interval_of_a_difference_holds_it_as_often_as_it_says() -> None:
+    dice, held = random.Random(10), 0
+    for _ in range(400):
+        tasks = [dice.expovariate(1.0) for _ in range(60)]
+        first = [(task, dice.random() < 0.7) for task in tasks]
+        second = [(2 * task, dice.random() < 0.5) for task in tasks]
+        found = ratio_difference(first, second)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 2 / 0.5 - 1 / 0.7 <= found.high
+    assert 0.91 <= held / 400 <= 0.97
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=30))
+def test_the_interval_of_a_ratio_is_the_jackknifes_for_many_tasks(parts: list[tuple[int, int]]) -> None:
+    """A thousand times the same tasks: leaving each one out in turn tells the same spread."""
+    many = parts * (1_000 // len(parts))
+    found, (above, below) = ratio(many), (sum(part) for part in zip(*many, strict=True))
+    if not below:
+        assert found == (None, None, None)
+        return
+    out = [(above - one) / (below - other) for one, other in many]
+    spread = math.sqrt((len(many) - 1) * statistics.pvariance(out))
+    assert found.value == pytest.approx(above / below, abs=1e-6)
+    if found.high is not None:
+        assert found.high - above / below == pytest.approx(1.96 * spread, rel=0.05, abs=2e-6)
+
+
+def test_a_ratio_with_next_to_nothing_below_has_no_bounds() -> None:
+    assert ratio([(3.0, 1.0), (3.0, 0.0), (3.0, 0.0)]) == (9.0, None, None)
+    assert ratio([(3.0, 0.0)] * 20) == (None, None, None)
+    assert ratio([(math.nan, 1.0), *[(3.0, 1.0)] * 20]) == (None, None, None)
+
+
+@given(st.floats(-60, 60), st.integers(1, 5_000))
+def test_students_t_is_scipys(t: float, freedom: int) -> None:
+    assert t_below(t, freedom) == pytest.approx(float(stdtr(freedom, t)), abs=1e-12, rel=1e-8)
+
+
+@given(st.floats(0.51, 0.9999), st.integers(1, 5_000))
+def test_quantiles_of_students_t_are_scipys(share: float, freedom: int) -> None:
+    assert t_quantile(share, freedom) == pytest.approx(float(stdtrit(freedom, share)), rel=1e-8)
