@@ -13,7 +13,7 @@ class Came(NamedTuple):
 
 EPISODES = {
     "adapt-alfworld": Came(3, 3, 3),
-    "adapt-alfworld-stepwise": Came(1, 1, 12),
+    "adapt-alfworld-stepwise": Came(1, 1, 9),
     "adapt-shopping": Came(3, 3, 3),
     "adapt-shopping-stepwise": Came(1, 1, 5),
     "adapt-textcraft": Came(6, 6, 6),
@@ -29,7 +29,7 @@ EPISODES = {
     "deps-minecraft": Came(8, 8, 8),
     "deps-minecraft-chances": Came(2, 4, 28),
     "deps-tabletop": Came(5, 5, 5),
-    "devils-advocate-alfworld": Came(1, 1, 18),
+    "devils-advocate-alfworld": Came(1, 1, 24),
     "devils-advocate-minecraft-chances": Came(2, 2, 38),
     "inner-monologue-minecraft": Came(2, 2, 5),
     "lats-textcraft": Came(1, 1, 24),
@@ -52,6 +52,8 @@ EPISODES = {
 ON_PAGES = {
     "devils-advocate-web": Came(2, 2, 30),
     "lats-web": Came(1, 1, 15),
+    "paper-devils-advocate-web": Came(4, 4, 66),
+    "paper-plan-act-web": Came(4, 4, 48),
     "plan-act-web": Came(2, 2, 22),
 }
 """Played on pages of a browser: another version or other fonts show them otherwise, and then the prompts are others."""
