@@ -27,7 +27,8 @@ const shape = (list) => [...list.children].flatMap((item) => {
   return [title.match(/\\d+/)[0], ...(inside ? [shape(inside)] : [])];
 });
 const play = { play: 'task/0', spans: spans.map(([number, parent, status], order) => (
-  { order, end: order, scope: 'round/0/a/0', name: 'branch', title: String(number), status, data: { number, parent } })) };
+  { order, end: order, scope: 'round/0/a/0',
+    name: 'branch', title: String(number), status, data: { number, parent } })) };
 const drawn = make('div', {}, ...drawDocument({ task: { path: 'task/0' }, parts: [play] }, 'a'));
 return JSON.stringify(shape(drawn.querySelector('ul.tree')));"""
 TREES: dict[str, tuple[list[Any], list[Any]]] = {
