@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
 from planbook.envs.method_support import AdaptSupport, AdvocateSupport, AutoManualSupport, DepsSupport
-from planbook.envs.optional import Judging, Prompting, Provenance, Restoring, SelectingTasks
+from planbook.envs.optional import Judging, Prompting, Reproducing, Restoring, SelectingTasks
 from planbook.envs.selection import select
 from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offered, Selection, Snapshot, Task, Verdict
 
@@ -60,7 +60,7 @@ class Environment(
     SelectingTasks,
     Judging,
     Restoring,
-    Provenance,
+    Reproducing,
     AutoManualSupport,
     AdaptSupport,
     AdvocateSupport,
@@ -111,7 +111,7 @@ class Environment(
     action_limit: ClassVar[int] = 50
     """Number of actions a replay allows unless the run says otherwise."""
     parallel: ClassVar[bool] = True
-    """Whether instances may run side by side in threads."""
+    """True if instances may run side by side in threads."""
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     """The methods marked ``@action``, by name. Set by this class."""
     queries: ClassVar[Mapping[str, ActionSpec]] = {}
@@ -160,7 +160,7 @@ class Environment(
 
     @property
     def ended(self) -> bool:
-        """Whether the environment has ended the episode."""
+        """True if the environment has ended the episode."""
         return self._last.terminated or self._last.truncated
 
     def act(self, action: Action) -> Observation:

@@ -1,4 +1,4 @@
-"""Checking an environment for its author: random actions on a few tasks of each split, and a line for each mistake."""
+"""Check an environment for its author: play random actions on tasks of each split, and list the mistakes."""
 
 import inspect
 import random
@@ -22,9 +22,9 @@ TASKS = 3
 ACTIONS = 20
 """Actions taken on each task, unless it ends before."""
 SECONDS = 2.0
-"""No further action is taken on a task after so long."""
+"""Seconds after which no further action is taken on a task."""
 SEEDS = (0, 1, 2)
-"""What an environment is asked for that makes its tasks from seeds."""
+"""The seeds requested of an environment that makes its tasks from seeds."""
 PLAIN = (str, int, float, bool, None, NoneType, Any, object, dict, list, inspect.Parameter.empty)
 JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 Value = TypeVar("Value")
@@ -32,43 +32,43 @@ Steps = list[tuple[Action, Observation]]
 
 
 class Checked(NamedTuple):
-    """Mistakes, a line each, and what was tried."""
+    """The mistakes, a line each, and what was checked."""
 
     mistakes: tuple[str, ...]
     unchecked: Mapping[str, str]
-    """Splits whose tasks are not on this machine, and why."""
+    """Splits whose tasks are not on this machine, and the reason."""
     tasks: int
     actions: int
 
 
 class _Failed(Exception):
-    """The author's code failed, and that is noted as a mistake."""
+    """The author's code failed, and the mistake has been noted."""
 
 
-def check_environment(world: type[Environment], options: BaseModel | None = None) -> Checked:
-    """Play random actions on a few tasks of each split. Raises MissingRequirement where an episode lacks something."""
-    checker = _Checker(world, options)
+def check_environment(env: type[Environment], options: BaseModel | None = None) -> Checked:
+    """Play random actions on a few tasks of each split. Raises MissingRequirement if an episode lacks something."""
+    checker = _Checker(env, options)
     checker.check()
     return Checked(checker.mistakes, checker.unchecked, checker.tasks, checker.actions)
 
 
 class _Checker:
-    def __init__(self, world: type[Environment], options: BaseModel | None) -> None:
-        self._world, self._options = world, options
-        self._file = Path(getattr(sys.modules.get(world.__module__), "__file__", None) or world.__name__).name
+    def __init__(self, env: type[Environment], options: BaseModel | None) -> None:
+        self._env, self._options = env, options
+        self._file = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__).name
         self._mistakes: dict[tuple[str, str], str] = {}
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """Actions with a parameter that no value can be made for."""
+        """Actions with a parameter for which no value can be made."""
         self.tasks = self.actions = self._noted = 0
 
     def check(self) -> None:
         """Note every mistake that can be found."""
         self._check_class()
-        if self._world.__abstractmethods__:
+        if self._env.__abstractmethods__:
             return
         tasks: list[Task] = []
-        for split in self._world.splits or ("",):
+        for split in self._env.splits or ("",):
             try:
                 tasks += self._tasks_of(split)
             except MissingRequirement as missing:
@@ -82,45 +82,45 @@ class _Checker:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """What was noted, in order."""
+        """The noted mistakes, in order."""
         return tuple(self._mistakes.values())
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
-        """Note a mistake at a function; of one kind at one place only the first is kept."""
+        """Note a mistake at a function; only the first of a kind at one place is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         place = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else self._file
         self._mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
         self._noted += 1
 
     def _call(self, what: str, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Call the author's code. Raises _Failed where it fails, MissingRequirement."""
+        """Call the author's code. Raises _Failed if it fails, and MissingRequirement."""
         try:
             return function(*arguments)
         except MissingRequirement:
             raise
         except EnvsError as error:
-            told = str(error) if self._file in str(error) else f"{self._file}: {error}"
-            self._mistakes.setdefault((self._file, told), told)
+            fault = str(error) if self._file in str(error) else f"{self._file}: {error}"
+            self._mistakes.setdefault((self._file, fault), fault)
             raise _Failed from error
         except (Exception, SystemExit) as error:
             place = raised_at(error, [Path(__file__).parent])[0] or self._file
-            told = f"{place}: {what} raised {type(error).__name__}: {' '.join(str(error).split())}"
-            self._mistakes.setdefault((place, type(error).__name__), told)
+            fault = f"{place}: {what} raised {type(error).__name__}: {' '.join(str(error).split())}"
+            self._mistakes.setdefault((place, type(error).__name__), fault)
             raise _Failed from error
 
     # The class.
 
     def _check_class(self) -> None:
-        world = self._world
-        for name in sorted(world.__abstractmethods__):
-            self._note(f"{world.__name__} has no {name}(); define it")
-        if not world.about:
-            self._note(f"{world.__name__} has no docstring; say in it what the environment is, for prompts")
-        if not world.splits:
-            self._note(f'{world.__name__} has no splits; name at least one, such as splits = ("all",)')
-        if not world.actions:
-            self._note(f"{world.__name__} has no action; mark a method with @action()")
-        for spec in (*world.actions.values(), *world.queries.values()):
+        env = self._env
+        for name in sorted(env.__abstractmethods__):
+            self._note(f"{env.__name__} has no {name}(); define it")
+        if not env.about:
+            self._note(f"{env.__name__} has no docstring; say in it what the environment is, for prompts")
+        if not env.splits:
+            self._note(f'{env.__name__} has no splits; name at least one, such as splits = ("all",)')
+        if not env.actions:
+            self._note(f"{env.__name__} has no action; mark a method with @action()")
+        for spec in (*env.actions.values(), *env.queries.values()):
             self._check_spec(spec)
 
     def _check_spec(self, spec: ActionSpec) -> None:
@@ -133,110 +133,112 @@ class _Checker:
             return
         for parameter in parameters:
             if parameter.annotation is parameter.empty:
-                told = f"parameter {parameter.name} of {spec.name} has no type; write it, such as {parameter.name}: str"
-                self._note(told, spec.function)
+                fault = (
+                    f"parameter {parameter.name} of {spec.name} has no type; write it, such as {parameter.name}: str"
+                )
+                self._note(fault, spec.function)
                 self._faulty.add(spec.name)
             elif not _is_json(parameter.annotation):
-                told = f"parameter {parameter} of {spec.name} is nothing that JSON can hold"
-                self._note(f"{told}; use str, int, float, bool, list, dict or Literal", spec.function)
+                fault = f"parameter {parameter} of {spec.name} is nothing that JSON can hold"
+                self._note(f"{fault}; use str, int, float, bool, list, dict or Literal", spec.function)
                 self._faulty.add(spec.name)
 
     # Tasks.
 
     def _tasks_of(self, split: str) -> Sequence[Task]:
-        """Return the tasks of a split to play; note what is wrong with those that are listed."""
-        world, seeded = self._world, self._world.takes_seeds(split)
+        """Return the tasks of a split to play, and note what is wrong with the listed ones."""
+        env, seeded = self._env, self._env.takes_seeds(split)
         asked = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
             listed = self._listed(asked)
             if listed != self._listed(asked):
-                self._note("tasks() lists other tasks when it is asked again; make them from seeds", world.tasks)
+                self._note("tasks() lists other tasks when it is asked again; make them from seeds", env.tasks)
                 return listed[:TASKS]
             before = self._noted
             self._check_tasks(listed, asked)
             if self._noted > before:
                 return listed[:TASKS]
             few = asked.model_copy(update={"limit": TASKS})
-            fitting = self._call("tasks()", world.select, few, self._options)
+            fitting = self._call("tasks()", env.select, few, self._options)
             for task in () if seeded else fitting:
-                if self._call("tasks()", world.select, Selection(ids=(task.id,)), self._options) != [task]:
-                    self._note(f"the task {task.id!r} is another one when it is asked for by its id", world.tasks)
+                if self._call("tasks()", env.select, Selection(ids=(task.id,)), self._options) != [task]:
+                    self._note(f"the task {task.id!r} is another one when it is asked for by its id", env.tasks)
         except _Failed:
             return ()
         return fitting
 
     def _listed(self, selection: Selection) -> list[Task]:
-        listed = list(self._call("tasks()", self._world.tasks, selection, self._options))
+        listed = list(self._call("tasks()", self._env.tasks, selection, self._options))
         for task in listed:
             if not isinstance(task, Task):
-                self._note(f"tasks() must list Task objects, and lists a {type(task).__name__}", self._world.tasks)
+                self._note(f"tasks() must list Task objects, and lists a {type(task).__name__}", self._env.tasks)
                 raise _Failed
         return listed
 
     def _check_tasks(self, tasks: Sequence[Task], selection: Selection) -> None:
-        world = self._world
+        env = self._env
         for id, times in Counter(task.id for task in tasks).items():
             if times > 1:
-                told = f"the task id {id!r} is listed {times} times; give every task an id of its own"
-                self._note(told, world.tasks, kind="ids")
-        splits = {*world.splits, *(part for parts in world.parts.values() for part in parts)}
+                fault = f"the task id {id!r} is listed {times} times; give every task an id of its own"
+                self._note(fault, env.tasks, kind="ids")
+        splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
         for what, declared, there in (
             ("split", splits, {task.split for task in tasks}),
-            ("type", {*world.types}, {task.type for task in tasks}),
-            ("env", {world.name}, {task.env for task in tasks}),
+            ("type", {*env.types}, {task.type for task in tasks}),
+            ("env", {env.name}, {task.env for task in tasks}),
         ):
             for name in sorted(there - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
-                self._note(f"a task has the {what} {name!r}, and the class declares {known}", world.tasks)
-        if selection.seeds and selection.split not in world.parts:
-            seeds = {task.seed for task in tasks} - {*world.seeds_of(selection.split or "", selection.seeds)}
+                self._note(f"a task has the {what} {name!r}, and the class declares {known}", env.tasks)
+        if selection.seeds and selection.split not in env.parts:
+            seeds = {task.seed for task in tasks} - {*env.seeds_of(selection.split or "", selection.seeds)}
             if seeds:
-                told = f"asked for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
-                self._note(f"{told}; read selection.seeds, or leave out seeded = True", world.tasks, kind="seeds")
+                fault = f"asked for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
+                self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
 
     # Episodes.
 
     def _check_task(self, task: Task) -> None:
-        world = self._call("__init__()", self._world, self._options)
+        env = self._call("__init__()", self._env, self._options)
         try:
-            first = self._played(world, task, None)
+            first = self._played(env, task, None)
             self.actions += len(first) - 1
-            if not (world.task or task).goal.strip():
-                self._note("a task has no goal; say in a sentence what is to be done", self._world.tasks)
-            self._check_reports(world)
-            verdict = self._verdict(world)
-            for what, other in (("reset", world), ("made anew", None)):
-                again = other or self._call("__init__()", self._world, self._options)
+            if not (env.task or task).goal.strip():
+                self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
+            self._check_reports(env)
+            verdict = self._verdict(env)
+            for what, other in (("reset", env), ("made anew", None)):
+                again = other or self._call("__init__()", self._env, self._options)
                 self._check_same(first, self._played(again, task, first), task, f"the environment was {what}")
                 if self._verdict(again) != verdict:
-                    told = f"verdict() is another one on {task.id} after the same actions"
-                    self._note(told, self._world.verdict, kind="same")
+                    fault = f"verdict() is another one on {task.id} after the same actions"
+                    self._note(fault, self._env.verdict, kind="same")
                 if other is None:
                     again.close()
-            self._check_restoring(world, task, first)
+            self._check_restoring(env, task, first)
         finally:
-            world.close()
+            env.close()
 
-    def _played(self, world: Environment, task: Task, script: Steps | None) -> Steps:
+    def _played(self, env: Environment, task: Task, script: Steps | None) -> Steps:
         """Return the steps of an episode: of random actions, or of those of a script."""
-        dice = random.Random(f"{self._world.name}/{task.id}")
-        begun = self._call("begin()", world.reset, task)
+        dice = random.Random(f"{self._env.name}/{task.id}")
+        begun = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), begun)]
         until = time.monotonic() + SECONDS
-        while not world.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
+        while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
             if script is None and time.monotonic() > until:
                 break
-            action = script[len(steps)][0] if script else self._drawn(world, task, steps[-1][1], dice)
+            action = script[len(steps)][0] if script else self._drawn(env, task, steps[-1][1], dice)
             if action is None:
                 break
-            steps.append((action, self._call(str(action), world.act, action)))
+            steps.append((action, self._call(str(action), env.act, action)))
         return steps
 
-    def _drawn(self, world: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
-        """Return one of the actions that are possible now, else one with arguments that the goal or the view names."""
-        if possible := self._call("possible_actions()", world.possible_actions):
+    def _drawn(self, env: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
+        """Return a possible action, else one with arguments taken from the goal or the observation."""
+        if possible := self._call("possible_actions()", env.possible_actions):
             return dice.choice(possible)
-        specs = [spec for spec in world.offer.actions.values() if spec.name not in self._faulty]
+        specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
         if not specs:
             return None
         spec = dice.choice(specs)
@@ -247,54 +249,54 @@ class _Checker:
     def _check_same(self, first: Steps, again: Steps, task: Task, why: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, again, strict=False)):
             if expected != actual:
-                spec = self._world.actions.get(action.name)
+                spec = self._env.actions.get(action.name)
                 what = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
-                told = f"{what} is answered otherwise after {why}: {_short(expected)}, then {_short(actual)}"
-                told += "; draw what is random from the task's seed"
-                self._note(told, spec.function if spec else None, kind="same")
+                fault = f"{what} is answered otherwise after {why}: {_short(expected)}, then {_short(actual)}"
+                fault += "; draw what is random from the task's seed"
+                self._note(fault, spec.function if spec else None, kind="same")
                 raise _Failed
 
-    def _check_restoring(self, world: Environment, task: Task, first: Steps) -> None:
+    def _check_restoring(self, env: Environment, task: Task, first: Steps) -> None:
         half = len(first) // 2
-        before = self._played(world, task, first[: half + 1])
-        snapshot = self._call("snapshot()", world.snapshot)
-        self._played_on(world, first[half + 1 :])
-        seen = self._call("restore()", world.restore, snapshot)
-        if world.restores:  # the class says itself that not all comes back
+        before = self._played(env, task, first[: half + 1])
+        snapshot = self._call("snapshot()", env.snapshot)
+        self._played_on(env, first[half + 1 :])
+        seen = self._call("restore()", env.restore, snapshot)
+        if env.restores:  # the class declares that not everything is restored
             return
         if seen != before[-1][1]:
-            told = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(before[-1][1])}"
-            self._note(told, world._load, kind="restored")
+            fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(before[-1][1])}"
+            self._note(fault, env._load, kind="restored")
             return
-        rest = self._played_on(world, first[half + 1 :])
+        rest = self._played_on(env, first[half + 1 :])
         self._check_same(first[half + 1 :], rest, task, "restore()")
 
-    def _played_on(self, world: Environment, script: Steps) -> Steps:
-        return [(action, self._call(str(action), world.act, action)) for action, _ in script]
+    def _played_on(self, env: Environment, script: Steps) -> Steps:
+        return [(action, self._call(str(action), env.act, action)) for action, _ in script]
 
-    def _verdict(self, world: Environment) -> Verdict:
-        verdict = self._call("verdict()", world.verdict)
+    def _verdict(self, env: Environment) -> Verdict:
+        verdict = self._call("verdict()", env.verdict)
         if not isinstance(verdict, Verdict):
-            self._note(f"verdict() must return a Verdict, and returns {type(verdict).__name__}", type(world).verdict)
+            self._note(f"verdict() must return a Verdict, and returns {type(verdict).__name__}", type(env).verdict)
             raise _Failed
         if not 0 <= verdict.score <= 1:
-            self._note(f"the score of a verdict lies between 0 and 1, and is {verdict.score}", type(world).verdict)
+            self._note(f"the score of a verdict lies between 0 and 1, and is {verdict.score}", type(env).verdict)
         return verdict
 
-    def _check_reports(self, world: Environment) -> None:
-        """Call what prompts and reports ask for."""
+    def _check_reports(self, env: Environment) -> None:
+        """Call the members that prompts and reports use."""
         for name, kind in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
-            told = self._call(f"{name}()", getattr(world, name))
-            if not isinstance(told, kind):
-                self._note(f"{name}() returns {type(told).__name__}, and not a {kind.__name__}", getattr(world, name))
-        values = self._call("attribute_values()", world.attribute_values)
-        for name in world.attributes:
+            fault = self._call(f"{name}()", getattr(env, name))
+            if not isinstance(fault, kind):
+                self._note(f"{name}() returns {type(fault).__name__}, and not a {kind.__name__}", getattr(env, name))
+        values = self._call("attribute_values()", env.attribute_values)
+        for name in env.attributes:
             if name not in values:
-                self._note(f"attribute_values() has no {name!r}, which attributes declares", world.attribute_values)
+                self._note(f"attribute_values() has no {name!r}, which attributes declares", env.attribute_values)
         answers = {f"attribute {name}": value for name, value in values.items()}
-        for name, spec in world.offer.queries.items():
+        for name, spec in env.offer.queries.items():
             if not spec.signature.parameters:
-                answers[f"query {name}"] = self._call(f"{name}()", getattr(world, name))
+                answers[f"query {name}"] = self._call(f"{name}()", getattr(env, name))
         for what, value in answers.items():
             try:
                 JSON.validate_python(value, strict=True)
@@ -303,7 +305,7 @@ class _Checker:
 
 
 def _is_json(annotation: Any) -> bool:
-    """Whether values of a type are plain data."""
+    """Return whether values of a type are plain data."""
     origin = get_origin(annotation)
     if origin is Literal or annotation is JsonValue:
         return True
@@ -313,7 +315,7 @@ def _is_json(annotation: Any) -> bool:
 
 
 def _value(annotation: Any, words: Sequence[str], dice: random.Random) -> Any:
-    """Return a value of a type, drawn from words where it is free."""
+    """Return a random value of a type, taken from words where it is free."""
     if get_origin(annotation) is Literal:
         return dice.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):

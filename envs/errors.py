@@ -1,13 +1,13 @@
 """Errors of the envs package, and where in an author's code an error was raised.
 
 EnvsError
-├── BadSelection        the tasks asked for do not exist
-├── UnknownEnvironment        no environment of that name
+├── BadSelection        the requested tasks do not exist
+├── UnknownEnvironment  no environment of that name
 ├── UnknownAction       the environment has no such action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action after the end, or before the beginning
 ├── Diverged            a repeated action was answered differently
-└── EnvironmentBroken         the environment itself failed (a browser died, a game file is damaged)
+└── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
 import sysconfig
@@ -25,31 +25,31 @@ class EnvsError(Exception):
 
 
 class BadSelection(EnvsError):
-    """The tasks asked for do not exist; the message names what does."""
+    """The requested tasks do not exist; the message names those that do."""
 
 
 class UnknownEnvironment(EnvsError):
-    """No world of that name is registered."""
+    """No environment of that name is registered."""
 
 
 class UnknownAction(EnvsError):
-    """The world has no such action."""
+    """The environment has no such action."""
 
 
 class MissingRequirement(EnvsError):
-    """Something the world needs is not on this machine; the message says how to get it."""
+    """Something the environment needs is missing on this machine; the message says how to get it."""
 
 
 class EpisodeEnded(EnvsError):
-    """An action was tried when no episode was running."""
+    """An action was taken while no episode was running."""
 
 
 class EnvironmentBroken(EnvsError):
-    """The world failed, not the plan: the episode counts as BROKEN."""
+    """The environment failed, not the plan: the episode counts as BROKEN."""
 
 
 class Diverged(EnvsError):
-    """A walked-again action was answered differently than the first time."""
+    """A repeated action was answered differently than the first time."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
@@ -62,10 +62,10 @@ _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selecti
 
 
 def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str, str]:
-    """Return FILE:LINE of the innermost code that is not of a library, and the traceback from the outermost one on.
+    """Return FILE:LINE of the innermost code outside libraries, and the traceback from the outermost such frame on.
 
-    Files in the folders ``besides`` and the base class of environments are passed over. Both texts are empty where
-    nothing else was on the way.
+    Files in the folders ``besides`` and the base class of environments are skipped. Both texts are empty if no other
+    frame is left.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [

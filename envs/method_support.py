@@ -17,7 +17,7 @@ class AutoManualSupport:
     """For AutoManual."""
 
     pauses: ClassVar[bool] = False
-    """Whether plans should stop in between and look, as on a page that shows its results only after an action."""
+    """True if plans should stop in between and look, as on a page that shows its results only after an action."""
 
 
 class AdaptSupport:
@@ -56,15 +56,15 @@ class Goals:
     """
 
     direct = True
-    """Whether a goal is one action. Otherwise a controller has to reach it, action by action."""
+    """True if a goal is one action. Otherwise a controller has to reach it, action by action."""
 
-    def __init__(self, world: "Environment") -> None:
-        self.world = world
+    def __init__(self, environment: "Environment") -> None:
+        self.environment = self.world = environment  # ``world`` is the name before 0.2
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
         """The goals that plans may name, by name."""
-        return self.world.offer.actions
+        return self.environment.offer.actions
 
     def refusal(self, goal: Action) -> str:
         """Return why the goal cannot be reached from the current state; empty if it can."""

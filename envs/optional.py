@@ -66,7 +66,7 @@ class SelectingTasks:
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Splits that consist of tasks of other splits: name to those splits."""
     seeded: ClassVar[bool] = False
-    """Whether tasks are made from any seeds; otherwise the tasks are a fixed set."""
+    """True if tasks are made from any seeds; otherwise the tasks are a fixed set."""
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:
@@ -136,7 +136,7 @@ class Restoring:
         return None
 
 
-class Provenance:
+class Reproducing:
     """What the environment needs, and what a run records about it."""
 
     @classmethod

@@ -22,14 +22,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 MOST_VALUES = 12
-"""With more values that a fact may have, any is taken to be possible."""
+"""With more possible values than this, a fact may have any value."""
 
 
 @dataclass(frozen=True)
 class Belief:
-    """The values that a fact may have (None: any), and the plan lines that left it so.
+    """The possible values of a fact (None: any), and the plan lines since which they are possible.
 
-    ``before`` is what was believed until then: one belief, or two where ways of the plan came together.
+    ``before`` holds the beliefs before that: one, or two where branches of the plan were joined.
     """
 
     values: frozenset[Hashable] | None = None
@@ -37,7 +37,7 @@ class Belief:
     before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
 
     def either(self, other: "Belief") -> "Belief":
-        """What is believed where one of the two is right."""
+        """Return the belief if one of the two holds."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MOST_VALUES:
@@ -45,18 +45,18 @@ class Belief:
         return Belief(self.values | other.values, self.since | other.since, (self, other))
 
     def following(self, before: "Belief", line: int) -> "Belief":
-        """The same, as what a line made of another; where it left the values as they were, that one."""
+        """Return the belief as the result of a line, or ``before`` if the values are the same."""
         return before if self.values == before.values else Belief(self.values, frozenset({line}), (before,))
 
-    def since_when(self, told: "Callable[[Belief], str]") -> tuple[int, ...]:
-        """The lines from which on this is told of the fact (none: from the start); ``told`` is "" where it is not."""
+    def since_when(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
+        """Return the lines since which ``told`` gives this text (none: from the start); "" means it does not hold."""
         waiting, seen, lines = [self], set[int](), set[int]()
         while waiting:
             belief = waiting.pop()
             if id(belief) in seen:
                 continue
             seen.add(id(belief))
-            if len(belief.before) > 1 or any(told(each) == told(belief) for each in belief.before):
+            if len(belief.before) > 1 or any(reason_of(each) == reason_of(belief) for each in belief.before):
                 waiting.extend(belief.before)
             else:
                 lines |= belief.since
@@ -67,7 +67,7 @@ ANY = Belief()
 
 
 class UnknownValue(Enum):
-    """Stands for a value that a plan has only when it runs."""
+    """The type of UNKNOWN: a value that a plan has only when it runs."""
 
     UNKNOWN = "unknown"
 
@@ -89,9 +89,9 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that must hold. ``refusal`` says of a value why it will not do, or nothing if it does.
+    """One thing that must hold. ``refusal`` returns why a value does not meet it, or "".
 
-    Its "{now}" becomes what the fact is then. ``only`` is the one value that does, where there is just one.
+    "{now}" in the reason is replaced by the value. ``only`` is the value that meets the need, if there is exactly one.
     """
 
     fact: Fact
@@ -100,29 +100,29 @@ class Need:
 
     @classmethod
     def equal(cls, fact: Fact, value: Hashable, why: str) -> "Need":
-        """The fact must have this value; while the value is UNKNOWN, anything will do."""
+        """Return the need for this value; any value meets it while ``value`` is UNKNOWN."""
         return cls(fact, lambda now: "" if value in (UNKNOWN, now) else why, value)
 
     @classmethod
     def that(cls, fact: Fact, holds: Callable[[Any], bool], why: str) -> "Need":
-        """The fact's value must meet a condition."""
+        """Return the need for a value that meets a condition."""
         return cls(fact, lambda now: "" if holds(now) else why)
 
     @classmethod
     def at_least(cls, fact: Fact, count: int, why: str) -> "Need":
-        """There must be so many."""
+        """Return the need for at least this many."""
         return cls.that(fact, lambda now: now >= count, why)
 
 
 class Change(NamedTuple):
-    """What an action that succeeds makes of a fact: a value, UNKNOWN, or a function of what it was."""
+    """The effect of a successful action on a fact: a value, UNKNOWN, or a function of the old value."""
 
     fact: Fact
     to: Any
 
     @classmethod
     def by(cls, fact: Fact, count: int) -> "Change":
-        """So many more; fewer, if negative."""
+        """Return the change by a number, which may be negative."""
         return cls(fact, lambda now: now + count)
 
 
@@ -130,8 +130,8 @@ class Change(NamedTuple):
 class Deed:
     """One action with its arguments: what it needs, and what it changes if it succeeds.
 
-    ``impossible`` is why these arguments can never do. ``sure`` says that nothing else can stop it: where all it
-    needs holds, it succeeds.
+    ``impossible`` is the reason why these arguments can never succeed. ``sure`` means that the action succeeds whenever
+    its needs are met.
     """
 
     needs: Sequence[Need] = ()
@@ -140,17 +140,18 @@ class Deed:
     sure: bool = False
 
 
-def told_by(way: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
-    """A deed out of the world's own rules: impossible is what they refuse, by such an error, whatever holds.
+def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
+    """Return a function for ``Preconditions.deeds`` from the environment's own rules, which raise ``refused``.
 
-    While an argument is UNKNOWN, it may make anything of what is ``unclear``.
+    ``rule`` returns the deed, or raises if these arguments can never succeed. While an argument is UNKNOWN, the fact
+    ``unclear`` may become anything.
     """
 
     def deed(*args: Given) -> Deed:
         if any(each is UNKNOWN for each in args):
             return Deed(changes=[Change(unclear, UNKNOWN)])
         try:
-            return way(*args)
+            return rule(*args)
         except refused as why:
             return Deed(impossible=str(why))
 
@@ -159,10 +160,10 @@ def told_by(way: Callable[..., Deed], refused: type[Exception], unclear: Fact) -
 
 @dataclass(frozen=True)
 class Preconditions:
-    """All that a world declares for one task. An action without a deed may change every fact.
+    """Everything an environment declares for one task. An action without a deed may change every fact.
 
-    ``start`` are facts at the start, as far as the agent may know them; ``usual`` says by name what all other facts
-    of that name are then. What neither tells is not known. ``attributes`` are those of the plan's ``agent``.
+    ``start`` has the facts at the start that the agent may know; ``usual`` gives, by name, the value of all other facts
+    of that name. All else is unknown. ``attributes`` maps attributes of the plan's ``agent`` to facts.
     """
 
     deeds: Mapping[str, Callable[..., Deed]]
@@ -171,7 +172,7 @@ class Preconditions:
     attributes: Mapping[str, Fact] = field(default_factory=dict)
 
     def deed(self, name: str, args: Sequence[Given]) -> Deed | None:
-        """What is declared of an action with these arguments; it is not sure while one of them is UNKNOWN."""
+        """Return the deed of an action with these arguments; it is not sure while one of them is UNKNOWN."""
         if name not in self.deeds:
             return None
         deed = self.deeds[name](*args)
@@ -179,7 +180,7 @@ class Preconditions:
 
 
 class Violation(NamedTuple):
-    """Why an action cannot succeed, and the lines since which it is so (none: from the start)."""
+    """The reason why an action cannot succeed, and the lines since which it holds (none: from the start)."""
 
     why: str
     since: tuple[int, ...]
@@ -187,20 +188,20 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What is known of all facts. It never changes."""
+    """What is known of all facts. Immutable."""
 
     known: Mapping[Fact, Belief]
     others: Mapping[str, Belief]
-    """By name, what holds for each fact of that name that ``known`` does not have."""
+    """By name, what holds for each fact of that name that is not in ``known``."""
 
     @classmethod
     def at_start(cls, declared: Preconditions) -> "Beliefs":
-        """What is known before the first action."""
+        """Return what is known before the first action."""
         known = {fact: Belief(frozenset({value})) for fact, value in declared.start.items()}
         return cls(known, {name: Belief(frozenset({value})) for name, value in declared.usual.items()})
 
     def of(self, fact: Fact) -> Belief:
-        """What is known of a fact; where part of its name is UNKNOWN, of any that it may be."""
+        """Return what is known of a fact; if part of its name is UNKNOWN, of any that it may be."""
         if UNKNOWN not in fact.of:
             return self.known.get(fact, self.others.get(fact.name, ANY))
         found = self.others.get(fact.name, ANY)
@@ -209,7 +210,7 @@ class Beliefs:
         return found
 
     def either(self, other: "Beliefs") -> "Beliefs":
-        """What is known where one of the two is right."""
+        """Return what is known if one of the two holds."""
         facts = {*self.known, *other.known}
         names = self.others.keys() & other.others.keys()
         return Beliefs(
@@ -218,7 +219,7 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """What is known once a fact is known to be so; where it is not known which, any of its name may be."""
+        """Return the beliefs with this one about a fact; if part of its name is UNKNOWN, about any that it may be."""
         if UNKNOWN not in fact.of:
             return Beliefs({**self.known, fact: belief}, self.others)
         known = {each: old.either(belief) if each.name == fact.name else old for each, old in self.known.items()}
@@ -226,7 +227,7 @@ class Beliefs:
         return Beliefs(known, others)
 
     def after(self, deed: Deed, line: int) -> "tuple[Beliefs, Violation | None]":
-        """What is known after an action that may have been refused; why, where it certainly was."""
+        """Return what is known after an action that may have been refused, and why if it certainly was."""
         if deed.impossible:
             return self, Violation(deed.impossible, ())
         met, open_needs = self, list[Need]()
@@ -243,7 +244,7 @@ class Beliefs:
         return after._following(self, line), None
 
     def _met(self, need: Need, belief: Belief) -> "Beliefs":
-        """What is known where the need held."""
+        """Return what is known if the need was met."""
         if UNKNOWN in need.fact.of:
             return self
         if belief.values is None:
@@ -253,7 +254,7 @@ class Beliefs:
         return self.with_belief(need.fact, Belief(values))
 
     def _missed(self, needs: Sequence[Need]) -> "Beliefs":
-        """What is known where one of these needs did not hold: something, if all of them ask for the same fact."""
+        """Return what is known if one of these needs was not met: only something if all concern the same fact."""
         fact = needs[0].fact
         belief = self.of(fact)
         if UNKNOWN in fact.of or belief.values is None or any(need.fact != fact for need in needs):
@@ -273,7 +274,7 @@ class Beliefs:
         return after
 
     def _following(self, before: "Beliefs", line: int) -> "Beliefs":
-        """The same, as what a line made of what was known before."""
+        """Return the beliefs as the result of a line."""
         return Beliefs(
             {fact: belief.following(before.of(fact), line) for fact, belief in self.known.items()},
             {name: belief.following(before.others.get(name, ANY), line) for name, belief in self.others.items()},
@@ -281,7 +282,7 @@ class Beliefs:
 
 
 def _violation(need: Need, belief: Belief) -> str:
-    """Why no value that the fact may have will do; nothing where one may."""
+    """Return why no possible value of the fact meets the need; "" if one may."""
     values = sorted(belief.values or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
     return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

@@ -15,30 +15,30 @@ from planbook.envs.text_matching import did_you_mean
 
 
 class CannotLoad(Exception):
-    """A Python file that was named is not there, or fails while it is imported."""
+    """A named Python file does not exist, or fails while it is imported."""
 
 
 @cache
 def load_module(path: Path) -> ModuleType:
-    """Return the module of a file, executed once a process. It may import modules beside it. Raises CannotLoad."""
+    """Return the module of a file, executed once per process. It may import modules beside it. Raises CannotLoad."""
     if not path.is_file():
         raise CannotLoad(f"no file {path}")
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # at the end: what is installed goes first
+        sys.path.append(str(path.parent))  # at the end, so that installed packages take precedence
     module = ModuleType(f"planbook_own_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     try:
         exec(
             compile(path.read_bytes(), path, "exec"), vars(module)
-        )  # no bytecode cache: it may be edited at any moment
+        )  # without a bytecode cache, as it may be edited at any time
     except (Exception, SystemExit) as error:
         raise CannotLoad(f"{path} failed while it was imported: {import_error(error)}") from error
     return module
 
 
 def import_error(error: BaseException) -> str:
-    """Return an import's error in a line, with the new name of a package that was planbook's own before 0.2."""
+    """Return an import error as one line, with the new name of a package renamed in 0.2."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
     return f"{type(error).__name__}: {error}{renamed}"
@@ -59,49 +59,55 @@ SHIPPED: Mapping[str, str] = {
 
 
 def known_environments() -> dict[str, str]:
-    """Name to "module:class" of every world that loads by name; other packages may not replace a shipped one."""
+    """Return "module:class" by name for every environment that loads by name. Shipped ones cannot be replaced."""
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
 
 
 def load_environment(name: str) -> type[Environment]:
-    """The class of a world, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment, saying what exists."""
+    """Return the class of an environment, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment."""
     path, _, class_name = name.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path).resolve(), class_name)
     known = known_environments()
     if name not in known:
-        raise UnknownEnvironment(f"no world is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class")
+        raise UnknownEnvironment(
+            f"no environment is called {name!r}{did_you_mean(name, sorted(known))}, or FILE.py:Class"
+        )
     module_name, _, class_name = known[name].partition(":")
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        raise UnknownEnvironment(f"the world {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UnknownEnvironment(
+            f"the environment {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     return _checked(getattr(module, class_name, None), name)
 
 
 @cache
 def _from_file(path: Path, class_name: str) -> type[Environment]:
-    """Executed once a process, so that a name always means the same class."""
+    """Return the class from a file, executed once per process, so that a name always means the same class."""
     try:
         module = load_module(path)
     except CannotLoad as error:
-        raise UnknownEnvironment(f"{error}; a world of yours is named FILE.py:Class") from error
-    worlds = [
-        name for name, member in vars(module).items() if _is_world(member) and member.__module__ == module.__name__
+        raise UnknownEnvironment(f"{error}; an environment of yours is named FILE.py:Class") from error
+    found = [
+        name
+        for name, member in vars(module).items()
+        if _is_environment(member) and member.__module__ == module.__name__
     ]
-    if not worlds:
+    if not found:
         raise UnknownEnvironment(f"{path} defines no class derived from envs.Environment")
-    if not class_name and len(worlds) == 1:
-        class_name = worlds[0]
-    if class_name not in worlds:
-        choices = " or ".join(f"{path.name}:{world}" for world in worlds)
-        there = f"has no environment {class_name!r}" if class_name else f"has {len(worlds)} environments"
+    if not class_name and len(found) == 1:
+        class_name = found[0]
+    if class_name not in found:
+        choices = " or ".join(f"{path.name}:{env}" for env in found)
+        there = f"has no environment {class_name!r}" if class_name else f"has {len(found)} environments"
         raise UnknownEnvironment(f"{path} {there}: name {choices}")
     return _checked(getattr(module, class_name), f"{path}:{class_name}")
 
 
-def _is_world(member: object) -> bool:
+def _is_environment(member: object) -> bool:
     return isinstance(member, type) and issubclass(member, Environment) and member is not Environment
 
 

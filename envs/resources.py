@@ -13,7 +13,7 @@ from planbook.envs.errors import MissingRequirement
 
 
 def package_folder(package: str) -> Path | None:
-    """Where a package is, or None. Nothing of it is imported: that takes seconds, and one of them makes folders."""
+    """Return the folder of a package, or None. The package is not imported, which is slow and may have side effects."""
     spec = find_spec(package)
     folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
     return Path(folder) if folder else None
@@ -28,9 +28,9 @@ def package_version(package: str) -> str:
 
 
 def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
-    """Return the command that installs what an extra of planbook needs, or some packages of it.
+    """Return the command that installs the packages of an extra of planbook, or some of them.
 
-    It names the packages, not the extra: no index has planbook itself.
+    It names the packages, not the extra, as planbook itself is on no index.
     """
     needed = [each for each in _needed(extra) if each.startswith(only)]
     return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, needed)))}"
@@ -49,12 +49,12 @@ def _needed(extra: str) -> Iterator[str]:
 
 
 _KNOWN_FILES = 50_000
-"""Digests that a process remembers, by path, time and size: reading them again would cost as much as a run."""
+"""Number of digests that a process caches, by path, time and size."""
 _NOT_DATA = ("__pycache__",)
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal. Raises MissingRequirement where it cannot be read."""
+    """Return the SHA-256 of a file, in hexadecimal. Raises MissingRequirement if it cannot be read."""
     try:
         seen = path.stat()
         return _digest(str(path), seen.st_mtime_ns, seen.st_size, seen.st_ino)
@@ -71,7 +71,7 @@ def _digest(path: str, changed: int, size: int, node: int) -> str:
 
 
 def texts_digest(texts: Iterable[str]) -> str:
-    """One digest of several texts: it tells their order, and where each ends."""
+    """Return one digest of several texts, which depends on their order and boundaries."""
     whole = hashlib.sha256()
     for text in texts:
         whole.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
@@ -79,12 +79,12 @@ def texts_digest(texts: Iterable[str]) -> str:
 
 
 def files_digest(paths: Iterable[Path]) -> str:
-    """One digest of the contents of files, wherever they lie and in whichever order they are given."""
+    """Return one digest of the contents of files, whatever their paths and order."""
     return texts_digest(sorted(map(file_digest, paths)))
 
 
 def folder_digest(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
-    """One digest of the names and contents of a folder's files, and of those of the folders in it."""
+    """Return one digest of the names and contents of a folder's files, subfolders included."""
     found = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
     kept = sorted(path for path in found if not set(path.parts) & set(_NOT_DATA))
     return texts_digest(text for path in kept for text in (path.relative_to(folder).as_posix(), file_digest(path)))

@@ -7,17 +7,17 @@ from math import log
 
 
 def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """The known names that are most likely meant, best first; case, and - for _, do not count."""
+    """Return the known names that are most likely meant, best first; case, and - or _, do not matter."""
     by_shape = {_normalized(each): each for each in known}
     return [by_shape[shape] for shape in get_close_matches(_normalized(name), by_shape, n=most)]
 
 
 def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
-    """The end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
+    """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
     listed = list(known)
     meant = nearest_names(name, listed)
-    told = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
-    return f"; {told} {', '.join(listed)}"
+    hint = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
+    return f"; {hint} {', '.join(listed)}"
 
 
 def _normalized(name: str) -> str:
@@ -25,9 +25,9 @@ def _normalized(name: str) -> str:
 
 
 def token_set_ratio(one: str, other: str) -> int:
-    """Return how alike the sets of words are, from 0 to 100: the best of three pairs of texts.
+    """Return the similarity of the two sets of words, from 0 to 100: the best of three pairs of texts.
 
-    The pairs are what both have against all that either has, and what only one has against what only the other has.
+    The pairs are the shared words against all words of either, and the words of only one against those of the other.
     """
     first, second = set(_words(one)), set(_words(other))
     if not first or not second:
@@ -63,7 +63,7 @@ def _common_length(one: str, other: str) -> int:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words, as thefuzz reads them: letters and digits in small letters, without those from 128 to 255."""
+    """Return the words as thefuzz reads them: lower-case letters and digits, without characters 128 to 255."""
     return "".join(each if each.isalnum() else " " for each in text.translate(_NOT_ASCII).lower()).split()
 
 
@@ -71,7 +71,7 @@ _NOT_ASCII = dict.fromkeys(range(128, 256))
 
 
 SATURATION, LENGTH = 1.5, 0.75
-"""``k1`` and ``b``: how soon repetitions of a word stop to count, and how much long texts are held back."""
+"""``k1`` and ``b``: how soon repetitions of a word saturate, and how much long texts are penalized."""
 
 
 class BM25:
@@ -86,7 +86,7 @@ class BM25:
                 self._found.setdefault(word, {})[position] = count / (count + norm)
 
     def scores(self, words: Collection[str]) -> list[float]:
-        """Return the score of each text, in their order; words that no text has count for nothing."""
+        """Return the score of each text, in order; words that no text has count for nothing."""
         scores = [0.0] * self._count
         for word in words:
             found = self._found.get(word, {})

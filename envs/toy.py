@@ -1,4 +1,4 @@
-"""A toy world for documentation and tests: boxes, things, and a table to put them on.
+"""A toy environment for documentation and tests: boxes, things, and a table to put them on.
 
 Everything about an episode follows from the task's type and seed, in microseconds and without a dependency.
 """
@@ -45,7 +45,7 @@ class Toy(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """One task for each chosen type and seed."""
+        """Return one task for each chosen type and seed."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         chosen_split(selection, cls.splits, cls.name)
@@ -62,7 +62,7 @@ class Toy(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """The hand and the boxes; in which box a thing is, only opening tells."""
+        """Return the needs of the hand and the boxes; only opening shows which box a thing is in."""
         boxes = _boxes_of(random.Random(f"layout/{task.id}"))
 
         def open_box(box: Given) -> Deed:
@@ -104,7 +104,7 @@ class Toy(Environment):
         return Observation(f"{self.scene()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """The boxes, without the task."""
+        """Return the boxes, without the task."""
         return f"You see {', '.join(self._boxes)} and a table."
 
     @action("agent.open('box_2') -> 'You open box_2. In it, you see key.'")
@@ -141,15 +141,15 @@ class Toy(Environment):
         return list(self._table)
 
     def state(self) -> str:
-        """What is in hand and on the table."""
+        """Return what is in hand and on the table."""
         return f"You hold {self._holding}. On the table: {', '.join(self._table) or 'nothing'}."
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """The thing in hand."""
+        """Return the thing in hand."""
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Solved when every wanted thing lies on the table; the score is the share that does."""
+        """Return solved if every wanted thing is on the table; the score is the share that is."""
         wanted = self.task.params["things"] if self.task else []
         if not isinstance(wanted, list) or not wanted:
             return Verdict(False, 0.0)

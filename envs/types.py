@@ -1,4 +1,4 @@
-"""The words of a world: tasks, actions and what they are made of, observations, verdicts."""
+"""The data types of environments: tasks, selections, actions, observations, verdicts, snapshots."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 class Task(BaseModel):
-    """One thing to achieve in a world. ``id`` alone identifies it; ``params`` is what the goal says, parsed."""
+    """One thing to achieve in an environment. ``id`` alone identifies it; ``params`` is the parsed goal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,10 +39,10 @@ class NoOptions(EnvironmentOptions):
 
 
 class Selection(BaseModel):
-    """Which tasks of a world: the command line's one selector.
+    """A selection of an environment's tasks, as given on the command line.
 
-    ``limit`` is the number of tasks over all types (None: every one), taken in turn from each type. ``seeds`` counts
-    for worlds whose tasks are made from a type and a seed. ``ids``, if given, overrides all else.
+    ``limit`` is the number of tasks over all types (None: all), taken in turn from each type. ``seeds`` is for
+    environments whose tasks are made from a type and a seed. ``ids``, if given, overrides all else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,7 +56,7 @@ class Selection(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One call on the world, arguments by position."""
+    """One call on the environment, arguments by position."""
 
     name: str
     args: tuple[JsonValue, ...] = ()
@@ -67,11 +67,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What came back: the plan receives ``text`` only.
+    """The result of an action. The plan receives ``text`` only.
 
-    ``accepted`` says whether the action took effect, ``terminated`` that the world's own episode ended with it,
-    ``truncated`` that the world cut the episode short (a time or step limit of the world itself), ``lasting`` that the
-    action changed what ``restore`` does not bring back (what a web server has stored).
+    ``accepted`` means that the action took effect, ``terminated`` that the environment's own episode ended with it,
+    ``truncated`` that the environment cut the episode short (by its own limit of time or steps), ``lasting`` that the
+    action changed something that ``restore`` does not bring back (what a web server has stored).
     """
 
     text: str
@@ -88,7 +88,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The world's own judgement, for the host only; ``score`` lies between 0 and 1."""
+    """The environment's own judgement. Plans never see it. ``score`` is from 0 to 1."""
 
     solved: bool
     score: float
@@ -110,26 +110,26 @@ class ActionSpec:
         return full.replace(parameters=list(full.parameters.values())[1:])
 
     def bind(self, *args: JsonValue, **kwargs: JsonValue) -> Action:
-        """The action that this call means; raises TypeError as a Python call would."""
+        """Return the action that this call means; raises TypeError as a Python call would."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Action(self.name, tuple(bound.arguments.values()))
 
 
 class Offered(NamedTuple):
-    """What a world's plans may call, by name."""
+    """The actions and queries that plans may call, by name."""
 
     actions: Mapping[str, ActionSpec]
     queries: Mapping[str, ActionSpec]
 
     def only(self, names: Collection[str]) -> "Offered":
-        """These actions, and no queries."""
+        """Return the actions of these names, and no queries."""
         return Offered({name: spec for name, spec in self.actions.items() if name in names}, {})
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something a world needs from the machine: what was found, or how to get it."""
+    """Something an environment needs from the machine: what was found, or how to get it."""
 
     name: str
     found: str | None
@@ -138,7 +138,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to come back to: the actions that led there, and the world's own copy where it has a cheap one."""
+    """A state to return to: the actions that led there, and the environment's own copy if it has a cheap one."""
 
     task: Task
     history: tuple[tuple[Action, Observation], ...]

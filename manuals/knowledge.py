@@ -27,8 +27,8 @@ from planbook.planner import BadProcedure, Procedure, parse_procedure
 from planbook.rules.book import RuleBook
 from planbook.rules.naming import rule_number
 from planbook.rules.types import Knowledge, Reflection, Rule, Skill
-from planbook.sandbox.reading import parse as parse_python
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault
+from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL, EXAMPLE = "rules.json", "manual.md", "example.md"

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
 from planbook.planner import Procedure, Recall, checked_procedure, parse_procedure, read_procedure
-from planbook.sandbox.reading import parse as parse_python
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault
+from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)

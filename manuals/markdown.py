@@ -26,8 +26,8 @@ from planbook.manuals.manual import LEFT_OUT, Manual, Section, misplaced, said
 from planbook.manuals.pieces import Piece, fence_for, heading_level, pieces
 from planbook.rules.naming import read_type, rule_number
 from planbook.rules.types import Rule, RuleType
-from planbook.sandbox.reading import parse as parse_python
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault
+from planbook.sandbox import parse as parse_python
 
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "

@@ -1,4 +1,4 @@
-"""What plan code of a world may call: its actions and queries as methods of ``agent``."""
+"""Action docs: the actions and queries of an environment as methods of ``agent``, for plans and for prompts."""
 
 import ast
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment, Observation, Offered, Task
-from planbook.sandbox.reading import parse_source
+from planbook.sandbox import parse_source
 
 AGENT = "agent"
 TASK = "task"
@@ -18,7 +18,7 @@ class Call(Protocol):
     """Carries out one call of plan code."""
 
     def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
-        """The answer that the plan receives."""
+        """Return the answer that the plan receives."""
 
 
 class PlanFunction:
@@ -36,25 +36,28 @@ class PlanFunction:
 
 
 def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """What plan code finds as ``task``; the observation is that of the reset."""
+    """Return what plan code sees as ``task``; the observation is that of the reset."""
     shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**shown, "observation": observation.text}
 
 
 def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
-    """The functions of a world's plans, by dotted name; ``act`` carries out actions, ``answer`` queries."""
+    """Return the functions of an environment's plans by dotted name.
+
+    ``act`` carries out actions, ``answer`` queries.
+    """
     actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
     queries = {f"{AGENT}.{name}": PlanFunction(spec, answer) for name, spec in offer.queries.items()}
     return {**actions, **queries}
 
 
 def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
-    """The read-only attributes of a world's plans, by dotted name."""
+    """Return the dotted names of the read-only attributes of an environment's plans."""
     return tuple(f"{AGENT}.{name}" for name in world.attributes)
 
 
 def functions_to_check(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
-    """The functions for a static check alone: they have signatures, and cannot be called."""
+    """Return the functions for a static check. They have signatures and cannot be called."""
     return plan_functions(world.offered(options), _not_callable, _not_callable)
 
 
@@ -63,7 +66,7 @@ def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping
 
 
 class ActionDoc(BaseModel):
-    """An action or query, as prompts show it."""
+    """The documentation of an action or query, for prompts."""
 
     name: str
     signature: str
@@ -72,7 +75,7 @@ class ActionDoc(BaseModel):
 
 
 class ActionDocs(BaseModel):
-    """What a world's plans may use, as prompts show it. ``attributes`` are pairs of name and meaning."""
+    """The documentation of all that an environment's plans may use. ``attributes`` are pairs of name and meaning."""
 
     actions: tuple[ActionDoc, ...]
     queries: tuple[ActionDoc, ...]
@@ -81,7 +84,7 @@ class ActionDocs(BaseModel):
 
 
 def action_docs(world: type[Environment], options: BaseModel | None = None) -> ActionDocs:
-    """The action_docs of a world under these options."""
+    """Return the action docs of an environment under these options."""
     offer = world.offered(options)
     return ActionDocs(
         actions=tuple(map(shown, offer.actions.values())),
@@ -92,7 +95,7 @@ def action_docs(world: type[Environment], options: BaseModel | None = None) -> A
 
 
 def heads(code: str) -> str:
-    """Return the first lines and docstrings of the functions of code; code that holds anything else as it is."""
+    """Return signatures and docstrings of the functions in code. Code with anything else is returned unchanged."""
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
@@ -106,16 +109,16 @@ def _head(function: ast.FunctionDef) -> str:
 
 
 def action_docs_of(world: Environment) -> ActionDocs:
-    """The action_docs of a world as it is played."""
+    """Return the action docs of an environment that is being played."""
     return action_docs(type(world), world.options)
 
 
 def call_of(action: Action) -> str:
-    """An action as the call of plan code."""
+    """Return an action as plan code calls it."""
     return f"{AGENT}.{action}"
 
 
 def shown(spec: ActionSpec) -> ActionDoc:
-    """An action, query or goal, as prompts show it."""
+    """Return the documentation of an action, query or goal."""
     signature = str(spec.signature).replace(f" -> {Observation.__module__}.Observation", " -> str")
     return ActionDoc(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)

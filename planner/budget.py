@@ -1,4 +1,4 @@
-"""One budget for a whole run, across all roles: what has been spent follows from the events that were recorded."""
+"""The budget of a whole run, across all roles. What has been spent follows from the recorded events."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ from planbook.planner.types import Record
 
 
 class Budget(Record):
-    """What a run may spend; None is without limit. ``money`` is in US dollars."""
+    """Limits of a run; None means no limit. ``money`` is in US dollars."""
 
     calls: int | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
@@ -25,10 +25,10 @@ class Budget(Record):
     actions: int | None = Field(default=None, ge=0)
     seconds: float | None = Field(default=None, ge=0)
     formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
-    """The share of all limits but the actions that is kept for writing the manual of a building run."""
+    """Share of all limits but the actions that is reserved for writing the manual of a build."""
 
     def kept(self, name: str) -> float:
-        """Return how much of a limit is kept for the manual: of calls and tokens, a whole number."""
+        """Return the part of a limit that is reserved for the manual; whole numbers for calls and tokens."""
         limit = getattr(self, name)
         if not self.formulator or limit is None or name == "actions":
             return 0
@@ -47,11 +47,11 @@ class Spent(Record):
     calls: int = 0
     replayed: int = 0
     reworded: int = 0
-    """Replies out of a recording whose prompt has the same data in other words."""
+    """Number of recorded replies whose prompt has the same data in other words."""
     shortened: int = 0
-    """Calls whose prompt was cut to fit the context."""
+    """Number of calls whose prompt was cut to fit the context."""
     stopped: int = 0
-    """Calls whose reply was stopped before its end: what streamed of it had come to an end by then."""
+    """Number of calls whose streamed reply was stopped before its end."""
     prompt: int = 0
     cached: int = 0
     completion: int = 0
@@ -59,13 +59,13 @@ class Spent(Record):
     money: float | None = 0.0
     actions: int = 0
     waited: float = 0.0
-    """Seconds that models took to answer, one call after the other."""
+    """Seconds that models took to answer, summed over the calls."""
     seconds: float = 0.0
-    """On the clock, while the run was played."""
+    """Wall-clock seconds during which the run was played."""
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion together."""
+        """Number of prompt and completion tokens."""
         return self.prompt + self.completion
 
     def __add__(self, other: "Spent") -> "Spent":
@@ -114,23 +114,23 @@ class Meter:
 
     @property
     def spent(self) -> Spent:
-        """Everything spent so far, by earlier sittings too."""
+        """Everything spent so far, earlier invocations included."""
         with self._lock:
             return self._all()
 
     def stop_clock(self) -> None:
-        """Let no seconds pass from now on: the run is paused."""
+        """Stop counting seconds: the run is paused."""
         with self._lock:
             self._seconds, self._begun = self._passed(), None
 
     def start_clock(self) -> None:
-        """Let seconds pass again."""
+        """Count seconds again."""
         with self._lock:
             self._seconds, self._begun = self._passed(), time.monotonic()
 
     @contextmanager
     def formulating(self) -> Iterator[None]:
-        """Let what is kept for the manual be spent."""
+        """Allow the part reserved for the manual to be spent."""
         self._formulating = True
         try:
             yield
@@ -138,14 +138,14 @@ class Meter:
             self._formulating = False
 
     def check_time(self) -> None:
-        """Raise BudgetEnded once the seconds are used up."""
+        """Raise BudgetEnded if the seconds are used up."""
         self._unless_spent("seconds", self.spent.seconds)
 
     @contextmanager
     def call(self, model: str, most: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Reserve the most that a call may cost, until its reply is recorded or it fails. Raises BudgetEnded.
 
-        Where only other calls under way leave too little, ``wait`` is called until they have ended.
+        If only other calls under way leave too little, ``wait`` is called until they have ended.
         """
         self.check_time()
         if not self.limits_calls:
@@ -164,16 +164,19 @@ class Meter:
 
     @property
     def limits_calls(self) -> bool:
-        """Whether the budget limits what model calls may cost."""
+        """Return whether the budget limits the cost of model calls."""
         return any(limit is not None for limit in (self.budget.calls, self.budget.tokens, self.budget.money))
 
     @property
     def _asks(self) -> bool:
-        """Whether this thread is asking a model: a plan that runs while it is written may ask another."""
+        """Return whether this thread is already asking a model: a streaming plan may ask another."""
         return getattr(self._thread, "asks", False)
 
     def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
-        """Whether a call may begin now. A thread that asks already never waits: others may be waiting for it."""
+        """Return whether a call may begin now.
+
+        A thread that is already asking never waits, since others may wait for it.
+        """
         self._unless_over(call, spent + reserved if self._asks else spent)
         try:
             self._unless_over(call, spent + reserved)
@@ -200,7 +203,7 @@ class Meter:
         return 0 if self._formulating else self.budget.kept(name)
 
     def _beside(self, name: str) -> str:
-        """Return in words what is kept, if anything is."""
+        """Describe the reserved part, if there is one."""
         kept = self._kept(name)
         return f" ({_told(name, kept)} kept for the manual)" if kept else ""
 
@@ -208,7 +211,7 @@ class Meter:
         return Amount(1, usage.total, self._price(model, Reply(text="", usage=usage)) or 0.0)
 
     def before_action(self) -> None:
-        """Let an action be taken, or raise BudgetEnded."""
+        """Allow one action, or raise BudgetEnded."""
         spent = self.spent
         self._unless_spent("actions", max(spent.actions, self._actions))
         self._unless_spent("seconds", spent.seconds)
@@ -227,7 +230,7 @@ class Meter:
 
     @property
     def own(self) -> Spent:
-        """What was spent here, without what was spent before."""
+        """Everything that this process has spent, without what was spent before."""
         with self._lock:
             return self._own
 
@@ -237,7 +240,7 @@ class Meter:
             self._own = plus(self._own, spent)
 
     def recount(self, spent: Spent) -> None:
-        """Take this for everything spent so far, but for the time."""
+        """Replace everything spent so far, except the time."""
         with self._lock:
             self._before, self._own = spent, Spent()
 
@@ -272,23 +275,23 @@ def _number(name: str, amount: float) -> str:
 
 
 def amount_of(spent: Spent) -> Amount:
-    """Return what was spent on model calls. A price that is not known counts as nothing."""
+    """Return the amount spent on model calls. An unknown price counts as nothing."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
 
 
 def plus(one: Spent, other: Spent) -> Spent:
-    """Both together; time is not added up, it passes for both at once."""
+    """Return the sum of both, without adding up time, which passes for both at once."""
     return (one + other).model_copy(update={"seconds": one.seconds})
 
 
 def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
-    """What has been spent after one more event."""
+    """Return the amount spent after one more event."""
     cost = cost_of(kind, body, price)
     return spent if cost is None else spent + cost
 
 
 def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent | None:
-    """What one event cost; None for one of a kind that costs nothing."""
+    """Return the cost of an event; None if events of its kind cost nothing."""
     if kind == "act":
         return Spent(actions=bool(body["counted"]))
     if kind != "ask":

@@ -1,4 +1,4 @@
-"""What a planner says of an episode that is over (AutoManual, section 3.2): its code in order, or what went wrong."""
+"""The planner's conclusion after an episode (AutoManual, section 3.2): the whole plan, or what went wrong."""
 
 import ast
 from typing import Any
@@ -16,11 +16,11 @@ from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import Trajectory, tell_trajectory
 from planbook.planner.types import Outcome, Record
-from planbook.sandbox.reading import bound_names, carry, carryable, parse_source
+from planbook.sandbox import bound_names, carry, carryable, parse_source
 
 
 class Conclusion(Record):
-    """``code`` is the whole plan in order, for a success; ``text`` the mistakes, or why it failed."""
+    """``code`` is the whole plan in order, for a success; ``text`` names the mistakes, or why the episode failed."""
 
     text: str
     code: str = ""
@@ -29,9 +29,9 @@ class Conclusion(Record):
 def conclude(
     scope: Scope, trajectory: Trajectory, world: type[Environment], options: BaseModel, *, always: bool = False
 ) -> Conclusion:
-    """Ask for the conclusion. A reply that stays unusable leaves an empty one. Raises ModelError, BudgetEnded.
+    """Ask for the conclusion; an unusable reply leaves it empty. Raises ModelError, BudgetEnded.
 
-    Unless ``always``, nothing is asked of a success whose only plan is already the code in order.
+    Unless ``always``, no question is asked about a success whose only plan already is the code in order.
     """
     cells = [cell for each in trajectory.rounds for cell in each.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
@@ -49,14 +49,14 @@ def conclude(
 
 
 def standalone(code: str, helpers: str) -> str:
-    """The code with what it uses of the helpers, defined beforehand, and does not define itself."""
+    """Return the code with the helpers that it uses and does not define itself."""
     used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
     names = used & carryable(helpers)
     return f"{carry(helpers, names)}\n\n{code}" if names else code
 
 
 def about_the_world(world: type[Environment], options: BaseModel) -> Message:
-    """The system message of questions about episodes: what the world is, and what plans can use there."""
+    """Return the system message of questions about episodes: the environment, and what plans can use there."""
     return PROMPTS["automanual/concluding"].system(about=world.about, action_docs=action_docs(world, options))
 
 

@@ -1,4 +1,4 @@
-"""Dry runs of plans: held against what an environment declares of its actions, before any of them is taken."""
+"""Dry runs: check a plan's actions against what the environment declares about them, before the first is taken."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,19 +10,18 @@ from planbook.envs import UNKNOWN as NOT_KNOWN
 from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions
 from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
-from planbook.sandbox import Fault
-from planbook.sandbox.dry import UNKNOWN, Impossible, dry_run
+from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 
 
 EARLIER = 0
-"""Stands for the line of what earlier cells did."""
+"""Line number that stands for earlier cells."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a world, as the sandbox asks for it."""
+    """What is known about the environment's state, in the form that the sandbox's dry run asks for."""
 
     declared: Preconditions = field(compare=False)
     specs: Mapping[str, ActionSpec] = field(compare=False)
@@ -31,7 +30,7 @@ class Known:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[Known, Impossible | None]":
-        """What is known after a call; queries change nothing, and a method's own functions may change anything."""
+        """Return what is known after a call. Queries change nothing; a method's own function may change anything."""
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
             return self.forgotten(), None
@@ -49,22 +48,22 @@ class Known:
         return Known(self.declared, self.specs, after), found
 
     def either(self, other: "Known") -> "Known":
-        """What is known where one of the two is right."""
+        """Return what holds in both states."""
         return Known(self.declared, self.specs, self.beliefs.either(other.beliefs))
 
     def forgotten(self) -> "Known":
-        """Nothing of what may change."""
+        """Return a state in which nothing changeable is known."""
         return Known(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
-        """The value of an attribute of ``agent``, where it can be only one."""
+        """Return the value of an attribute of ``agent``, if it has only one possible value."""
         fact = self.declared.attributes.get(path.rpartition(".")[2])
         values = self.beliefs.of(fact).values if fact else None
         return next(iter(values)) if values is not None and len(values) == 1 else UNKNOWN
 
 
 def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> list[JsonValue] | None:
-    """The arguments by position; those of another type than is asked for are not known. None if they do not fit."""
+    """Return the arguments by position, None if they do not fit. A value of the wrong type is unknown."""
     try:
         bound = spec.signature.bind(*args, **kwargs)
     except TypeError:
@@ -80,7 +79,7 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
 
 
 def known_after(world: Environment, declared: Preconditions, steps: Iterable[Step]) -> Known:
-    """Return what is known after the steps that an episode has taken."""
+    """Return what is known after an episode's steps."""
     known = Known(declared, world.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
@@ -91,7 +90,7 @@ def known_after(world: Environment, declared: Preconditions, steps: Iterable[Ste
 def cannot_succeed(
     code: str, functions: Mapping[str, object], known: Known, task: Mapping[str, JsonValue], world: Environment
 ) -> list[Fault]:
-    """Return the calls of a plan that cannot succeed, whenever they are reached."""
+    """Return the calls of a plan that cannot succeed whenever they are reached."""
     found = dry_run(
         code,
         functions,  # type: ignore[arg-type]

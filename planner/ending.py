@@ -1,4 +1,4 @@
-"""How an episode stands: the world's verdict and what its cells gave, as one outcome."""
+"""How an episode ends: the outcome from the environment's verdict and the feedback of its cells."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,30 +9,31 @@ from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome
 NO_PLAN = "no_plan"
 """The cause of a failure in which no code was ever run."""
 NOT_JUDGED = "not_judged"
-"""The cause of a failure that may be none: the episode came to its end, and the world cannot say if it was solved."""
+"""Cause of an episode that came to its end while the environment cannot judge whether the task was solved."""
 
 
 class Judgement(NamedTuple):
-    """The world's judgement of a round; of several rounds, that of the greatest ``rank`` counts."""
+    """The environment's judgement of a round. Of several rounds, the one of the highest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
     measures: Mapping[str, float] = {}
     unjudged: str = ""
-    """What it came to, where the world does not judge the task."""
+    """The result in words, if the environment does not judge the task."""
 
     @property
     def rank(self) -> tuple[bool, float, int]:
-        """By which the best is told."""
+        """The sort key for the best round."""
         return self.verdict.solved, self.verdict.score, len(self.milestones)
 
 
 def ending_of(
     standing: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
 ) -> Ending:
-    """The ending by what is known now; ``used_up`` says whether an action was refused because none was left.
+    """Return the ending for what is known now. ``used_up`` is true if an action was refused because none was left.
 
-    ``wrongly_done`` is the number of plans that ran to their end and left the task undone, where each should do it.
+    ``wrongly_done`` is the number of plans that ran to their end and left the task undone, though each should have done
+    it.
     """
     errors = _errors(feedbacks) + wrongly_done
     outcome, cause = _outcome(standing.verdict, feedbacks, errors, used_up=used_up)
@@ -50,7 +51,7 @@ def ending_of(
 
 
 def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
-    """The ending of an episode that failed through no fault of the plan."""
+    """Return the ending of an episode that failed through no fault of the plan."""
     cause = Outcome.BROKEN.value
     errors = _errors(feedbacks)
     return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)

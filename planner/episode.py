@@ -1,4 +1,4 @@
-"""An episode: the verbs that every planning method is written in."""
+"""An episode: the verbs in which every planning method is written."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from planbook.planner.errors import (
     RoundOver,
     UnusableReply,
     WrongMark,
-    environment_errors_break,
+    environment_errors,
 )
 from planbook.planner.frames import Frame, Frames, Functions, Mark
 from planbook.planner.journal import Journal
@@ -36,15 +36,18 @@ from planbook.sandbox import Fault, Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MOST_REFUSED = 10
-"""Plans in a row that do not pass the check before the episode ends: a model that makes the same fault again and again
-would else be asked until the method's own limits, with a longer prompt each time."""
+"""Number of consecutive plans that fail the check before the episode ends.
+
+A model that repeats the same fault would otherwise be asked until the method's own limits, each time with a longer
+prompt.
+"""
 
 
 class Episode:
-    """One task, played until it is solved, given up or out of actions. Only plan code acts, by ``run``.
+    """One task, played until it is solved, given up or out of actions. Only plan code acts, through ``run``.
 
-    Whatever happens is written to the journal; an episode whose journal already holds events must repeat them
-    exactly, which is how a run is resumed and how a recorded one is replayed.
+    Everything is written to the journal. An episode whose journal already holds events must repeat them exactly; that
+    is how a run is resumed and a recorded episode replayed.
     """
 
     def __init__(
@@ -65,9 +68,9 @@ class Episode:
         self.steps: list[Step] = []
         self.actions = 0
         self._wrongly_done = 0
-        """Plans of the model that ran to their end and left the task undone."""
+        """Number of the model's plans that ran to their end and left the task undone."""
         self.whole_plans = False
-        """Whether each plan of the model is to do the whole task, so that one that ends before is an error step."""
+        """True if each plan should do the whole task, so that one that ends before is an error step."""
         self.cells: list[Cell] = []
         self._used_up, self._refused = False, 0
         self._best: Judgement | None = None
@@ -80,11 +83,11 @@ class Episode:
     # The verbs.
 
     def begin(self) -> Observation:
-        """Reset the world; the task now has its goal and params even where the world learns them only then.
+        """Reset the environment. The task gets its goal and params here if the environment learns them only now.
 
-        Raises MissingRequirement if the world lacks something on this machine, EpisodeOver if there is nothing to do.
+        Raises MissingRequirement if this machine lacks something, EpisodeOver if there is nothing to do.
         """
-        with environment_errors_break(but=MissingRequirement):
+        with environment_errors(but=MissingRequirement):
             self.observation = self.world.reset(self.task)
         self.task = self.world.task or self.task
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
@@ -93,9 +96,9 @@ class Episode:
         return self.observation
 
     def new_round(self) -> Observation:
-        """Reset the world and begin again in a fresh namespace; the actions taken so far stay counted.
+        """Reset the environment and start over in a fresh namespace. Actions taken so far stay counted.
 
-        Of all rounds the best verdict counts.
+        The best verdict of all rounds counts.
         """
         self._best = self._standing()
         self.close()
@@ -104,7 +107,7 @@ class Episode:
         return self.begin()
 
     def recall(self) -> Recall:
-        """What the memory knows about the task: asked once, from then on answered by the journal."""
+        """Return what the memory knows about the task. The memory is asked once; later calls read the journal."""
         recalled = self._scope.once("recall", lambda: self._memory.recall(self.task).model_dump(mode="json"))
         return Recall.model_validate(recalled)
 
@@ -117,7 +120,7 @@ class Episode:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Plan]:
-        """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if it gives none that can be used."""
+        """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if no reply is usable."""
         frame = self._innermost()
         try:
             return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
@@ -125,7 +128,7 @@ class Episode:
             raise self.no_plan(role, str(unusable)) from unusable
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
-        """A cell of kind PARSE, for want of code to run; the error that it returns is to be raised."""
+        """Record a cell of kind PARSE, since there is no code to run, and return the error to raise."""
         self._close_cell(self._innermost(), "", source, Thought(), words.of_reply(problem, self.world))
         return NoPlan(problem)
 
@@ -134,8 +137,8 @@ class Episode:
     ) -> Feedback:
         """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
 
-        ``source`` names where the code came from, ``thought`` is what was said with it. The cell ends before it takes
-        more than so many ``actions``; what a cell defined that was ended early is forgotten.
+        ``source`` names where the code came from; ``thought`` is the text that came with it. The cell ends before it
+        takes more than ``actions`` actions; a cell that is ended early leaves no definitions.
         """
         frame, begun = self._innermost(), len(self.steps)
         frame.actions = actions
@@ -162,10 +165,10 @@ class Episode:
         actions: int | None = None,
         **variables: object,
     ) -> PlanResult:
-        """Ask a model for a plan and run it: as ``ask`` and ``run``, and raises as they do.
+        """Ask a model for a plan and run it, like ``ask`` and ``run`` together.
 
-        Of the reply the conversation keeps what came up to the end of the statement that failed, or that ended the
-        cell. Where the episode streams, every statement runs as soon as it has come, and then the reply stops there.
+        The conversation keeps the reply up to the end of the statement that failed or ended the cell. If the episode
+        streams, each statement runs as soon as it has arrived, and the reply stops there.
         """
         frame, begun = self._innermost(), len(self.steps)
         frame.actions = actions
@@ -180,7 +183,7 @@ class Episode:
         return PlanResult(self._close_streamed(frame, role, heard.value, begun), heard.history)
 
     def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, begun: int) -> Feedback:
-        """Close the cell of a plan that ran as it came. Raises what ended it, but for CellOver."""
+        """Close the cell of a streamed plan. Raises the error that ended it, except CellOver."""
         over = streamed.error
         if isinstance(over, CellOver | EpisodeOver):
             feedback = self._feedback_of_end(over, frame, begun)
@@ -208,10 +211,10 @@ class Episode:
         helpers: str = "",
         task: Mapping[str, JsonValue] | None = None,
     ) -> Iterator[Frame]:
-        """A namespace of its own for the cells run inside: only the given functions and helpers are passed in.
+        """Open a namespace for the cells run inside. It holds only the given functions and helpers.
 
-        A function of the name of an action takes its place. ``task`` has what ``task`` holds there in the place of the
-        task's own: another goal, other params.
+        A function with the name of an action replaces it. ``task`` overrides fields of the plan's ``task``, such as
+        goal and params.
         """
         outer = self._frames.innermost
         scope = (outer.scope if outer else self._round).child(name)
@@ -224,22 +227,24 @@ class Episode:
             self._frames.close(frame)
 
     def mark(self) -> Mark:
-        """The present moment of the world and of the innermost frame."""
+        """Return a mark of the present moment, of the environment and of the innermost frame."""
         frame = self._innermost()
         number = frame.new_mark()
         return Mark(frame.path, number, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Take world and namespace back to a mark of this frame; the steps in between stay counted, marked undone.
+        """Restore environment and namespace to a mark of this frame.
 
-        Raises WrongMark for a mark of another frame, and for one that was made after a moment since gone back to.
+        The steps since stay counted and are marked undone.
+
+        Raises WrongMark for a mark of another frame, and for one made after a moment that was returned to.
         """
         frame = self._innermost()
         if mark.path != frame.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
         if not frame.back_to(mark.number):
             raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
-        with environment_errors_break():
+        with environment_errors():
             observation = self.world.restore(mark.world)
         frame.session.rewind(mark.session)
         frame.names = mark.names
@@ -252,21 +257,21 @@ class Episode:
 
     @property
     def feedbacks(self) -> Sequence[Feedback]:
-        """What every cell of every round gave."""
+        """The feedback of every cell of every round."""
         return [cell.feedback for cell in self.cells]
 
     def verdict(self) -> Verdict:
-        """The world's judgement, of the best round so far. No plan is told."""
+        """Return the environment's verdict on the best round so far. Plans never see it."""
         return self._standing().verdict
 
     def _standing(self) -> Judgement:
-        with environment_errors_break():
+        with environment_errors():
             world = self.world
             now = Judgement(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
-        """How the episode stands, judged by the world."""
+        """Return how the episode stands now, by the environment's verdict."""
         used_up, wrongly_done = self._used_up, self._wrongly_done if self.whole_plans else 0
         ending = ending_of(self._standing(), self.feedbacks, self.actions, used_up=used_up, wrongly_done=wrongly_done)
         if ending.cause == FeedbackKind.CHECK and self._refused == MOST_REFUSED:
@@ -274,11 +279,14 @@ class Episode:
         return ending
 
     def broken(self, message: str) -> Ending:
-        """The ending of an episode that failed through no fault of the plan."""
+        """Return the ending of an episode that failed through no fault of the plan."""
         return broken_ending(message, self.feedbacks, self.actions)
 
     def claim(self, done: bool | None, by: str) -> None:
-        """Record what the method holds of the whole task, which is audited against the verdict; None takes it back."""
+        """Record whether the method considers the whole task done; audits compare this with the verdict.
+
+        None withdraws it.
+        """
         self._here.note(Claim(done=done, by=by))
 
     def span(self, payload: Held) -> Span[Held]:
@@ -291,11 +299,11 @@ class Episode:
         return innermost.scope if innermost else self._round
 
     def write_ending(self, ending: Ending) -> None:
-        """Add the ending to the journal: from then on the episode counts as played."""
+        """Write the ending to the journal. From then on the episode counts as played."""
         self._scope.record("outcome", **ending.model_dump(mode="json"))
 
     def close(self) -> None:
-        """End every session that is still open."""
+        """Close all open sessions."""
         self._frames.close_all()
 
     # What plan code calls.
@@ -309,7 +317,7 @@ class Episode:
         if counted and self.actions >= self.settings.actions:
             self._used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
-        with environment_errors_break():
+        with environment_errors():
             observation = self.world.act(action)
         step = Step(
             scope=frame.path,
@@ -329,7 +337,7 @@ class Episode:
 
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
-        with environment_errors_break():
+        with environment_errors():
             answer: JsonValue = getattr(self.world, spec.name)(*asked.args)
         return answer
 
@@ -344,7 +352,7 @@ class Episode:
         return self._frames.open(scope, task, seed, functions, helpers)
 
     def _dry_run(self, frame: Frame, task: Mapping[str, JsonValue]) -> Callable[[str], list[Fault]]:
-        """Return what finds the actions of the frame's next cell that cannot succeed, by what was done so far."""
+        """Return a function that finds actions of the frame's next cell that cannot succeed after the steps so far."""
         declared, seen = self.world.preconditions(self.task, self.world.options), seen_task(self.task, self.observation)
 
         def find(code: str) -> list[Fault]:
@@ -356,7 +364,7 @@ class Episode:
         return find
 
     def _ran(self, begun: int) -> words.Ran:
-        """What a cell did that began after so many steps."""
+        """Return what a cell did that began after this number of steps."""
         earlier = islice(reversed(self.steps), len(self.steps) - begun, None)
         before = next((step.observation for step in earlier if not step.undone), self.observation)
         return words.Ran(self.world, self.steps[begun:], before)

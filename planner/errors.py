@@ -65,9 +65,9 @@ class BadGraphFile(GraphError):
 
 
 class UnusableReply(PlannerError):
-    """A model's reply held nothing usable, however often it was asked again.
+    """A model's reply held nothing usable, even after repairs.
 
-    ``conversation`` is what was said, the last reply included; empty if the model could not be asked.
+    ``conversation`` holds the messages, the last reply included; it is empty if the model could not be asked.
     """
 
     def __init__(self, message: str, conversation: Sequence["Message"] = ()) -> None:
@@ -104,7 +104,7 @@ class CellOver(BaseException):
 
 
 class NotThePlans(BaseException):
-    """Carries what a method's own function raised past the plan that called it."""
+    """Carries an error of a method's own function past the plan that called it."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -116,15 +116,15 @@ class EpisodeOver(BaseException):
 
 
 class RoundOver(EpisodeOver):
-    """The world's own episode ended; whoever has rounds left may begin another."""
+    """The environment's own episode ended. A method with rounds left may begin another."""
 
 
 class NoPlan(EpisodeOver):
-    """No model gave a plan that could be run, however often it was asked; nothing in the world has changed."""
+    """No model gave a plan that could be run, even after repairs. The environment is unchanged."""
 
 
 class EpisodeBroken(BaseException):
-    """The world or the engine failed while a cell was running."""
+    """The environment or the engine failed while a cell was running."""
 
 
 class EpisodeStopped(BaseException):
@@ -132,7 +132,7 @@ class EpisodeStopped(BaseException):
 
 
 class BudgetEnded(BaseException):
-    """The run's budget is used up; the message says which part of it, and ``larger`` names a budget to go on with."""
+    """The run's budget is used up. The message says which limit; ``larger`` names a budget to continue with."""
 
     def __init__(self, message: str = "", larger: str = "") -> None:
         self.larger = larger
@@ -149,7 +149,7 @@ class JournalFailed(BaseException):
 
 
 class JournalMismatch(BaseException):
-    """What happens now differs from what was recorded; both bodies are kept for the report."""
+    """An event differs from the recorded one; both bodies are kept for the report."""
 
     def __init__(self, scope: str, kind: str, number: int, recorded: JsonValue, actual: JsonValue) -> None:
         self.scope, self.kind, self.number, self.recorded, self.actual = scope, kind, number, recorded, actual
@@ -160,10 +160,10 @@ _OURS = Path(__file__).parent
 
 
 @contextmanager
-def environment_errors_break(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Turn what the environment raises into EpisodeBroken: it is not the plan's fault, and must not reach the plan.
+def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Turn errors of the environment into EpisodeBroken, so that they never reach the plan.
 
-    The first line of the message says where it was raised; the traceback follows.
+    The first line of the message says where the error was raised; the traceback follows.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a cell gave, put into words for the planner: one format for every method and world."""
+"""Feedback: the result of a cell in words, in one format for every method and environment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from planbook.envs import Environment, Observation
 from planbook.planner.action_docs import call_of
 from planbook.planner.rendered import Rendered
 from planbook.planner.types import Feedback, FeedbackKind, Step
-from planbook.sandbox.types import CellResult, Fault, FaultKind
+from planbook.sandbox import CellResult, Fault, FaultKind
 
 KIND_OF_FAULT = {
     FaultKind.CHECK: FeedbackKind.CHECK,
@@ -19,25 +19,25 @@ KIND_OF_FAULT = {
 
 @dataclass(frozen=True)
 class Ran:
-    """The steps that a cell took in a world; ``before`` is what was observed before the first of them."""
+    """The steps that a cell took; ``before`` is the observation before the first of them."""
 
     world: Environment
     steps: Sequence[Step]
     before: Observation
 
     def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> Rendered:
-        """Return the parts as one text, made from the steps, what was printed and what was wrong."""
+        """Return the parts as one text, made from the steps, the output and the faults."""
         steps = [(step.action, step.observation) for step in self.steps]
         return Rendered.of("\n".join(part.rstrip() for part in parts if part), steps, self.before, output, faults)
 
     @cached_property
     def briefs(self) -> Sequence[str]:
-        """What each action returned, in short."""
+        """Return a short form of each action's observation."""
         befores = [self.before, *(step.observation for step in self.steps)]
         return [self.world.brief(step.observation, before) for step, before in zip(self.steps, befores, strict=False)]
 
     def told(self, output: str) -> Rendered:
-        """Every action with what it returned, in short, and what was printed."""
+        """Return every action with a short observation, and the output."""
         acted = [
             f"{number}. {call_of(step.action)} -> {brief}"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -46,7 +46,7 @@ class Ran:
         return self.feedback(output, (), "\n".join([*acted, *printed]))
 
     def without_repeats(self, text: str) -> str:
-        """Return a text with a mark for each observation in it that stands in full beside its action."""
+        """Return a text in which each observation that stands in full beside its action is replaced by a mark."""
         marks = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
@@ -57,28 +57,28 @@ class Ran:
         return text
 
     def seen(self) -> str:
-        """The last observation in full, if its line does not tell it."""
+        """Return the last observation in full, unless its line already holds it."""
         last = self.steps[-1].observation if self.steps else None
         told = last is None or self.world.brief(last, self.before) == last.text
         return "" if last is None or told else f"What is there now:\n{last.text}"
 
 
 def of_check(faults: Sequence[Fault], world: Environment) -> Feedback:
-    """The feedback for code that was refused before it ran."""
+    """Return the feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
     text = Rendered.of(f"The code was not run. Mend this first:\n{listed}\n{_state(world)}", faults, world.state())
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
 
 def of_reply(problem: str, world: Environment) -> Feedback:
-    """The feedback where no reply could be used."""
+    """Return the feedback for a reply without usable code."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
     text = Rendered.of(f"Nothing was run: {problem}\n{_state(world)}", world.state())
     return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
 def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) -> Feedback:
-    """The feedback for code whose beginning ran, up to a line, before the rest was refused."""
+    """Return the feedback for code that ran up to a line, before the rest was refused."""
     listed = "\n".join(str(fault) for fault in faults)
     ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
     return Feedback(
@@ -91,14 +91,14 @@ def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) 
 
 
 def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
-    """The feedback for code that broke off with its reply."""
+    """Return the feedback for code that broke off with its reply."""
     ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
     text = ran.feedback(result.output, (), ran.told(result.output), ending, ran.seen(), _state(ran.world))
     return Feedback(kind=FeedbackKind.UNFINISHED, text=text, output=result.output)
 
 
 def of_result(result: CellResult, ran: Ran) -> Feedback:
-    """The feedback for code that ran until it ended or failed."""
+    """Return the feedback for code that ran until it ended or failed."""
     fault = result.fault
     ended = "The code ran to its end; the task is not done yet."
     ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}" if fault else ended
@@ -113,7 +113,7 @@ def of_result(result: CellResult, ran: Ran) -> Feedback:
 
 
 def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
-    """The feedback for code that was running when the episode ended."""
+    """Return the feedback for code that was running when the episode ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
     text = ran.feedback(output, faults, ran.told(output), ending, _state(ran.world))
     return Feedback(kind=kind, text=text, faults=faults, output=output)

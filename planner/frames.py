@@ -1,4 +1,4 @@
-"""The namespaces that an episode's plan code runs in, one inside the other."""
+"""Frames: the namespaces in which an episode's plan code runs, one nested in the other."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,16 +11,25 @@ from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.action_docs import AGENT, TASK, plan_attributes
 from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planbook.planner.scope import Scope
-from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell, Limits, Sandbox, Session
-from planbook.sandbox.check import check, check_part
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import (
+    CellResult,
+    Fault,
+    FaultKind,
+    GrowingCell,
+    Limits,
+    Sandbox,
+    Session,
+    bound_names,
+    check,
+    check_part,
+)
 
 Functions = Mapping[str, Callable[..., object]]
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment to come back to: the world, the namespace, and how many steps had been taken by then."""
+    """A moment to return to: the environment, the namespace, and the number of steps taken so far."""
 
     path: str
     number: int
@@ -32,7 +41,7 @@ class Mark:
 
 @dataclass
 class Frame:
-    """One sandbox session, and the names known to be defined there."""
+    """One sandbox session, and the names known to be defined in it."""
 
     scope: Scope
     session: Session
@@ -42,33 +51,33 @@ class Frame:
     modules: Sequence[str]
     cells: int = 0
     dry_run: Callable[[str], list[Fault]] = lambda code: []
-    """Finds the actions of a cell that cannot succeed, where that is asked for and can be known."""
+    """Find the actions of a cell that cannot succeed; finds nothing where dry runs are off."""
     actions: int | None = None
-    """How many actions the cell that runs may still take; None is as many as the episode has."""
+    """Number of actions that the running cell may still take; None for no limit but the episode's."""
     _printed: int = 0
     _marked: int = 0
     _marks: list[int] = field(default_factory=list)
 
     @property
     def path(self) -> str:
-        """Where the frame stands in the journal."""
+        """The path of the frame's scope in the journal."""
         return self.scope.path
 
     def new_mark(self) -> int:
-        """The number of a new mark."""
+        """Return the number of a new mark."""
         self._marked += 1
         self._marks.append(self._marked)
         return self._marked
 
     def back_to(self, mark: int) -> bool:
-        """Forget the marks made after this one; False if it is forgotten itself: what it marked was undone."""
+        """Forget the marks made after this one. Return False if this one was undone itself."""
         if mark not in self._marks:
             return False
         del self._marks[self._marks.index(mark) + 1 :]
         return True
 
     def count_down(self, action: Action) -> None:
-        """One action more of the running cell. Raises CellOver instead of letting it take too many."""
+        """Count one more action of the running cell. Raises CellOver when the cell has used up its actions."""
         if self.actions == 0:
             refused = f"This code has taken all the actions that it may: {action} was not taken."
             raise CellOver(f"{refused} What it defined is forgotten.")
@@ -76,22 +85,22 @@ class Frame:
             self.actions -= 1
 
     def newly_printed(self) -> str:
-        """What the running cell has printed since this was last asked."""
+        """Return what the running cell has printed since the last call."""
         new = self.session.output[self._printed :]
         self._printed += len(new)
         return new
 
     def faults(self, code: str) -> list[Fault]:
-        """What the check finds in a cell that would be the next, or else the dry run."""
+        """Return the faults that the check, or else the dry run, finds in the next cell."""
         found = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
         return found or self.dry_run(code)
 
     def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:
-        """What the check finds in a part of the next cell, where these names are known to be defined."""
+        """Return the faults of a part of the next cell, given the names that are defined there."""
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
     def run(self, code: str, source: str) -> CellResult:
-        """Run a cell; what it defines is known to the cells after it, unless its worker was ended."""
+        """Run a cell. Later cells know what it defines, unless its worker was ended."""
         self._printed = 0
         with _the_methods_own():
             result = self.session.run(code, source)
@@ -99,7 +108,7 @@ class Frame:
         return result
 
     def grow(self, source: str) -> GrowingCell:
-        """Begin a cell that comes in parts."""
+        """Begin a cell that arrives in parts."""
         self._printed = 0
         return self.session.grow(source)
 
@@ -109,14 +118,14 @@ class Frame:
             return cell.run(code)
 
     def learn(self, code: str, result: CellResult) -> None:
-        """Take note of what a cell defined."""
+        """Add the names that a cell defined."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
 
 
 @contextmanager
 def _the_methods_own() -> Iterator[None]:
-    """What a method's own function raised comes out of the plan that called it as it was."""
+    """Raise an error of a method's own function unchanged, past the plan that called it."""
     try:
         yield
     except NotThePlans as raised:
@@ -140,7 +149,7 @@ class Frames:
 
     @property
     def innermost(self) -> Frame | None:
-        """The frame that plan code runs in now, if one is open."""
+        """The frame in which plan code runs now; None if none is open."""
         return self._open[-1] if self._open else None
 
     def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
@@ -164,7 +173,7 @@ class Frames:
         return frame
 
     def close(self, frame: Frame) -> None:
-        """Close a frame and what is still open inside it."""
+        """Close a frame and all frames inside it."""
         while frame in self._open:
             self._open.pop().session.close()
 
@@ -178,9 +187,9 @@ class Frames:
 
 
 def _outright(function: Callable[..., object]) -> Callable[..., object]:
-    """A method's own function: what it raises ends the cell; it would otherwise be told as the plan's error.
+    """Wrap a method's own function so that its errors end the cell instead of counting as the plan's.
 
-    A nested plan whose model does not answer must stop the run, not fail its sub-task.
+    A nested plan whose model does not answer must stop the run, not fail its subtask.
     """
 
     @wraps(function)

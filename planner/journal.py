@@ -1,4 +1,4 @@
-"""The record that an episode keeps and, when it is run again, is held against."""
+"""The journal: the record of an episode, and what a repeated episode is compared with."""
 
 from collections.abc import Mapping
 from typing import Literal, Protocol
@@ -28,7 +28,7 @@ EventKind = Literal[
     "branch",
     "node",
 ]
-"""The last five are of planbook 0.1, which had no spans; nobody writes them any more."""
+"""The last five were written by planbook 0.1, which had no spans."""
 Body = Mapping[str, JsonValue]
 
 
@@ -36,16 +36,16 @@ class Journal(Protocol):
     """An append-only record, unique on (scope, kind, number)."""
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """The body of a recorded event, or None."""
+        """Return the body of a recorded event, or None."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event, for good; it survives the death of this process."""
+        """Add an event durably: it survives the death of this process."""
 
 
 def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event, or, where it stands already, hold it against what happens now.
+    """Write an event, or compare it with the one already recorded.
 
-    This is what makes running a strategy again the same as resuming it. Raises JournalMismatch and JournalFailed.
+    So running a method again resumes it. Raises JournalMismatch and JournalFailed.
     """
     recorded = journal.get(scope, kind, number)
     if recorded is None:
@@ -55,13 +55,13 @@ def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Bod
 
 
 def _data(body: Body) -> Body:
-    """Return an event without the words of a cell's feedback: they are made of what else is recorded."""
+    """Return an event without the wording of a cell's feedback, which follows from the rest of the record."""
     feedback = body.get("feedback")
     return {**body, "feedback": {**feedback, "text": ""}} if isinstance(feedback, dict) else body
 
 
 def write(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Add an event. Raises JournalFailed, which no plan can catch, whatever the journal raises."""
+    """Add an event. Raises JournalFailed, which no plan can catch, for any error of the journal."""
     try:
         journal.put(scope, kind, number, body)
     except Exception as error:
@@ -75,9 +75,9 @@ class MemoryJournal:
         self.events: dict[tuple[str, EventKind, int], Body] = {}
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """The body of a recorded event, or None."""
+        """Return the body of a recorded event, or None."""
         return self.events.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Keep an event."""
+        """Add an event."""
         self.events[scope, kind, number] = body

@@ -1,4 +1,4 @@
-"""How knowledge reaches a planner: one question asked of whatever keeps rules, skills and procedures."""
+"""Memory: how a planner gets at rules, skills and procedures, with one query for each task."""
 
 from collections.abc import Mapping
 from typing import Protocol, Self
@@ -12,21 +12,21 @@ from planbook.planner.types import Record
 
 
 class Recall(Record):
-    """What is known that may help with a task."""
+    """Knowledge that may help with a task."""
 
     text: Text = ""
-    """Goes into the prompt."""
+    """Knowledge for the prompt."""
     data: str = Field(default="", exclude_if=lambda data: not data)
-    """The digest of the data that the text was made from, where that is known."""
+    """Digest of the data that the text was made from, where known."""
     example: str = ""
-    """A task of the world done well, which also shows the form of a reply."""
+    """A solved task of the environment, which also shows the reply format."""
     helpers: str = ""
-    """Plan code defined in the namespace beforehand."""
+    """Plan code that is defined in the namespace first."""
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
     """Plan code with parameters that needs no model."""
     demonstrations: Mapping[str, str] = {}
-    """What a method shows its models of the world, by the names that the method asks for."""
+    """Demonstrations of the environment for a method's prompts, by the names that the method asks for."""
 
     @model_validator(mode="after")
     def _knows_its_data(self) -> Self:
@@ -38,15 +38,15 @@ class Recall(Record):
 
 
 class Memory(Protocol):
-    """Implemented by the packages above; the planner knows no other way to them."""
+    """A store of knowledge. Packages above the planner implement it."""
 
     def recall(self, task: Task) -> Recall:
-        """What is known about tasks like this one."""
+        """Return what is known about tasks like this one."""
 
 
 class NoMemory:
-    """Knows nothing."""
+    """A memory that is empty."""
 
     def recall(self, task: Task) -> Recall:
-        """An empty recall."""
+        """Return an empty recall."""
         return Recall()

@@ -1,4 +1,4 @@
-"""Playing one episode to its end, whatever happens on the way."""
+"""Play one episode to its end, whatever happens on the way."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -15,11 +15,11 @@ from planbook.sandbox import SandboxClosed, WorkerFailed
 
 
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
-    """Let a strategy play an episode; the ending is in the journal when this returns.
+    """Let a method play an episode. The ending is in the journal when this returns.
 
-    A failure of the world or of ours is an ending too (BROKEN). What leaves the episode without one is raised:
-    EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and what the machine lacks or lost (MissingRequirement,
-    SandboxClosed, WorkerFailed, ModelError).
+    A failure of the environment or of the engine is an ending too (BROKEN). Errors that leave the episode without an
+    ending are raised: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and what the machine lacks or lost
+    (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
     try:
         ending = _play(episode, strategy, options)

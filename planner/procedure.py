@@ -1,4 +1,4 @@
-"""A procedure: plan code with parameters, ``def solve(agent, task)``, that needs no model."""
+"""Procedures: plan code with parameters, ``def solve(agent, task)``, that needs no model."""
 
 import ast
 from pathlib import Path
@@ -9,14 +9,12 @@ from planbook.envs import Environment
 from planbook.planner.action_docs import functions_to_check, plan_attributes
 from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
-from planbook.sandbox.check import check_procedure
-from planbook.sandbox.reading import bound_names, parse_source
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
 LEARNT = "learnt from "
-"""Begins the source of a procedure that a model wrote."""
+"""First words of a procedure's source if a model wrote it."""
 FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: WORLD
     type: TASK TYPE
@@ -25,7 +23,7 @@ FORM = """a procedure begins with a docstring: its summary, an empty line, then 
 
 
 class Procedure(Record):
-    """A procedure file, read. ``code`` is the whole file, so that plan lines are file lines."""
+    """A procedure file. ``code`` is the whole file, so plan lines are lines of the file."""
 
     name: str
     summary: str
@@ -37,12 +35,12 @@ class Procedure(Record):
 
     @property
     def is_learnt(self) -> bool:
-        """Whether a model wrote it for its own kind of tasks."""
+        """True if a model wrote it for its own type of task."""
         return self.source.startswith(LEARNT)
 
 
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:
-    """Read a procedure from its file's text. Raises BadProcedure, which says what the header must hold."""
+    """Parse a procedure from the text of its file. Raises BadProcedure, which says what the header must hold."""
     header = _header(text, name)
     fields = dict(line.split(":", 1) for line in header[1:] if ":" in line)
     fields = {key.strip(): value.strip() for key, value in fields.items()}
@@ -56,7 +54,7 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
 
 
 def read_procedure(path: Path) -> Procedure:
-    """Read a procedure file; helper files lie in a folder ``helpers`` beside the file's own folder."""
+    """Read a procedure file. Helper files lie in a folder ``helpers`` beside the file's folder."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -65,7 +63,7 @@ def read_procedure(path: Path) -> Procedure:
 
 
 def checked_procedure(procedure: Procedure, world: type[Environment], options: BaseModel | None = None) -> Procedure:
-    """The procedure, held against the actions that the world offers. Raises BadProcedure with every fault."""
+    """Return the procedure after checking it against the environment's actions. Raises BadProcedure with all faults."""
     if procedure.world != world.name:
         raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
     faults = procedure_faults(procedure.code, world, options, helpers=procedure.helpers)
@@ -78,13 +76,13 @@ def checked_procedure(procedure: Procedure, world: type[Environment], options: B
 def procedure_faults(
     code: str, world: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
 ) -> list[Fault]:
-    """Every certain fault of a procedure's code in a world, with or without its header."""
+    """Return all certain faults of a procedure's code in an environment, with or without its header."""
     names = bound_names(world.helpers) | bound_names(helpers)
     return check_procedure(code, functions_to_check(world, options), attributes=plan_attributes(world), names=names)
 
 
 def is_procedure(text: str) -> bool:
-    """Whether a file's text defines ``solve`` at its top level, as only procedures do."""
+    """Return whether a file's text defines ``solve`` at its top level, as only procedures do."""
     try:
         body = parse_source(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

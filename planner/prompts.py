@@ -1,4 +1,4 @@
-"""Prompt templates: files beside the code that renders them, one question each."""
+"""Prompt templates: one file for each question, beside the code that renders it."""
 
 import re
 from collections.abc import Mapping
@@ -16,29 +16,29 @@ _FENCE = re.compile(r"`{3,}")
 
 
 class Question(Protocol):
-    """What a model can be asked: a template, or anything else that has a name and makes a text of its variables."""
+    """A question for a model: a template, or any object that has a name and renders its variables."""
 
     @property
     def name(self) -> str:
-        """What it is called in the record."""
+        """The name under which the question is recorded."""
 
     def render(self, **variables: object) -> str:
-        """The text."""
+        """Return the text."""
 
 
 class Prompt:
-    """One template. It is given exactly the variables that it uses, neither more nor fewer."""
+    """One template. It must be given exactly the variables that it uses."""
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment, self.name = environment, name
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """What it uses, the templates that it includes as well."""
+        """The variables that the template and the templates it includes use."""
         return _used(self._environment, self.name)
 
     def render(self, **variables: object) -> Rendered:
-        """The text. Raises TypeError for a variable that is missing, or that the template has no use for."""
+        """Return the text. Raises TypeError for a missing or an unused variable."""
         if self.variables != set(variables):
             missing, unused = self.variables - set(variables), set(variables) - self.variables
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}, unused {sorted(unused)}")
@@ -46,12 +46,12 @@ class Prompt:
         return Rendered.of(text, data_of_named(variables))
 
     def system(self, **variables: object) -> Message:
-        """The text as what a role is told first."""
+        """Return the text as a system message."""
         return Message(role="system", content=self.render(**variables))
 
 
 class Prompts:
-    """The templates of a folder, by their path in it without ``.j2``; or a few short ones, see ``of``."""
+    """The templates of a folder, by path without ``.j2``; or a few short ones, see ``of``."""
 
     def __init__(self, folder: Path | None, loader: BaseLoader | None = None) -> None:
         self._folder = folder
@@ -67,35 +67,35 @@ class Prompts:
 
     @classmethod
     def of(cls, **texts: str) -> "Prompts":
-        """Return templates by name, for a method that fits into one file. They have no files of their own."""
+        """Return templates given as text by name, for a method that fits into one file."""
         return cls(None, DictLoader({f"{name}.j2": text for name, text in texts.items()}))
 
     def __getitem__(self, name: str) -> Prompt:
-        """The template of that name."""
+        """Return the template of that name."""
         if name not in self._prompts:
             self._prompts[name] = Prompt(self._environment, f"{name}.j2")
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return the files whose path in the folder fits one of the patterns, by that path; without patterns, all."""
+        """Return the files whose path in the folder matches one of the patterns, by path; without patterns, all."""
         if self._folder is None:
             return {}
         found = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
         return {path.relative_to(self._folder).as_posix(): path for path in sorted(found)}
 
     def all(self) -> Mapping[str, Prompt]:
-        """Every template of the folder."""
+        """Return every template of the folder."""
         return {name: self[name.removesuffix(".j2")] for name in self._environment.list_templates(extensions=["j2"])}
 
 
 def fence_around(*texts: str) -> str:
-    """A fence of backticks that closes none of the texts early."""
+    """Return a fence of backticks that is longer than any in the texts."""
     longest = max((len(run) for text in texts for run in _FENCE.findall(text)), default=2)
     return "`" * (longest + 1)
 
 
 def fenced(text: str, info: str = "") -> str:
-    """A text in a fence that it cannot close: the filter ``fenced`` of templates."""
+    """Return a text in a fence that it cannot close. Templates use it as the filter ``fenced``."""
     fence = fence_around(text)
     return f"{fence}{info}\n{text}\n{fence}"
 

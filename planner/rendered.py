@@ -1,7 +1,7 @@
-"""Texts that know what data they were made from: what a recording is found by, however prompts are worded.
+"""Rendered texts with a digest of the data they were made from, by which recordings find replies.
 
-A recorded reply belongs to the data of its prompt (``planbook.planner.models.recording``). The wording of templates,
-and the texts that describe an environment and its actions, may change without making the reply another's.
+A recorded reply belongs to the data of its prompt (``planbook.planner.models.recording``). So the wording of templates,
+and the texts that describe an environment and its actions, can change without invalidating recordings.
 """
 
 import hashlib
@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message", "surface"})
-"""Variables and fields that are words about data: what an environment is, advice, worked examples, a text's fence."""
+"""Variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Fields that say where in a run something happened; the same episode has another place in another run."""
+"""Fields that say where in a run something happened; the same episode is elsewhere in another run."""
 
 
 def digest(text: str) -> str:
@@ -24,18 +24,18 @@ def digest(text: str) -> str:
 
 
 class Rendered(str):
-    """A text, with the digest of the data that it was made from. JSON keeps the text alone."""
+    """A text with the digest of the data it was made from. JSON keeps only the text."""
 
     data: str
 
     @classmethod
     def of(cls, text: str, *data: object) -> "Rendered":
-        """Return the text as made from this data."""
+        """Return the text as made from these data."""
         return cls.known(text, digest_of(*data))
 
     @classmethod
     def known(cls, text: str, data: str) -> "Rendered":
-        """Return the text with a digest that is known already."""
+        """Return the text with a digest that is already known."""
         made = cls(text)
         made.data = data
         return made
@@ -46,7 +46,7 @@ def _kept(value: Any, validate: Any) -> Any:
 
 
 Text = Annotated[str, WrapValidator(_kept), PlainSerializer(str, return_type=str)]
-"""A field of a record that may hold a rendered text, and keeps its digest until it is written as JSON."""
+"""A field of a record that may hold a rendered text. The digest is kept until the record becomes JSON."""
 
 
 def digest_of(*values: object) -> str:
@@ -55,7 +55,7 @@ def digest_of(*values: object) -> str:
 
 
 def data_of(value: object) -> JsonValue:
-    """Return the data in a value as JSON: no wording, no places, no fields that are empty or have their default."""
+    """Return the data in a value as JSON, without wording, places, empty fields and defaults."""
     if isinstance(value, Rendered):
         return value.data
     if value is None or isinstance(value, str | int | float):
@@ -76,7 +76,7 @@ def data_of(value: object) -> JsonValue:
 
 
 def data_of_named(values: Mapping[str, object]) -> JsonValue:
-    """Return the data in named values, without their names: a field or a variable may be renamed, or added empty."""
+    """Return the data in named values, without their names, so that fields and variables can be renamed."""
     found = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
     return sorted((each for each in found if each not in (None, False, "", [], {})), key=digest_of)
 

@@ -1,4 +1,4 @@
-"""A reply that is read while it comes: what was heard of it, also before a crash, and what becomes of its end."""
+"""Streaming replies: read a reply while it arrives, and keep to what was acted upon, also after a crash."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -8,40 +8,40 @@ from planbook.planner.models.types import Reply
 
 Read_co = TypeVar("Read_co", covariant=True)
 Note = Callable[[str], None]
-"""Writes down the next piece of a reply, before anything is done that follows from it."""
+"""Record the next piece of a reply, before anything that follows from it is done."""
 
 
 class ReplyReader(Protocol[Read_co]):
-    """Hears one reply."""
+    """Reads one reply."""
 
     @property
     def waits(self) -> bool:
-        """Whether it does nothing before the whole reply is there: no piece is sent to it while the model speaks."""
+        """True if the reader needs the whole reply: it gets no pieces while the model writes."""
 
     @property
     def ran(self) -> bool:
-        """Whether anything was done that cannot be taken back."""
+        """True once something was done that cannot be undone."""
 
     @property
     def stopped_at(self) -> int | None:
-        """How many characters of the reply there are up to the line by which no more was wanted; None while more is."""
+        """Number of characters of the reply up to the line that ended it; None while more is wanted."""
 
     @property
     def failed(self) -> BaseException | None:
-        """What ended the listening, where that was no end of the reply's own."""
+        """The error that ended reading, unless the reply itself did."""
 
     def hear(self, piece: str) -> bool:
-        """Take in the next piece, in whatever pieces it comes; False where no more is wanted. Never raises."""
+        """Take the next piece, of any length. Return False if no more is wanted. Never raises."""
 
     def read(self, reply: Reply) -> Read_co:
-        """Make of the reply what is left to be made of it. Raises ValueError for one that cannot be used."""
+        """Return the value of the whole reply. Raises ValueError for an unusable reply."""
 
     def kept(self, reply: Reply) -> str:
-        """What the conversation keeps of the reply, once it was read."""
+        """Return the part of the reply that the conversation keeps."""
 
 
 class WholeReply(Generic[Read_co]):
-    """Reads a reply when it is there, whole."""
+    """Reads a reply once it is complete."""
 
     waits, ran, stopped_at, failed = True, False, None, None
 
@@ -53,20 +53,20 @@ class WholeReply(Generic[Read_co]):
         return True
 
     def read(self, reply: Reply) -> Read_co:
-        """Read it. Raises ValueError."""
+        """Return the value of the reply. Raises ValueError."""
         return self._read(reply.text)
 
     def kept(self, reply: Reply) -> str:
-        """All of it."""
+        """Return the whole reply."""
         return reply.text
 
 
 class ReplyStream(Generic[Read_co]):
-    """Stands between a model and who listens to its reply; what was acted upon once is the reply, whatever follows.
+    """Passes a model's reply on to its reader. What was acted upon is the reply, whatever the model sends later.
 
-    ``before`` is what an earlier sitting had acted upon when it was killed: the model has to say the same again, else
-    the reply is ``contradicted``. Where a stream broke and began anew otherwise, what was acted upon stands, and the
-    rest is done without.
+    ``before`` is the part that an earlier invocation acted upon before it was killed: the model must send the same
+    again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part that was acted upon
+    stands and the rest is dropped.
     """
 
     def __init__(self, listen: Callable[[], ReplyReader[Read_co]], before: str) -> None:
@@ -75,24 +75,24 @@ class ReplyStream(Generic[Read_co]):
         self._text, self._half, self._told = "", "", 0
         self._seconds = 0.0
         self.contradicted = False
-        """Whether the model says otherwise now than what an earlier sitting acted upon."""
+        """True if the model now sends something other than what an earlier invocation acted upon."""
 
     def __call__(self, piece: str) -> bool:
-        """Pass on what is new, once all that was heard before has been said again; False stops the reply."""
+        """Pass on what is new, once everything received before has arrived again. False stops the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._before[: len(self._text)]):
             return False
         return len(self._text) < len(self._before) or self._pass_on()
 
     def repeat(self, reply: Reply) -> None:
-        """Hear a reply out of the journal."""
+        """Read a reply from the journal."""
         self._before, self._text = "", reply.text
         self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """The reply as it stands, all of it heard; the time that the listener took is not the model's.
+        """Return the final reply, fully read, without the reader's time in its seconds.
 
-        One that was stopped ends with the line that stopped it, in whatever pieces it came.
+        A reply that was stopped ends with the line that stopped it, however it was cut into pieces.
         """
         reply = self._agreed(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
         stopped_at = self.listener.stopped_at
@@ -101,7 +101,7 @@ class ReplyStream(Generic[Read_co]):
         return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
 
     def _agreed(self, reply: Reply) -> Reply:
-        """The reply, all of it heard; or as much as was heard, where it now says otherwise."""
+        """Return the reply, fully read; or the part already read, where the model now sends something else."""
         if reply.text.startswith(self._text[: self._told] or self._before):
             self._text = reply.text
             self._pass_on()
@@ -123,7 +123,7 @@ class ReplyStream(Generic[Read_co]):
         return more
 
     def _whole_characters(self, piece: str) -> str:
-        """The piece without a half of a character at its end, and with the one that the piece before ended with."""
+        """Return the piece without a trailing half character, and with the half kept from the piece before."""
         piece, self._half = self._half + piece, ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
             piece, self._half = piece[:-1], piece[-1]

@@ -1,4 +1,4 @@
-"""How a question reaches a model: which model plays a role, with which sampling, and what becomes of its reply."""
+"""Roles: which model answers which question, with which sampling, and what happens to its reply."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,23 +15,23 @@ from planbook.planner.models.types import Message, Model, OnText, Reply, Samplin
 
 Read = TypeVar("Read")
 DEFAULT = "default"
-"""The role that stands for every role without a model or sampling of its own."""
+"""The role whose model and sampling apply to every role without its own."""
 PLANNER = "planner"
-"""The role that plans, in most methods."""
+"""The role that plans in most methods."""
 REPAIRS = 2
-"""How often a reply that cannot be used is answered with what was missing."""
+"""Number of times an unusable reply is answered with what was missing."""
 POLL = 0.05
-"""Seconds between two looks at whether the budget allows a call that waits for others to end."""
+"""Seconds between two checks whether the budget allows a call that waits for others to end."""
 
 
 class Sample(NamedTuple):
-    """Which of the possible replies to a prompt is wanted: the how-manieth, and at another temperature if given."""
+    """Index of the sample to draw for a prompt, and its temperature if it differs from the role's."""
 
     sample: int = 0
     temperature: float | None = None
 
     def apply(self, sampling: Sampling) -> Sampling:
-        """The role's sampling, for this draw."""
+        """Return the role's sampling for this sample."""
         drawn = sampling.model_copy(update={"sample": self.sample})
         return drawn if self.temperature is None else drawn.model_copy(update={"temperature": self.temperature})
 
@@ -40,7 +40,7 @@ FIRST_SAMPLE = Sample()
 
 
 class Answer(NamedTuple, Generic[Read]):
-    """A usable reply. ``history`` is the conversation with the reply at its end, to be carried on."""
+    """A usable reply. ``history`` is the conversation up to and including the reply."""
 
     value: Read
     reply: Reply
@@ -48,16 +48,16 @@ class Answer(NamedTuple, Generic[Read]):
 
 
 def as_text(text: str) -> str:
-    """The reply as it is. Raises ValueError if there is none."""
+    """Return the reply, stripped. Raises ValueError if it is empty."""
     if not text.strip():
         raise ValueError("the reply is empty")
     return text.strip()
 
 
 class Roles:
-    """The models of a run, by role. ``load`` is asked for a model when its role first speaks.
+    """The models of a run by role. ``load`` makes a role's model when the role is first asked.
 
-    ``guard`` is called before each call and may raise EpisodeStopped; ``meter`` holds the calls to the budget.
+    ``guard`` is called before each call and may raise EpisodeStopped; ``meter`` enforces the budget.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Roles:
         self._meter, self._seed = meter or Meter(), seed
 
     def seeded(self, seed: int) -> "Roles":
-        """The same roles with another seed, for another repeat of the same tasks."""
+        """Return the same roles with another seed, for another repeat of the same tasks."""
         return self._like(self._guard, seed)
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
-        """The same roles with one more guard before theirs."""
+        """Return the same roles with one more guard before their own."""
 
         def both() -> None:
             guard()
@@ -90,12 +90,12 @@ class Roles:
         return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
 
     def sampling(self, role: str) -> Sampling:
-        """How replies of a role are drawn."""
+        """Return the sampling of a role."""
         sampling = self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()
         return sampling if sampling.seed is None else sampling.model_copy(update={"seed": sampling.seed + self._seed})
 
     def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
-        """The messages as they fit the role's context. Raises ContextExceeded."""
+        """Return the messages, cut to the role's context. Raises ContextExceeded."""
         return fit(messages, room(self.sampling(role)))
 
     def reserved(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
@@ -115,7 +115,10 @@ class Roles:
         sample: Sample = FIRST_SAMPLE,
         on_text: OnText | None = None,
     ) -> tuple[Reply, str, Sampling]:
-        """The role's reply, the model that was asked, and how. Raises ModelError, BudgetEnded, EpisodeStopped."""
+        """Return the role's reply, the model's name, and the sampling.
+
+        Raises ModelError, BudgetEnded, EpisodeStopped.
+        """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
         with labelled(f"{role}: {template}"):
@@ -124,7 +127,7 @@ class Roles:
 
 
 def no_model(role: str) -> Model:
-    """Stands where a run was given no model. Raises ModelError."""
+    """Raise ModelError: the run has no model for the role."""
     raise ModelError(f"the {role} has no model to ask; name one with --model, for example --model openai:NAME")
 
 

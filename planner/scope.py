@@ -1,4 +1,4 @@
-"""A place in the journal: what happens there is numbered, recorded, and answered from the record when run again."""
+"""Scopes: numbered places in the journal, where events are recorded, or answered from the record on a repeat."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,13 +19,15 @@ from planbook.planner.templates import PROMPTS
 
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"
-"""Stands for an empty reply in the conversation: some servers take no empty message."""
+"""Stands for an empty reply in the conversation, since some servers refuse empty messages."""
 
 
 class Scope:
-    """Events of a kind are numbered from 0, and so are children of a name: the same steps always give the same places.
+    """A place in the journal.
 
-    An episode has one, each of its rounds and frames has one; whatever else asks a model gets one of its own.
+    Events of a kind and children of a name are numbered from 0, so equal steps get equal places.
+
+    An episode, each of its rounds and each frame has a scope. Anything else that asks a model gets a scope of its own.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = SILENT) -> None:
@@ -36,22 +38,25 @@ class Scope:
 
     @property
     def asked(self) -> int:
-        """How many replies were had here, those that could not be used among them."""
+        """Number of replies received here, unusable ones included."""
         return self._events["ask"]
 
     @property
     def recorded_replies(self) -> int:
-        """How many replies the journal holds of this very place, whether they were had again yet or not."""
+        """Number of replies that the journal holds for this place, read again or not."""
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
-        """The next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""
+        """Return the next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""
         number = self._children[name]
         self._children[name] += 1
         return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)
 
     def record(self, kind: EventKind, **body: JsonValue) -> None:
-        """Write a kind's next event, or hold it against the recorded one. Raises JournalMismatch, JournalFailed."""
+        """Write the next event of a kind, or compare it with the recorded one.
+
+        Raises JournalMismatch, JournalFailed.
+        """
         record(self.journal, self.path, kind, self._next(kind), body)
 
     def span(self, payload: Held) -> Span[Held]:
@@ -68,7 +73,10 @@ class Scope:
         return number
 
     def once(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """The one event of a kind: made the first time, from then on answered by the journal. Raises JournalFailed."""
+        """Return the only event of a kind: made on the first call, read from the journal afterwards.
+
+        Raises JournalFailed.
+        """
         recorded = self.journal.get(self.path, kind, 0)
         if recorded is None:
             recorded = make()
@@ -85,11 +93,11 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask a model and read its reply; what is recorded already is not asked again.
+        """Ask a model and read its reply. A recorded reply is not asked for again.
 
-        ``read`` raises ValueError for a reply that cannot be used: the model is then told what was missing, a few times
-        (``Roles.repairs``). The conversation that is carried on leaves such replies out. Raises UnusableReply at the
-        end of that, ModelError where no model answers, and BudgetEnded.
+        ``read`` raises ValueError for an unusable reply; the model is then told what was missing, up to
+        ``Roles.repairs`` times, and the conversation leaves such replies out. Raises UnusableReply after the last
+        repair, ModelError if no model answers, and BudgetEnded.
         """
         return self.listen(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
 
@@ -103,10 +111,10 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """As ``ask``, but each reply is read by a listener of its own, and heard while it comes unless it ``waits``.
+        """Ask like ``ask``, but let a reader take each reply while it arrives, unless the reader ``waits``.
 
-        What a listener notes is in the journal before it acts upon it. The conversation keeps of the reply what the
-        listener says.
+        What a reader notes is in the journal before the reader acts upon it. The reader decides which part of the reply
+        the conversation keeps.
         """
         asked = (*history, Message(role="user", content=prompt.render(**variables)))
         messages, problem = asked, ""
@@ -129,9 +137,9 @@ class Scope:
         sample: Sample,
         listen: Callable[[Note], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """The next reply, heard: out of the journal if it is there.
+        """Return the next reply, fully read, from the journal if it is there.
 
-        What was heard of a reply is in the journal before it, piece by piece; beside the reply it no longer counts.
+        The pieces of a reply are in the journal before the reply. Once the reply is recorded, they no longer count.
         """
         try:
             fitted = self.roles.fit(role, messages)
@@ -175,9 +183,9 @@ class Scope:
         recorded: Any,
         listen: Callable[[Note], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
-        """The reply in the journal, heard again. Raises JournalMismatch if it answers another request.
+        """Return the recorded reply, read again. Raises JournalMismatch if it answers another request.
 
-        The same data in other words are the same request; which data there were planbook 0.1 did not record.
+        The same data in other words are the same request. planbook 0.1 did not record the data.
         """
         reworded = recorded.get("given") in (None, given.model_dump())
         compared = request.keys() - {"messages"} if reworded else request.keys()
@@ -193,7 +201,7 @@ class Scope:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
     def _heard_before(self, ask: int) -> str:
-        """What an earlier sitting had noted of a reply that never came to its end."""
+        """Return what an earlier invocation noted of a reply that never ended."""
         texts: list[str] = []
         for number in count(self._events["heard"]):
             body: Any = self.journal.get(self.path, "heard", number)

@@ -1,4 +1,4 @@
-"""What a method records about its own structure: a subtask, a goal, a branch, a node of a graph.
+"""Spans: what a method records about its own structure, such as a subtask, a goal, a branch or a node of a graph.
 
 A method writes ``with scope.span(Subtask(text=..., depth=2)) as span: ...; span.end(done=True)``. Reports, exports and
 the terminal draw any tree of spans from their title and status; figures group them by name.
@@ -13,60 +13,60 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from planbook.planner.journal import EventKind
 
 BEGIN, UPDATE, END, MOMENT = "begin", "update", "end", "moment"
-"""The four events of a span, as ``at`` has them; a moment begins and ends at once."""
+"""Values of a span event's ``at``; a moment begins and ends at once."""
 OLD_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
-"""Kinds of events of planbook 0.1, each of which is the end of a span of that name."""
+"""Event kinds of planbook 0.1. Each is the end of a span of that name."""
 
 
 class Payload(BaseModel):
-    """Base of what a span holds; a method registers its own in ``Method.spans``."""
+    """Base of the data in a span. A method registers its payloads in ``Method.spans``."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
     span: ClassVar[str]
-    """The name of the spans that hold it."""
+    """Name of the spans that hold this payload."""
     bulky: ClassVar[frozenset[str]] = frozenset()
-    """Fields that figures need not have, so that counting a long run does not keep them."""
+    """Fields that figures do not need and that are not kept when a long run is counted."""
 
     @property
     def title(self) -> str:
-        """Say in a line what the span is about."""
+        """Describe the span in one line."""
         return ""
 
     @property
     def status(self) -> str:
-        """Say in a word how it stands: empty while nothing is known, ``done``, ``failed`` or a word of the method's."""
+        """Return the state in one word: empty while unknown, ``done``, ``failed`` or a word of the method's own."""
         return ""
 
 
 class Claim(Payload):
-    """What the method holds of the whole task; it stands until the next action, or the next claim."""
+    """The method's opinion on whether the whole task is done. It stands until the next action or the next claim."""
 
     span = "claim"
 
     done: bool | None
-    """None takes an earlier claim back."""
+    """None withdraws an earlier claim."""
     by: str
-    """Who holds it."""
+    """Name of whoever makes the claim."""
 
     @property
     def title(self) -> str:
-        """Name who claims it."""
+        """Return who makes the claim."""
         return self.by
 
     @property
     def status(self) -> str:
-        """Say what is claimed."""
+        """Return what is claimed."""
         return status_of(self.done)
 
 
 def status_of(done: bool | None) -> str:
-    """Return the status of what can be done or fail; empty for what came to no end."""
+    """Return the status for a result; empty if there is none."""
     return {True: "done", False: "failed", None: ""}[done]
 
 
 Write = Callable[[dict[str, JsonValue]], int]
-"""Adds an event of the kind ``span`` to a scope, and returns its number there."""
+"""Add a ``span`` event to a scope and return its number there."""
 
 
 Held = TypeVar("Held", bound=Payload)
@@ -81,13 +81,13 @@ class Span(Generic[Held]):
         self._number = write({"at": BEGIN, "name": payload.span, **_head(payload), "data": data})
 
     def update(self, **changes: object) -> Held:
-        """Record the fields that have changed, if any has, and return what the span holds now."""
+        """Record the fields that have changed, if any, and return the payload."""
         if changed := self._changed(changes):
             self._tell(UPDATE, changed)
         return self.payload
 
     def end(self, **changes: object) -> Held:
-        """Record the end, with the fields that have changed, and return what the span holds. Later calls update it."""
+        """Record the end with the fields that have changed, and return the payload. Later calls only update."""
         if self._ended:
             return self.update(**changes)
         self._ended = True
@@ -101,7 +101,7 @@ class Span(Generic[Held]):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        """End it. What stops a run leaves it open: the episode goes on from there later."""
+        """End the span. An exception that stops the run leaves it open, since the episode resumes from there."""
         if error is None:
             self.end()
 
@@ -122,35 +122,35 @@ def _head(payload: Payload) -> dict[str, JsonValue]:
 
 
 class SpanEvent(Protocol):
-    """A row of a journal that may be an event of a span."""
+    """A journal event that may belong to a span."""
 
     @property
     def scope(self) -> str:
-        """Where it happened."""
+        """The scope of the event."""
 
     @property
     def kind(self) -> str:
-        """What kind it is."""
+        """The kind of the event."""
 
     @property
     def body(self) -> Any:
-        """What happened."""
+        """The content of the event."""
 
 
 def is_update(event: SpanEvent) -> bool:
-    """Return whether an event only changes what a span holds."""
+    """Return whether an event only changes the payload of a span."""
     return event.kind == "span" and event.body["at"] == UPDATE
 
 
 class RecordedSpan(BaseModel):
-    """A span as a reader has it."""
+    """A span read back from the journal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     order: int = Field(ge=0)
-    """The moment at which it began."""
+    """Moment of its beginning."""
     end: int | None = Field(default=None, ge=0)
-    """The moment at which it ended; None for one that is open, ``order`` for one that is a moment."""
+    """Moment of its end; None if it is open, ``order`` if it is a moment."""
     scope: str
     name: str
     title: str = ""
@@ -160,7 +160,7 @@ class RecordedSpan(BaseModel):
 
 
 class Spans:
-    """Puts the spans of an episode together from its events. Fields of ``left_out`` are not kept, by name of span."""
+    """Assembles the spans of an episode from its events. ``left_out`` names fields to drop, by name of span."""
 
     def __init__(self, left_out: Mapping[str, frozenset[str]] | None = None) -> None:
         self._left_out = left_out or {}
@@ -168,7 +168,7 @@ class Spans:
         self._numbers: dict[str, int] = {}
 
     def take(self, event: SpanEvent, order: int) -> None:
-        """Take one more event, of any kind; ``order`` is its moment."""
+        """Take the next event, of any kind; ``order`` is its moment."""
         if event.kind in OLD_KINDS:
             self._begin((event.scope, len(self._found)), order, order, {"name": event.kind, "data": event.body})
         if event.kind != "span":
@@ -196,12 +196,12 @@ class Spans:
         return {field: value for field, value in data.items() if field not in left_out}
 
     def recorded(self) -> Iterator[RecordedSpan]:
-        """Give them in the order in which they began."""
+        """Yield the spans in the order in which they began."""
         return (RecordedSpan.model_validate(each) for each in self._found.values())
 
 
 def spans_in(events: Iterable[SpanEvent]) -> list[RecordedSpan]:
-    """Return the spans that events tell of, in the order in which they began."""
+    """Return the spans in the events, in the order in which they began."""
     found = Spans()
     for order, event in enumerate(events):
         found.take(event, order)

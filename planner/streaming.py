@@ -1,6 +1,6 @@
-"""Running a plan while the model still writes it: every statement as soon as it is certain, up to the first fault.
+"""Streaming plans: run each statement of a reply as soon as it is certain, up to the first fault.
 
-The same statements run, with the same end, however the reply was cut into pieces, and if it came whole.
+The same statements run, with the same end, however the reply is cut into pieces, or if it comes whole.
 """
 
 import re
@@ -16,8 +16,11 @@ from planbook.planner.rendered import Rendered
 from planbook.planner.reply_stream import Note
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
-from planbook.sandbox import CellResult, Fault, FaultKind, GrowingCell
-from planbook.sandbox.reading import (
+from planbook.sandbox import (
+    CellResult,
+    Fault,
+    FaultKind,
+    GrowingCell,
     GrowingReply,
     ReadReply,
     Statement,
@@ -32,9 +35,12 @@ NOT_RUN = "# [The plan ended here: nothing below was run.]"
 """Marks in the conversation where the plan of a reply ended."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 FOR_GOOD = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
-"""What stops a reply. After anything else the episode may be resumed: its reply is heard out, to be paid for once."""
+"""Errors that stop a reply.
+
+After any other error the episode may resume, so the reply is received to its end and paid for once.
+"""
 _LONG, _PATIENCE = 64, 16
-"""Behind so many lines, all of them are checked again only when there is a sixteenth more."""
+"""Beyond this many lines, the whole plan is checked again only after a sixteenth more."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -44,7 +50,10 @@ REVISED = Fault(
 
 
 class PlanResult(NamedTuple):
-    """What came of a plan that was asked for and run. ``history`` is the conversation with the reply at its end."""
+    """The result of a plan that was asked for and run.
+
+    ``history`` is the conversation up to and including the reply.
+    """
 
     feedback: Feedback
     history: tuple[Message, ...]
@@ -52,10 +61,10 @@ class PlanResult(NamedTuple):
 
 @dataclass(frozen=True)
 class StreamedPlan:
-    """What came of a reply whose plan was run while it came. ``code`` is as much of the plan as counts.
+    """The result of a reply whose plan ran while it arrived. ``code`` is the part of the plan that counts.
 
-    ``refused`` are the faults of what was not run, behind line ``ran_to``; of a plan of which nothing ran, 0. ``error``
-    is what ended the cell if the plan did not. ``cut`` says that the reply broke off there, and its plan with it.
+    ``refused`` holds the faults of the part that was not run, after line ``ran_to``, which is 0 if nothing ran.
+    ``error`` is what ended the cell, unless the plan did. ``cut`` is true if the reply, and its plan, broke off there.
     """
 
     code: str
@@ -68,7 +77,7 @@ class StreamedPlan:
 
 
 def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
-    """The feedback for a plan that nothing but itself has ended."""
+    """Return the feedback for a plan that ended by itself."""
     if streamed.refused and not streamed.ran_to:
         return of_check(streamed.refused, ran.world)
     if streamed.refused:
@@ -91,11 +100,11 @@ class StreamingPlan:
         self._names = frame.names
         self._held: list[Statement] = []
         self._not_before = 0
-        """The line up to which the code so far is not checked again."""
+        """Line up to which the code so far is not checked again."""
         self._cell: GrowingCell | None = None
         self._ran_to = 0
         self._stop: Statement | None = None
-        """Where it ended, if before the end of the plan."""
+        """Statement at which the plan ended, if before its end."""
         self._refused: Sequence[Fault] = ()
         self.failed: BaseException | None = None
         self.stopped_at: int | None = None
@@ -103,11 +112,11 @@ class StreamingPlan:
 
     @property
     def ran(self) -> bool:
-        """Whether anything was run."""
+        """Return whether any statement ran."""
         return self._cell is not None
 
     def hear(self, piece: str) -> bool:
-        """Take in the next piece, and run what has become certain by it; False once the plan has ended."""
+        """Take the next piece and run the statements that are now certain. Return False once the plan has ended."""
         if self.waits:
             return True
         self._text += piece
@@ -120,7 +129,7 @@ class StreamingPlan:
         return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
-        """Run what is left. Raises ValueError if nothing has run, and the reply holds no plan that could be."""
+        """Run the rest. Raises ValueError if nothing ran and the reply holds no plan that could."""
         if self._stop is None:
             self._run_rest(reply)
         if self._refused and not self.ran and self._refused[0].type == "syntax":
@@ -142,9 +151,9 @@ class StreamingPlan:
         )
 
     def kept(self, reply: Reply) -> str:
-        """The whole reply, with a mark between the statement that ended the plan and code that was not run.
+        """Return the whole reply, with a mark between the statement that ended the plan and the code that was not run.
 
-        What was run is its data, so that the conversation has the same data whether plans are streamed or not.
+        Its data is the code that ran, so conversations have the same data whether plans are streamed or not.
         """
         if self._stop is None:
             return reply.text
@@ -159,7 +168,7 @@ class StreamingPlan:
         return Rendered.of(f"{ran}\n{NOT_RUN}{rest}" if more_code else reply.text, ran)
 
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
-        """Check statements, and run those that may."""
+        """Check statements, and run those that may run."""
         faulty, faults = None, list[Fault]()
         for statement in statements:
             faults = self._frame.faults_of_part(statement.source, self._names)
@@ -175,7 +184,9 @@ class StreamingPlan:
             self._stop, self._refused = faulty, faults
 
     def _ready(self) -> list[Statement]:
-        """Those held that may run by now: where one acts, all before the first that only later ones can put right."""
+        """Return the held statements that may run now: all before the first that only later ones can complete, once one
+        acts.
+        """
         if not any(statement.acts for statement in self._held) or self._held[-1].last_line < self._not_before:
             return []
         last = self._held[-1].last_line
@@ -186,7 +197,7 @@ class StreamingPlan:
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
-        """Run statements that so many characters of the reply have made certain; None is all of it."""
+        """Run statements that this many characters of the reply have made certain; None means the whole reply."""
         statement = statements[0]
         try:
             if chars is not None:
@@ -203,7 +214,7 @@ class StreamingPlan:
             self.failed, self._stop = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
-        """Run what the end of the reply has made certain, if the plan as a whole is in order."""
+        """Run the statements that the end of the reply has made certain, if the whole plan passes the check."""
         if reply.finish == "cut":
             if not self.ran:
                 raise ValueError("the reply broke off before anything could be run")
@@ -223,7 +234,7 @@ class StreamingPlan:
             self._run(rest)
 
     def _result(self, code: str) -> CellResult:
-        """The result of the cell, as far as it came."""
+        """Return the result of the cell so far."""
         if self._cell is None or self.failed is not None:
             return CellResult()
         result = self._cell.finish()

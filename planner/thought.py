@@ -1,12 +1,10 @@
-"""What a planner's reply says beside its code: the segments of section 3.2 of AutoManual, parsed into fields."""
+"""The parts of a planner's reply: its code, and the segments before it (AutoManual, section 3.2)."""
 
 import re
 from collections.abc import Iterator
 
 from planbook.planner.types import Plan, Thought
-from planbook.sandbox.reading import parse, read_reply
-from planbook.sandbox.reading.statements import DEFINES, does_nothing
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, only_defines, parse, read_reply
 
 RULE_ID = re.compile(r"\brule_\d+\b", re.ASCII | re.IGNORECASE)
 SEGMENTS = {
@@ -16,14 +14,17 @@ SEGMENTS = {
     "plan": "plan",
     "code": "code",
 }
-"""The first of these words that a heading holds says which segment begins there."""
+"""The first of these words in a heading names the segment that begins there."""
 _SEGMENT = re.compile(rf"\b({'|'.join(SEGMENTS)})s?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,2}[.)]\s*")
 _MARKS = "#*_` \t"
 
 
 def as_plan(text: str) -> Plan:
-    """A reply's thought and code. Raises ValueError that says what is missing, where there is no code to run."""
+    """Return the thought and code of a reply.
+
+    Raises ValueError, which says what is missing, if there is no code to run.
+    """
     reply = read_reply(text)
     if reply.problem is not None:
         raise ValueError(str(reply.problem))
@@ -35,7 +36,7 @@ def as_plan(text: str) -> Plan:
 
 
 def read_thought(text: str) -> Thought:
-    """The segments of what stands before the code; a segment that is not there is empty."""
+    """Return the segments of the text before the code. Missing segments are empty."""
     found: dict[str, str] = {}
     for segment, body in _segments(text):
         found[segment] = f"{found.get(segment, '')}\n{body}".strip()
@@ -63,17 +64,17 @@ def _segments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_last_heading(text: str) -> str:
-    """Without the heading of the code that came after it."""
+    """Return the text without the heading of the code after it."""
     lines = text.rstrip().splitlines()
     heading = _heading(lines[-1]) if lines else None
     return "\n".join(lines[:-1] if heading and not heading[1] else lines).strip()
 
 
 def _heading(line: str) -> tuple[str, str] | None:
-    """The words of a heading and what stands behind its colon; None for any other line.
+    """Return the words of a heading and the text after its colon; None for any other line.
 
-    A line with marks (``### Plan``, ``**2. Plan:**``) is one whatever its words; a line without, or one that goes on
-    behind the colon, only if it bears the very name of a segment: ``2. Plan``, ``Rules: rule_3``.
+    A line with marks (``### Plan``, ``**2. Plan:**``) is a heading whatever its words. A line without marks, or with
+    text after the colon, is one only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
     """
     told = line.strip()
     before, _, rest = told.partition(":")
@@ -87,8 +88,6 @@ def _heading(line: str) -> tuple[str, str] | None:
 
 
 def _does_something(code: str) -> bool:
-    """Whether any statement is more than an import or a definition, or nothing at all."""
+    """Return whether any statement is more than an import, a definition or a no-op."""
     tree = parse(code)
-    return isinstance(tree, Fault) or not all(
-        isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body
-    )
+    return isinstance(tree, Fault) or not only_defines(tree)

@@ -1,8 +1,8 @@
-"""The trajectory: a whole episode read back from its events, and the only reader of them.
+"""The trajectory: a whole episode read back from its events. Nothing else reads them.
 
 Prompts, learning, the report, ``show``, export, import and ``rerun`` all take it. Its JSON is what `planbook export`
-writes. ``order`` is a moment of the episode: sorted by it, everything that happened is in the order of time. ``scope``
-says where: ``round/0``, or inside it the namespace of a nested plan, such as ``round/0/plan/1/execute/0``.
+writes. ``order`` is a moment of the episode; sorted by it, everything is in the order of time. ``scope`` is the place:
+``round/0``, or inside it the namespace of a nested plan, such as ``round/0/plan/1/execute/0``.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from planbook.planner.types import Cell, Ending, Outcome, Record, Step
 
 OBSERVATION = TypeAdapter(Observation)
 SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
-"""Of another number are files that this version cannot read."""
+"""Files with another number cannot be read by this version."""
 
 
 class Part(Record):
@@ -34,52 +34,55 @@ class Part(Record):
 
 
 class RunFacts(Part):
-    """The run that the episode comes from."""
+    """Facts about the run that the episode comes from."""
 
     planner: str
     """The planning method."""
     config: dict[str, JsonValue] = {}
-    """What the run was asked to do, the seed included, as its run.json has it; empty where that is not known."""
+    """The run's configuration as in its run.json, the seed included; empty if unknown."""
     begun: str = ""
-    """When, as ISO 8601."""
+    """Start time, in ISO 8601."""
     versions: dict[str, str] = {}
-    """Of what was installed."""
+    """Versions of the installed packages."""
     world: dict[str, str] = {}
-    """What the environment said that it was made of."""
+    """What the environment says it is made of."""
 
 
 class Recalled(Recall):
-    """What the planner was told of the environment beforehand."""
+    """The knowledge that the planner was given."""
 
     order: int = Field(ge=0)
 
 
 class Rewind(Part):
-    """Environment and namespace were taken back to an earlier moment of the round."""
+    """A return of environment and namespace to an earlier moment of the round."""
 
     order: int = Field(ge=0)
     scope: str
     kept: int = Field(ge=0)
-    """So many of the round's steps stand, counted from its beginning; those after them up to here are undone."""
+    """Number of the round's steps that stand, from its beginning; the steps after them are undone."""
 
 
 class Round(Part):
-    """What happened between two resets of the environment."""
+    """The part of an episode between two resets of the environment."""
 
     worded: ClassVar = frozenset({"rewinds", "task"})
     """The steps say what was undone, and prompts name the task themselves."""
 
     order: int = Field(default=0, ge=0)
-    """The moment of the reset."""
+    """Moment of the reset."""
     number: int = Field(ge=0)
-    """From 0, one after the other."""
+    """Number of the round, from 0."""
     observation: str = ""
-    """The first one."""
+    """The first observation."""
     task: Task | None = Field(default=None, exclude_if=lambda task: task is None)
-    """Only where the environment told another task than in the first round."""
+    """Set only if the task differs from the first round's."""
     cells: tuple[Cell, ...] = ()
     steps: tuple[Step, ...] = ()
-    """Of all cells, in order; ``scope`` and ``cell`` name a step's own. A cell that came to no end has only these."""
+    """Steps of all cells, in order; ``scope`` and ``cell`` name a step's cell.
+
+    A cell that never ended has only steps.
+    """
     rewinds: tuple[Rewind, ...] = ()
 
 
@@ -90,51 +93,51 @@ class Call(Part):
     scope: str
     role: str
     template: str
-    """The prompt's name."""
+    """Name of the prompt."""
     model: str
     given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
-    """What the prompt's data were; ``planbook.planner.models.recording`` finds replies by it."""
+    """The data of the prompt, by which ``planbook.planner.models.recording`` finds replies."""
     sampling: Sampling
     messages: tuple[Message, ...]
-    """All that was sent; empty if the episode was exported without prompts."""
+    """All messages sent; empty if the episode was exported without prompts."""
     left_out: int = 0
-    """Messages that were left out of the history, to fit the context."""
+    """Number of messages left out of the history to fit the context."""
     cut_characters: int = 0
     reply: Reply
 
 
 class Trajectory(Part):
-    """One episode: a task, all that was done for it, and how it ended."""
+    """One episode: the task, everything that was done for it, and its ending."""
 
     schema_version: Literal["planbook.trajectory/2"] = Field(default=SCHEMA, alias="schema")
     path: str = Field(default="", exclude=True)
-    """The episode's scope in the journal that it was read from."""
+    """Scope of the episode in the journal that it was read from."""
     task: Task
-    """``id`` alone identifies it in its environment; ``params`` is what the goal says, parsed."""
+    """``id`` identifies it in its environment; ``params`` is the parsed goal."""
     repeat: int = Field(default=0, ge=0)
-    """Of the task in its run, from 0."""
+    """Repeat of the task in its run, from 0."""
     run: RunFacts = RunFacts(planner="")
     recall: Recalled | None = None
     rounds: tuple[Round, ...] = ()
     spans: tuple[RecordedSpan, ...] = ()
-    """What the method recorded of its own."""
+    """What the method recorded about its own structure."""
     calls: tuple[Call, ...] = ()
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
-    """``outcome``, and for an episode that was not solved its ``cause``; ``verdict`` is the environment's judgement."""
+    """``outcome``; the ``cause`` if the task was not solved; ``verdict`` is the environment's judgement."""
 
     @property
     def knowledge(self) -> Text:
-        """What the planner was told of the environment beforehand."""
+        """The knowledge that the planner was given."""
         return self.recall.text if self.recall else ""
 
     @property
     def helpers(self) -> str:
-        """Plan code that was defined beforehand."""
+        """Plan code that was defined first."""
         return self.recall.helpers if self.recall else ""
 
 
 class Shown(Record):
-    """What of an episode prompts are made from: recordings are found by these data."""
+    """The parts of an episode from which prompts are made, and by which recordings find replies."""
 
     task: Task
     knowledge: Text = ""
@@ -144,26 +147,26 @@ class Shown(Record):
 
 
 class Event(Protocol):
-    """One row of a journal, whoever keeps it."""
+    """One event of a journal."""
 
     @property
     def scope(self) -> str:
-        """Where it happened."""
+        """The scope of the event."""
 
     @property
     def kind(self) -> str:
-        """What kind it is."""
+        """The kind of the event."""
 
     @property
     def body(self) -> Any:
-        """What happened."""
+        """The content of the event."""
 
 
 Happened = TypeVar("Happened", bound=Event)
 
 
 def as_asked(events: Iterable[Happened]) -> list[Happened]:
-    """The events as a reader wants them: a reply that was acted upon while it came stands before what it led to."""
+    """Return the events in reading order: a reply stands before what was done while it arrived."""
     events = list(events)
     begun: dict[tuple[str, int], int] = {}
     for order, event in enumerate(events):
@@ -181,9 +184,9 @@ def as_asked(events: Iterable[Happened]) -> list[Happened]:
 
 
 def read_trajectory(path: str, events: Iterable[Event], task: Task | None = None) -> Trajectory:
-    """Read the episode at ``path`` from the events of its scope and those below it, in order, as far as it came.
+    """Read the episode at ``path`` from the events of its scope and below, in order, as far as it got.
 
-    ``task`` is that of an episode which may not have begun; without it such a one raises LookupError.
+    ``task`` is used for an episode that may not have begun; without it, such an episode raises LookupError.
     """
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
@@ -197,7 +200,7 @@ def read_trajectory(path: str, events: Iterable[Event], task: Task | None = None
 
 
 class _Reader:
-    """Takes the events of an episode one by one."""
+    """Reads the events of an episode one by one."""
 
     def __init__(self, path: str) -> None:
         self.task: Task | None = None
@@ -205,7 +208,7 @@ class _Reader:
         self._calls, self._found = list[Call](), dict[str, Any]()
 
     def take(self, order: int, event: Event) -> None:
-        """Take one event; kinds that are no part of an episode are passed over."""
+        """Take one event; events of other kinds are ignored."""
         body, here = event.body, {"order": order, "scope": self._inner(event.scope)}
         self._spans.take(event, order)
         match event.kind:
@@ -227,7 +230,7 @@ class _Reader:
                 self._found["ending"] = Ending.model_validate(body)
 
     def trajectory(self, task: Task | None) -> Trajectory:
-        """Return the whole."""
+        """Return the trajectory."""
         rounds = tuple(Round.model_validate(each) for each in self._rounds)
         spans = (span.model_copy(update={"scope": self._inner(span.scope)}) for span in self._spans.recorded())
         found = self._found | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
@@ -247,12 +250,12 @@ class _Reader:
         self._rounds[-1]["rewinds"].append(rewind)
 
     def _inner(self, scope: str) -> str:
-        """Return the scope as seen from the episode, whose own place in the run is nobody's business."""
+        """Return the scope relative to the episode, without the episode's place in the run."""
         return scope.removeprefix(f"{self._path}/")
 
 
 def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
-    """The episode as a prompt shows it: each cell's thought (unless left out), code and feedback."""
+    """Return the episode as a prompt shows it: thought (optional), code and feedback of each cell."""
     steps = [step for each in trajectory.rounds for step in each.steps]
     refused = sum(not step.observation.accepted for step in steps)
     shown = Shown(**{name: getattr(trajectory, name) for name in Shown.model_fields})
@@ -262,9 +265,9 @@ def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
 # Writing.
 
 Row = tuple[str, EventKind, int, Body]
-"""An event of a journal: scope, kind, number and body."""
+"""A journal event: scope, kind, number and body."""
 _Moment = tuple[int, str, EventKind, Body]
-"""The same with its order in the place of its number."""
+"""The same with the order in place of the number."""
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[Row]:
@@ -302,7 +305,7 @@ def _of_round(played: Round, task: Task, path: str) -> Iterable[_Moment]:
 
 
 def _of_spans(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
-    """Give the beginnings and ends of spans; an end names its beginning by the number that this has in its scope."""
+    """Yield the begin and end events of spans. An end names its beginning by the number that this has in its scope."""
     ends = [(span.end, span, END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, MOMENT if span.end == span.order else BEGIN) for span in spans]
     numbers: Counter[str] = Counter()

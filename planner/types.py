@@ -1,4 +1,4 @@
-"""What an episode leaves behind: steps, cells, feedback and its ending."""
+"""The records of an episode: settings, steps, cells, feedback and ending."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,15 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.envs import Action, Observation, Verdict
 from planbook.planner.rendered import Text
-from planbook.sandbox import Limits
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, Limits
 
 
 class FeedbackKind(StrEnum):
     """How a cell ended."""
 
     DONE = "done"
-    """The world's own episode is over."""
+    """The environment's episode is over."""
     UNFINISHED = "unfinished"
     """The cell ran to its end; the task is not done."""
     PARSE = "parse"
@@ -27,14 +26,14 @@ class FeedbackKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """A limit ended it: of the sandbox, or the episode's actions."""
+    """A limit ended it: one of the sandbox, or the episode's actions."""
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
 
 
 class Outcome(StrEnum):
-    """How an episode ended; every one of them is in the denominator."""
+    """How an episode ended. Every outcome is in the denominator."""
 
     DIRECT_SUCCESS = "direct_success"
     """Solved, and no cell ended in an error."""
@@ -44,23 +43,23 @@ class Outcome(StrEnum):
     OUT_OF_BUDGET = "out_of_budget"
     """The episode's actions were used up."""
     BROKEN = "broken"
-    """Our fault or the world's, not the plan's."""
+    """The engine or the environment failed, not the plan."""
     NOT_RUN = "not_run"
     """The run ended first."""
 
     @property
     def played(self) -> bool:
-        """Whether the episode says anything of what played: it was neither broken nor left out."""
+        """Return whether the episode says anything about its method: it was neither broken nor left out."""
         return self not in (Outcome.BROKEN, Outcome.NOT_RUN)
 
     @property
     def solved(self) -> bool:
-        """Whether the task was done."""
+        """Return whether the task was solved."""
         return self in (Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS)
 
 
 class Record(BaseModel):
-    """Base of what is written to a journal."""
+    """Base of the records in a journal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,7 +68,7 @@ class Step(Record):
     """One action taken. ``cell`` numbers the cells of its scope from 0; ``line`` is the plan line that called it."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """The moment of its episode, where it is read back."""
+    """Moment in its episode, when read back."""
     scope: str
     cell: int
     line: int | None
@@ -77,13 +76,13 @@ class Step(Record):
     observation: Observation
     counted: bool = True
     printed: str = ""
-    """What the plan printed since the step before."""
+    """The plan's output since the step before."""
     undone: bool = False
-    """A later rewind took it back; it still counts."""
+    """True if a later rewind undid it; the step still counts."""
 
 
 class Feedback(Record):
-    """What a cell gave, told to the planner. ``line`` is the plan line of the first fault."""
+    """The result of a cell, as the planner reads it. ``line`` is the plan line of the first fault."""
 
     worded: ClassVar = frozenset({"text"})
     """The steps and the other fields hold the data that the text was made from."""
@@ -96,14 +95,14 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """Whether the cell ended in an error; a plan that merely stopped early did not."""
+        """Return whether the cell ended in an error. A plan that merely stopped early did not."""
         return self.kind in ERROR_KINDS
 
 
 class Thought(Record):
-    """What a planner says before its code; ``text`` is all of it, the others its segments.
+    """The text before a planner's code. ``text`` is all of it; the other fields are its segments.
 
-    ``rule_ids`` are the rules that it says it considered.
+    ``rule_ids`` are the rules that the planner says it considered.
     """
 
     text: str = ""
@@ -115,17 +114,17 @@ class Thought(Record):
 
 
 class Plan(Record):
-    """What a planner replies: thought and code."""
+    """A planner's reply: thought and code."""
 
     thought: Thought
     code: str
 
 
 class Cell(Record):
-    """One run of plan code. ``source`` names where the code came from: a model's reply, a procedure, a file."""
+    """One execution of plan code. ``source`` names where the code came from: a model's reply, a procedure, a file."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
-    """The moment at which it ended, after its steps, where it is read back."""
+    """Moment of its end, after its steps, when read back."""
     scope: str
     number: int
     source: str
@@ -135,7 +134,7 @@ class Cell(Record):
 
 
 class Ending(Record):
-    """How an episode ended. ``cause`` is empty for a success, else what the table of failures counts it under."""
+    """How an episode ended. ``cause`` is empty for a success, else the row of the failure table that counts it."""
 
     outcome: Outcome
     cause: str = ""
@@ -143,24 +142,24 @@ class Ending(Record):
     verdict: Verdict = Verdict(False, 0.0)
     actions: int = 0
     error_steps: int = 0
-    """Cells that ended in an error (AutoManual, table 3), whole plans that wrongly ended as done among them."""
+    """Number of cells that ended in an error (AutoManual, table 3), and of whole plans that wrongly ended as done."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
-    """What was reached on the way, where the world tells; left out of records where it is nothing."""
+    """Milestones reached, if the environment tells any."""
     measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)
-    """Further figures of the world's own, likewise."""
+    """Further measures of the environment."""
 
 
 @dataclass(frozen=True)
 class EpisodeSettings:
-    """What an episode may use, its seed, and how it plays. ``actions`` are those of the world, over all rounds."""
+    """The limits, the seed and the mode of an episode. ``actions`` counts the environment's, over all rounds."""
 
     actions: int
     limits: Limits = field(default_factory=Limits)
     seed: str = "0"
     stream: bool = False
-    """Whether plans run while the model still writes them."""
+    """Run plans while the model is still writing them."""
     dry_run: bool = False
-    """Whether a plan is refused before its first action if the dry run finds actions that cannot succeed.
+    """Refuse a plan before its first action if the dry run finds actions that cannot succeed.
 
-    What has begun to run while it was written is not dry-run.
+    Plans that already run while being written are not dry-run.
     """

@@ -13,8 +13,7 @@ from planbook.rules.edits import Author, Change
 from planbook.rules.system import Edited, RuleSystem, Trajectories, run_edits
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
-from planbook.sandbox import Sandbox
-from planbook.sandbox.reading import read_reply
+from planbook.sandbox import Sandbox, read_reply
 
 
 @dataclass(frozen=True)

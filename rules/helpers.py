@@ -13,12 +13,9 @@ from planbook.planner.action_docs import TASK, functions_to_check, plan_attribut
 from planbook.rules.book import RuleBook
 from planbook.rules.harmless import objections
 from planbook.rules.types import Learnt, RuleType, Skill
-from planbook.sandbox.check import check
-from planbook.sandbox.policy.hints import NAME_HINTS
-from planbook.sandbox.reading import bound_names, carry, definitions, parse, parse_source
-from planbook.sandbox.types import Fault
+from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
-_PYTHONS = frozenset(dir(builtins)) - NAME_HINTS.keys()
+_PYTHONS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """The builtins that plans have: who reads a helper takes them for what they are."""
 
 

@@ -14,7 +14,7 @@ from planbook.rules.libraries import shown
 from planbook.rules.retrieval import rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
-from planbook.sandbox.reading import definitions
+from planbook.sandbox import definitions
 
 Tell = Callable[[Sequence[Rule]], str]
 """How rules that were chosen for a task are put into words."""

@@ -8,8 +8,7 @@ from planbook.rules.cases import Case, Permissions
 from planbook.rules.draft import Draft
 from planbook.rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
-from planbook.sandbox import CellResult, Limits, Sandbox
-from planbook.sandbox.check import check
+from planbook.sandbox import CellResult, Limits, Sandbox, check
 
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()

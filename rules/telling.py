@@ -15,7 +15,7 @@ from planbook.planner.rendered import Rendered
 from planbook.rules.naming import rule_number
 from planbook.rules.templates import FOLDER
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
-from planbook.sandbox.reading import bound_names, parse_source
+from planbook.sandbox import bound_names, parse_source
 
 PROMPTS = Prompts(FOLDER)
 _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)

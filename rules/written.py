@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.planner import BadProcedure, Procedure, checked_procedure, parse_procedure, procedure_faults
 from planbook.planner.action_docs import TASK
-from planbook.sandbox.reading import parse_source, read_reply
+from planbook.sandbox import parse_source, read_reply
 
 LONGEST = 20_000
 """Characters of a procedure."""

@@ -1,11 +1,16 @@
-"""Reads, checks and runs plan code. It knows nothing of environments or planners.
+"""Read, check and run plan code. This package knows nothing of environments or planners.
 
-From a model's reply to a result: ``reading`` finds the code; ``check`` tells what is wrong with it (by ``policy``,
-what plans may say), ``dry`` what cannot succeed. On the host, ``host`` opens a ``session`` with ``functions`` and
-``opening``; ``precompile`` compiles each cell. A ``cell`` is a conversation, whose requests ``answers`` carries out
-within ``limits``, with sources from the ``library``; ``messages`` trusts none of them. ``protocol`` is the wire; at its
-other end are the ``zygote`` and the processes of ``worker``, which are the boundary. ``rerun`` and ``losses`` bring
-back a session whose worker was lost.
+From a model's reply to a result:
+
+- ``reading`` finds the code in a reply. ``checks`` reports what is wrong with it, ``policy`` what plans may not say,
+  ``dry`` which actions cannot succeed.
+- ``host`` starts the sandbox and opens a ``session`` with the ``functions`` that plans may call. Each cell is one
+  ``conversation`` with the worker; ``answers`` carries out its requests within the limits of ``types``.
+- ``protocol`` defines the frames on the wire, ``process`` starts and ends the worker's processes. ``worker`` is what
+  runs in them; they are the boundary (``THREAT_MODEL.md``).
+- ``caching`` and ``suggest`` (did you mean ...?) bound what a plan's text can cost; ``errors`` lists what is raised.
+
+Other packages import from here only.
 """
 
 if __name__ == "sandbox":
@@ -15,6 +20,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planbook.sandbox.caching import cached_up_to
+    from planbook.sandbox.checks import check, check_part, check_procedure
+    from planbook.sandbox.dry import UNKNOWN, DryRun, Impossible, dry_run
     from planbook.sandbox.errors import (
         BadAnswer,
         BadFunction,
@@ -26,59 +34,106 @@ if TYPE_CHECKING:
         WorkerFailed,
         WorkersKilled,
     )
-    from planbook.sandbox.functions import FunctionSpec
-    from planbook.sandbox.host import Sandbox
-    from planbook.sandbox.mechanisms import Mechanism
+    from planbook.sandbox.host import Mechanism, Sandbox
+    from planbook.sandbox.policy.compiler import code_lines, parse_source
+    from planbook.sandbox.policy.rules import MAX_SOURCE, PRELOADED, REFUSED_BUILTINS
+    from planbook.sandbox.reading.definitions import (
+        Definition,
+        bound_by_part,
+        bound_names,
+        carry,
+        carryable,
+        definitions,
+        sections,
+    )
+    from planbook.sandbox.reading.growing import (
+        GrowingReply,
+        Statement,
+        chars_to_line,
+        only_defines,
+        statements_of,
+    )
+    from planbook.sandbox.reading.reply import ReadReply, read_reply
+    from planbook.sandbox.reading.syntax import locate_error, parse
     from planbook.sandbox.session import GrowingCell, Session
+    from planbook.sandbox.suggest import closest
     from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
 
+_NAMES = {
+    "caching": "cached_up_to",
+    "checks": "check check_part check_procedure",
+    "dry": "UNKNOWN DryRun Impossible dry_run",
+    "errors": "BadAnswer BadFunction MissingMechanism RebuildDiverged SandboxClosed SandboxError SessionBusy "
+    "WorkerFailed WorkersKilled",
+    "host": "Mechanism Sandbox",
+    "policy.compiler": "code_lines parse_source",
+    "policy.rules": "MAX_SOURCE PRELOADED REFUSED_BUILTINS",
+    "reading.definitions": "Definition bound_by_part bound_names carry carryable definitions sections",
+    "reading.growing": "GrowingReply Statement chars_to_line only_defines statements_of",
+    "reading.reply": "ReadReply read_reply",
+    "reading.syntax": "locate_error parse",
+    "session": "GrowingCell Session",
+    "suggest": "closest",
+    "types": "CellResult Fault FaultKind Limits",
+}
+"""Module to the public names in it. A module is imported when one of its names is first used."""
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+
 __all__ = [
+    "MAX_SOURCE",
+    "PRELOADED",
+    "REFUSED_BUILTINS",
+    "UNKNOWN",
     "BadAnswer",
     "BadFunction",
     "CellResult",
+    "Definition",
+    "DryRun",
     "Fault",
     "FaultKind",
-    "FunctionSpec",
     "GrowingCell",
+    "GrowingReply",
+    "Impossible",
     "Limits",
     "Mechanism",
     "MissingMechanism",
+    "ReadReply",
     "RebuildDiverged",
     "Sandbox",
     "SandboxClosed",
     "SandboxError",
     "Session",
     "SessionBusy",
+    "Statement",
     "WorkerFailed",
     "WorkersKilled",
+    "bound_by_part",
+    "bound_names",
+    "cached_up_to",
+    "carry",
+    "carryable",
+    "chars_to_line",
+    "check",
+    "check_part",
+    "check_procedure",
+    "closest",
+    "code_lines",
+    "definitions",
+    "dry_run",
+    "locate_error",
+    "only_defines",
+    "parse",
+    "parse_source",
+    "read_reply",
+    "sections",
+    "statements_of",
 ]
-
-_MODULES = {
-    "errors": (
-        "BadAnswer",
-        "BadFunction",
-        "MissingMechanism",
-        "RebuildDiverged",
-        "SandboxClosed",
-        "SandboxError",
-        "SessionBusy",
-        "WorkerFailed",
-        "WorkersKilled",
-    ),
-    "functions": ("FunctionSpec",),
-    "host": ("Sandbox",),
-    "mechanisms": ("Mechanism",),
-    "session": ("GrowingCell", "Session"),
-    "types": ("CellResult", "Fault", "FaultKind", "Limits"),
-}
-"""Module to the names that are read from here: each is imported when one of them is wanted."""
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _MODULES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

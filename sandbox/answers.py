@@ -1,22 +1,120 @@
-"""The host's side of a session that a plan can see: functions, attributes and the logical clock."""
+"""The host's side of what a plan sees: the opening message, and the answers to a worker's requests."""
 
+import importlib.util
 import json
 import re
-from collections.abc import Callable, Mapping
+import sys
+import sysconfig
+import zoneinfo
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from hashlib import sha512
+from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from planbook.sandbox.errors import BadAnswer, SandboxError
-from planbook.sandbox.functions import FunctionSpec
-from planbook.sandbox.library import library_source
-from planbook.sandbox.messages import HostileFrame
-from planbook.sandbox.policy.compiler import Before
-from planbook.sandbox.precompile import Compiled, Request, precompile
-from planbook.sandbox.protocol import MAX_FROM_HOST
+from planbook.sandbox.errors import BadAnswer, BadFunction, SandboxError
+from planbook.sandbox.functions import FunctionSpec, check_name
+from planbook.sandbox.policy.compiler import CompileContext, Compiled, CompileRequest, precompile
+from planbook.sandbox.protocol import MAX_FROM_HOST, HostileFrame
 from planbook.sandbox.suggest import Guesses
+
+# Sources of the standard library. Workers read no files.
+
+LIBRARY = Path(sysconfig.get_path("stdlib"))
+ZONES = "zoneinfo:"
+
+
+@lru_cache(256)
+def library_source(name: str) -> tuple[str, bool] | None:
+    """Return the source of a module of the standard library, and whether it is a package; None where there is none.
+
+    No other module is ever read, and none is imported. The name of a time zone behind ``zoneinfo:`` returns its data,
+    one character per byte.
+    """
+    if name.startswith(ZONES):
+        return _zone(name.removeprefix(ZONES))
+    if name.partition(".")[0] not in sys.stdlib_module_names or not all(map(str.isidentifier, name.split("."))):
+        return None
+    place = LIBRARY.joinpath(*name.split("."))
+    for path, is_package in ((place / "__init__.py", True), (place.with_name(place.name + ".py"), False)):
+        with suppress(OSError, UnicodeError, SyntaxError):  # the plan chooses the name, and its length
+            if path.is_file():
+                return importlib.util.decode_source(path.read_bytes()), is_package
+    return None
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """Return the names of the time zones, for which Python reads hundreds of files."""
+    return frozenset(zoneinfo.available_timezones())
+
+
+def _zone(key: str) -> tuple[str, bool] | None:
+    if key not in _zones():
+        return None
+    found = next((path for folder in zoneinfo.TZPATH if (path := Path(folder, key)).is_file()), None)
+    data = (found or resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))).read_bytes()
+    return data.decode("latin-1"), False
+
+
+# The opening message.
+
+
+def function_specs(functions: Mapping[str, Callable[..., object]]) -> dict[str, FunctionSpec]:
+    """Return a FunctionSpec for each function. Raises BadFunction."""
+    return {name: FunctionSpec.of(name, function) for name, function in functions.items()}
+
+
+def open_message(
+    specs: Mapping[str, FunctionSpec],
+    values: Mapping[str, JsonValue],
+    attributes: Mapping[str, JsonValue],
+    seed: str | int,
+) -> bytes:
+    """Return the "open" message. Raises BadFunction for bad names, names that clash, values that are not JSON."""
+    _check_names(specs, values, attributes)
+    settings = {
+        "functions": {name: spec.parameters() for name, spec in specs.items()},
+        "values": values,
+        "attributes": attributes,
+        "seed": seed if isinstance(seed, int) else _as_number(seed),
+    }
+    try:
+        payload = to_json(["open", settings], inf_nan_mode="constants")
+    except (PydanticSerializationError, ValueError) as error:
+        raise BadFunction(f"a value or an attribute is not JSON: {error}") from error
+    if len(payload) > MAX_FROM_HOST:
+        raise BadFunction(f"values and attributes take {len(payload)} bytes; at most {MAX_FROM_HOST} are allowed")
+    return payload
+
+
+def _as_number(seed: str) -> int:
+    """Return the number that ``random.seed`` makes of a text."""
+    text = seed.encode()
+    return int.from_bytes(text + sha512(text).digest())
+
+
+def _check_names(functions: Collection[str], values: Collection[str], attributes: Collection[str]) -> None:
+    for name in values:
+        check_name(name, most=1)
+    for name in attributes:
+        check_name(name)
+        if "." not in name:
+            raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
+    dotted = [name for name in (*functions, *attributes) if "." in name]
+    objects = {name.partition(".")[0] for name in dotted}
+    given = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
+    if twice := sorted({name for name in given if given.count(name) > 1}):
+        raise BadFunction(f"given twice, or both as an object and as something else: {', '.join(twice)}")
+
+
+# Answers.
 
 EPOCH = 946_684_800_000_000
 """2000-01-01T00:00:00Z in microseconds."""
@@ -30,15 +128,15 @@ Attributes = Callable[[], Mapping[str, JsonValue]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What the plan has been shown: the clock, and each attribute's value."""
+class PlanView:
+    """The clock and the attribute values that the plan has been shown."""
 
     clock: int
     attributes: Mapping[str, JsonValue]
 
 
 class Answers:
-    """Carries out what a worker asks for, and makes the message that answers it."""
+    """Carries out a worker's requests and makes the messages that answer them."""
 
     def __init__(
         self,
@@ -49,33 +147,32 @@ class Answers:
         modules: frozenset[str] = frozenset(),
     ) -> None:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
-        self._runs, self._guesses, self._leaves = 0, Guesses(), ("", Before(modules=modules))
-        """The number of cells; what is left to guess; the file of the last cell, and what it leaves to the next."""
-        self._clock, self._shown, self._last = EPOCH, dict[str, JsonValue](), b""
+        self._cells, self._guesses = 0, Guesses()
+        self._last_file, self._context = "", CompileContext(modules=modules)
+        """The file of the last cell, and what its code leaves to the next."""
+        self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
 
     @property
-    def seen(self) -> Seen:
-        """What the plan has been shown by now."""
-        return Seen(self._clock, self._shown)
+    def seen(self) -> PlanView:
+        """The state that the plan has been shown so far."""
+        return PlanView(self._clock, self._shown)
 
     def new_file(self, name: str) -> str:
-        """A file name for a cell that no other cell of the session has."""
-        self._runs, self._guesses = self._runs + 1, Guesses()
-        return f"{name}#{self._runs - 1}"
+        """Return a file name for a cell that no other cell of the session has."""
+        self._cells, self._guesses = self._cells + 1, Guesses()
+        return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
-        """The message that starts a cell, or a part of one; a cell without a file gets one of its own."""
+        """Return the message that starts a cell or a part of one. A cell without a file gets a new one."""
         file = file or self.new_file(name)
         compiled = self.compiled(source, file, kind)
-        self._leaves = file, compiled.leaves
+        self._last_file, self._context = file, compiled.context
         return _message(kind, source, name, compiled.code, self.changed(), self._clock)
 
     def compiled(self, source: str, file: str, kind: Kind) -> Compiled:
         """Compile a cell, or the next part of one."""
-        last, before = self._leaves
-        return precompile(
-            Request(source, file, self._guarded, kind == "part", before if last == file else before._replace(flags=0))
-        )
+        context = self._context if self._last_file == file else self._context._replace(flags=0)
+        return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
     def answer(self, message: list[Any]) -> bytes:
         """Answer a request. Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""
@@ -90,20 +187,20 @@ class Answers:
         return self._call(self._specs[name], args, kwargs)
 
     def changed(self) -> Mapping[str, JsonValue] | None:
-        """The attributes that differ from what the plan has seen, which it has then seen; None if none does."""
+        """Return the attributes that changed since the plan was last shown them, or None. They count as shown now."""
         if self._attributes is None:
             return None
         encoded = _encoded("attributes", self._attributes())
-        if encoded == self._last:
+        if encoded == self._last_attributes:
             return None
-        self._last = encoded
+        self._last_attributes = encoded
         now, before = from_json(encoded), self._shown
         self._shown = now
         return {name: value for name, value in now.items() if name not in before or before[name] != value}
 
-    def return_to(self, seen: Seen) -> None:
-        """Take up where a plan has seen no more than this."""
-        self._clock, self._shown, self._last = seen.clock, dict(seen.attributes), b""
+    def return_to(self, seen: PlanView) -> None:
+        """Continue from where the plan had been shown no more than this."""
+        self._clock, self._shown, self._last_attributes = seen.clock, dict(seen.attributes), b""
 
     def _call(self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bytes:
         try:
@@ -120,8 +217,8 @@ class Answers:
         return _message("answer", value, self.changed(), self._clock, of=spec.name)
 
     def _error(self, error: Exception) -> bytes:
-        plain = _text_of(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
-        return _message("error", type(error).__name__, plain, self.changed(), self._clock)
+        text = _text_of(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
+        return _message("error", type(error).__name__, text, self.changed(), self._clock)
 
 
 def _text_of(error: Exception) -> str:
@@ -135,7 +232,7 @@ def _text_of(error: Exception) -> str:
 
 def _message(*parts: object, of: str = "the session") -> bytes:
     payload = _encoded(of, parts)
-    if _LONG_NUMBER.search(payload) and _holds_long_number(payload):
+    if _LONG_NUMBER.search(payload) and not _is_readable(payload):
         raise BadAnswer(
             f"{of}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
         )
@@ -144,13 +241,13 @@ def _message(*parts: object, of: str = "the session") -> bytes:
     return payload
 
 
-def _holds_long_number(payload: bytes) -> bool:
-    """Whether Python reads the payload no more: the digits may also stand in a text."""
+def _is_readable(payload: bytes) -> bool:
+    """Return whether Python reads the payload: many digits are harmless in a string."""
     try:
         json.loads(payload)
     except ValueError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _encoded(of: str, value: object) -> bytes:

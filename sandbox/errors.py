@@ -1,13 +1,13 @@
-"""Everything the sandbox package raises on the host. A plan's own faults are never raised: they are in the CellResult.
+"""Everything the sandbox raises on the host. A plan's own faults are never raised: they are in the CellResult.
 
 SandboxError
 ├── BadFunction        a function, value or attribute that cannot be offered to a plan
-├── BadAnswer          a host function or an attribute gave something that is not JSON
+├── BadAnswer          a host function or an attribute returned something that is not JSON
 ├── MissingMechanism   the kernel does not grant a mechanism that the sandbox requires
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
 ├── WorkersKilled      the workers of one cell were killed from outside, again and again
-├── RebuildDiverged    a cell that was run again did otherwise than the first time
-├── SessionBusy        run, grow or rewind was called while a cell of the same session ran, or grew
+├── RebuildDiverged    a cell that was run again behaved differently from its first run
+├── SessionBusy        run, grow or rewind was called while a cell of the same session ran or grew
 └── SandboxClosed      the session or its sandbox is closed
 """
 
@@ -21,7 +21,7 @@ class BadFunction(SandboxError):
 
 
 class BadAnswer(SandboxError):
-    """A host function or an attribute gave something that is not JSON, or too much of it."""
+    """A host function or an attribute returned something that is not JSON, or too much of it."""
 
 
 class MissingMechanism(SandboxError):
@@ -33,11 +33,11 @@ class WorkerFailed(SandboxError):
 
 
 class WorkersKilled(SandboxError):
-    """The workers of one cell were killed from outside, again and again, and it got no further; no plan can do that."""
+    """The workers of one cell were killed from outside, again and again, without progress. No plan can cause this."""
 
 
 class RebuildDiverged(SandboxError):
-    """A cell that was run again called, printed or came to something else than the first time."""
+    """A cell that was run again made other calls, printed something else or had another value than the first time."""
 
 
 class SessionBusy(SandboxError):

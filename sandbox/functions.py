@@ -1,4 +1,4 @@
-"""Functions that a plan may call: what they take, told to the worker, and checked on the host before every call."""
+"""Functions that a plan may call: their signatures, and the check of arguments on the host before every call."""
 
 import inspect
 import keyword
@@ -18,11 +18,11 @@ from planbook.sandbox.suggest import Guess, closest
 
 Function = Callable[..., object]
 MAX_INT = 1 << 63
-PLAIN = {str, int, float, bool, None, type(None), object, Any, inspect.Parameter.empty, JsonValue}
+UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
+PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
 """Annotations whose strict check means the same for parsed JSON as for Python values."""
 EXACT = {str, int, bool}
-"""A value of exactly this type needs no further check; pydantic is asked only to say what is wrong."""
-UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
+"""A value of exactly this type needs no further check; pydantic only explains what is wrong."""
 MUTABLE = (list, dict, set, bytearray)
 VARIADIC: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
@@ -34,43 +34,34 @@ class FunctionSpec:
     name: str
     function: Function
     signature: inspect.Signature
-    doc: str
-    arguments: "Arguments"
+    arguments: "ArgumentChecker"
 
     @classmethod
     def of(cls, name: str, function: Function) -> "FunctionSpec":
-        """Read name, signature (``__signature__`` first) and docstring. Raises BadFunction."""
+        """Read the signature, ``__signature__`` first. Raises BadFunction."""
         check_name(name)
         if inspect.iscoroutinefunction(function):
             raise BadFunction(f"{name} is a coroutine function, and plans wait for no coroutine; give a plain function")
         signature = _signature(name, function)
         try:
-            arguments = _arguments(signature)
+            arguments = _argument_checker(signature)
         except TypeError:
-            arguments = Arguments(signature)
-        return cls(name, function, signature, getattr(function, "__doc__", None) or "", arguments)
+            arguments = ArgumentChecker(signature)
+        return cls(name, function, signature, arguments)
 
     def check(
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """The arguments to call the function with. Raises TypeError or ValueError with a message for the plan."""
+        """Return the arguments for the call. Raises TypeError or ValueError with a message for the plan."""
         try:
-            return self.arguments.check(self, args, kwargs)
-        except Misspelt as error:
+            return self.arguments.check(self.name, args, kwargs)
+        except UnknownChoice as error:
             meant = guess(error.text, error.choices)
             raise ValueError(f"{error}; did you mean {meant!r}?" if meant else str(error)) from None
 
     def parameters(self) -> list[str]:
-        """The parameters' names in order, ``*`` and ``**`` in front of variadic ones."""
+        """Return the parameters' names in order, with ``*`` and ``**`` in front of variadic ones."""
         return [VARIADIC.get(p.kind, "") + p.name for p in self.signature.parameters.values()]
-
-    def schema(self) -> dict[str, JsonValue]:
-        """What the function takes, as data: of each parameter name, kind, annotation, and default unless required."""
-        return {
-            "name": self.name,
-            "doc": self.doc,
-            "parameters": [_schema(p) for p in self.signature.parameters.values()],
-        }
 
 
 def check_name(name: str, *, most: int = 2) -> None:
@@ -98,21 +89,21 @@ def _inspected(function: Function, *, bound: bool) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[bound:])
 
 
-class Misspelt(ValueError):
-    """An argument is a text that is not among the texts that the parameter takes."""
+class UnknownChoice(ValueError):
+    """An argument is a string, and not one of those that the parameter takes."""
 
     def __init__(self, message: str, text: str, choices: Sequence[str]) -> None:
         super().__init__(message)
         self.text, self.choices = text, choices
 
 
-class Arguments:
-    """How the arguments of one signature are checked."""
+class ArgumentChecker:
+    """Checks the arguments of one signature."""
 
     def __init__(self, signature: inspect.Signature) -> None:
         self._signature = signature
         parameters = list(signature.parameters.values())
-        self._checks = {p.name: Check(p.name, p.annotation) for p in parameters}
+        self._checks = {p.name: ParameterChecker(p.name, p.annotation) for p in parameters}
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self._by_position = tuple(self._checks[p.name] for p in positional)
         self._required = [p.name for p in positional if p.default is p.empty]
@@ -120,19 +111,21 @@ class Arguments:
         self._simple = len(positional) == len(parameters) and not self._mutable
 
     def check(
-        self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]
+        self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue]
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """As FunctionSpec.check. Calls by position alone, the most frequent, take the short way."""
+        """Check as ``FunctionSpec.check`` does. Calls by position alone, the most frequent, take the short way."""
         if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
-            return [check(spec.name, value) for check, value in zip(self._by_position, args, strict=False)], {}
+            return [check(function, value) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
             bound = self._bind(args, kwargs)
         except TypeError as error:
-            raise TypeError(f"{spec.name}(): {error}; it is {spec.name}{self._signature}") from None
+            raise TypeError(f"{function}(): {error}; it is {function}{self._signature}") from None
+        given = set(bound.arguments)
         for name, value in bound.arguments.items():
-            bound.arguments[name] = self._checked(spec.name, name, value)
-        if self._mutable:
-            self._apply_defaults(bound)
+            bound.arguments[name] = self._checked(function, name, value)
+        if self._mutable:  # the function may change them, and no other call of any plan may see that
+            bound.apply_defaults()
+            bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in given}
         return bound.args, bound.kwargs
 
     def _bind(self, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> inspect.BoundArguments:
@@ -141,14 +134,6 @@ class Arguments:
             if name not in bound.arguments:  # Python 3.13.0 binds f(a=1) to f(a, /, **b)
                 raise TypeError(f"missing a required argument: {name!r}")
         return bound
-
-    def _apply_defaults(self, bound: inspect.BoundArguments) -> None:
-        """Give the function defaults of its own: what one call changes of a list, no other call of any plan may see."""
-        given = set(bound.arguments)
-        bound.apply_defaults()
-        for name in self._mutable:
-            if name not in given:
-                bound.arguments[name] = deepcopy(bound.arguments[name])
 
     def _checked(self, function: str, name: str, value: Any) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind
@@ -159,21 +144,21 @@ class Arguments:
         return check(function, value)
 
 
-_MADE: dict[int, Arguments] = {}
-"""By the signature's id, which stays its own since the arguments keep it; to hash a signature takes longer."""
-MOST_MADE = 1024
+_MADE: dict[int, ArgumentChecker] = {}
+"""By the signature's id, which stays valid because the checker keeps the signature. Hashing a signature is slower."""
+MAX_MADE = 1024
 
 
-def _arguments(signature: inspect.Signature) -> Arguments:
+def _argument_checker(signature: inspect.Signature) -> ArgumentChecker:
     made = _MADE.get(id(signature))
     if made is None:
-        if len(_MADE) >= MOST_MADE:
+        if len(_MADE) >= MAX_MADE:
             _MADE.clear()
-        made = _MADE[id(signature)] = Arguments(signature)
+        made = _MADE[id(signature)] = ArgumentChecker(signature)
     return made
 
 
-class Check:
+class ParameterChecker:
     """The strict check of one parameter."""
 
     def __init__(self, name: str, annotation: Any) -> None:
@@ -181,78 +166,78 @@ class Check:
         if isinstance(annotation, str):
             raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is text; give its type")
         try:
-            adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
+            self._adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
         except Exception as error:
             raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
-        self._adapter = adapter
-        self._plain = _plain(annotation)
+        self._plain = _is_plain(annotation)
         self._exact = annotation if annotation in EXACT else None
         choices = get_args(annotation) if get_origin(annotation) is Literal else ()
-        self._texts = [choice for choice in choices if isinstance(choice, str)]
+        self._choices = [choice for choice in choices if isinstance(choice, str)]
 
     def __call__(self, function: str, value: JsonValue) -> object:
-        """The value as the function gets it. Raises TypeError or ValueError."""
+        """Return the value as the function gets it. Raises TypeError or ValueError."""
         try:
-            reasonable(value)
+            check_size(value)
             if self._adapter is None or type(value) is self._exact:
                 return value
             if self._plain:
                 return self._adapter.validator.validate_python(value, strict=True)
             return self._adapter.validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
-            kind, reason = _told(error)
+            kind, reason = _explanation(error)
             message = f"{function}(): argument {self._name!r} {reason}, not {_short(value)}"
-            if self._texts and isinstance(value, str):
-                raise Misspelt(message, value, self._texts) from None
+            if self._choices and isinstance(value, str):
+                raise UnknownChoice(message, value, self._choices) from None
             raise kind(message) from None
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 
     def key(self, function: str, key: str) -> str:
-        """The name of a keyword argument that goes to ``**``. Raises ValueError."""
+        """Return the name of a keyword argument that goes to ``**``. Raises ValueError."""
         try:
-            reasonable(key)
+            check_size(key)
         except ValueError as error:
             raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
         return key
 
 
-def _plain(annotation: object) -> bool:
+def _is_plain(annotation: object) -> bool:
     if annotation in PLAIN or get_origin(annotation) is Literal:
         return True
-    return get_origin(annotation) is not tuple and bool(get_args(annotation)) and all(map(_plain, get_args(annotation)))
+    inner = get_args(annotation)
+    return get_origin(annotation) is not tuple and bool(inner) and all(map(_is_plain, inner))
 
 
-def reasonable(value: JsonValue, depth: int = 0) -> None:
+def check_size(value: Any, depth: int = 0) -> None:
     """Raise ValueError for a value that no function should meet: huge, deep, or text that is not Unicode."""
     kind = type(value)
     if kind is str:
-        if len(value) > MAX_STRING:  # type: ignore[arg-type]
-            raise ValueError(f"has a string of {len(value)} characters; at most {MAX_STRING} are allowed")  # type: ignore[arg-type]
-        if not value.isascii():  # type: ignore[union-attr]
-            _encodable(value)  # type: ignore[arg-type]
+        if len(value) > MAX_STRING:
+            raise ValueError(f"has a string of {len(value)} characters; at most {MAX_STRING} are allowed")
+        if not value.isascii():
+            _check_unicode(value)
     elif kind is int:
-        if not -MAX_INT <= value < MAX_INT:  # type: ignore[operator]
+        if not -MAX_INT <= value < MAX_INT:
             raise ValueError("has an integer beyond 64 bits")
     elif kind is float:
-        if not isfinite(value):  # type: ignore[arg-type]
+        if not isfinite(value):
             raise ValueError("has a number that is not finite")
     elif kind is list or kind is dict:
         if depth >= MAX_DEPTH:
             raise ValueError(f"is nested more than {MAX_DEPTH} deep")
-        for item in value if kind is list else [*value, *value.values()]:  # type: ignore[union-attr, misc]
-            reasonable(item, depth + 1)
+        for item in value if kind is list else [*value, *value.values()]:
+            check_size(item, depth + 1)
 
 
-def _encodable(text: str) -> None:
+def _check_unicode(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError("has text with a lone surrogate") from None
 
 
-def _told(error: ValidationError) -> tuple[type[Exception], str]:
-    """TypeError or ValueError, and what was expected: the first few reasons."""
+def _explanation(error: ValidationError) -> tuple[type[Exception], str]:
+    """Return TypeError or ValueError, and the first few reasons."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in found)
     reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in found[:3]]
@@ -262,12 +247,3 @@ def _told(error: ValidationError) -> tuple[type[Exception], str]:
 def _short(value: JsonValue) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
-
-
-def _schema(parameter: inspect.Parameter) -> dict[str, JsonValue]:
-    given = parameter.annotation
-    annotation = "" if given is parameter.empty else inspect.formatannotation(given)
-    schema: dict[str, JsonValue] = {"name": parameter.name, "kind": parameter.kind.description, "type": annotation}
-    if parameter.default is not parameter.empty:
-        schema["default"] = repr(parameter.default)
-    return schema

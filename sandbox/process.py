@@ -1,28 +1,103 @@
-"""The host's handle of one worker process: its channel, its clock, its end."""
+"""The processes behind sessions, as the host sees them: the zygote, and the workers that it forks."""
 
+import ctypes
+import fcntl
+import json
 import os
+import select
 import signal
 import socket
 import struct
+import subprocess
+import sys
+import threading
 import time
 import weakref
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from math import ceil, inf
+from pathlib import Path
+from typing import Any
 
-from planbook.sandbox.losses import was_killed
-from planbook.sandbox.protocol import MAX_FROM_HOST, MAX_FROM_WORKER, Channel
+from planbook.sandbox.errors import WorkerFailed
+from planbook.sandbox.protocol import (
+    FIRST_CPU_SECONDS,
+    LIMIT,
+    MAX_FROM_HOST,
+    MAX_FROM_WORKER,
+    MEMORY_BYTES,
+    Channel,
+    ChannelClosed,
+)
+from planbook.sandbox.types import Limits
+
+# Workers that end by themselves.
+
+INFO_BYTES = 64
+"""The kernel's ``struct pidfd_info``, as first published."""
+PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
+INFO_EXIT = 1 << 3
+EXIT_CODE_OFFSET = 60
+WAIT_MS = 200
+"""Time that a process which has hung up may take to be gone."""
+MAX_OWN_ENDS = 2
+"""Workers that end at the same place of a plan until the plan is held responsible."""
+MAX_KILLS = 5
+"""The same for workers ended by SIGKILL, which no plan can send: then the machine is at fault."""
+
+
+def was_killed(pidfd: int) -> bool:
+    """Return whether SIGKILL ended a process, which need not be a child; False where the kernel does not say.
+
+    Linux says so from 6.15 on. It keeps an ended process's status for as long as somebody has a pidfd of it.
+    """
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    if not poll.poll(WAIT_MS):
+        return False
+    info = bytearray(INFO_BYTES)
+    struct.pack_into("Q", info, 0, INFO_EXIT)
+    try:
+        fcntl.ioctl(pidfd, PIDFD_GET_INFO, info)
+    except OSError:
+        return False
+    is_known = struct.unpack_from("Q", info)[0] & INFO_EXIT
+    status: int = struct.unpack_from("i", info, EXIT_CODE_OFFSET)[0]
+    return bool(is_known) and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+class WorkerLosses:
+    """Counts the workers that ended during one piece of work.
+
+    Progress resets the counts: what a plan does to its worker, it does at the same place again.
+    """
+
+    def __init__(self) -> None:
+        self._furthest = -1
+        self.ends = self.kills = 0
+
+    def count(self, place: int, *, killed: bool) -> None:
+        """Count a worker that ended after ``place`` answers."""
+        if place > self._furthest:
+            self._furthest, self.ends, self.kills = place, 0, 0
+        if killed:
+            self.kills += 1
+        else:
+            self.ends += 1
+
+
+# Workers.
 
 SLICE_SECONDS = 0.01
-"""How long the host waits in the kernel before it looks at the limits again."""
+"""Time that the host waits in the kernel before it checks the limits again."""
 _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
-class Worker:
-    """A worker that belongs to one session. Owns ``sock`` and ``pidfd``; who drops it ends it.
+class WorkerProcess:
+    """A worker of one session. Owns ``sock`` and ``pidfd``; dropping the object ends the process.
 
-    ``orphaned`` tells whether its zygote has ended, with which the kernel kills it. ``limit`` sets the processor time
-    of a process.
+    ``orphaned`` returns whether its zygote has ended, and the kernel killed it for that. ``limit`` sets the processor
+    time of a process.
     """
 
     def __init__(
@@ -36,24 +111,22 @@ class Worker:
         self._sock, self._pidfd, self._pid, self._orphaned, self._limit = sock, pidfd, pid, orphaned, limit
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
-        self._rests = False
-        self._end = weakref.finalize(self, _end, sock, pidfd, os.getpid())
+        self._is_stopped, self._cpu_limit = False, FIRST_CPU_SECONDS
+        self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
         self._end.atexit = False  # at the end of the host the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
+        self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
     def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
-        """Send one message; ``waiting`` is called after each slice of waiting. Raises as Channel.send.
-
-        A worker that rests goes on.
-        """
-        if self._rests:
-            self._rests = False
+        """Send one message as ``Channel.send`` does, and continue a worker that is stopped."""
+        if self._is_stopped:
+            self._is_stopped = False
             self._signal(signal.SIGCONT)
         self._channel.send(payload, waiting)
 
-    def rest(self) -> None:
-        """Stop the process until the next message is sent to it: whatever it would do, it has no processor time."""
-        self._rests = True
+    def stop(self) -> None:
+        """Stop the process until the next message is sent to it: until then it has no processor time."""
+        self._is_stopped = True
         self._signal(signal.SIGSTOP)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -61,18 +134,10 @@ class Worker:
             with suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, number)
 
-    def receive(self, waiting: Callable[[], None]) -> bytes:
-        """The next message; ``waiting`` is called after each slice of waiting. Raises as Channel.receive."""
-        return self._channel.receive(waiting)
-
-    def quiet(self) -> bool:
-        """Whether the worker has said nothing that was not received yet."""
-        return self._channel.quiet()
-
     def cpu_seconds(self) -> float:
-        """Processor time used so far, all of the process; infinite once it is gone.
+        """Return the processor time that the process has used; infinity once it is gone.
 
-        The number of a process that has ended may be another's by now; the descriptor is never another's.
+        The pid of a process that has ended may be another's by now; the descriptor is never another's.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -84,28 +149,213 @@ class Worker:
     def allow(self, seconds: float) -> None:
         """Let the process use so much more processor time, and up to two seconds beyond; then the kernel ends it.
 
-        The host looks at the time itself while it waits for the worker; this holds while the host does something else.
+        While the host waits for the worker it checks the time itself. This holds while the host does something else.
         """
         used = self.cpu_seconds()
-        if used < inf:
-            self._limit(self._pid, ceil(used + seconds) + 1)
+        if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
+            self._cpu_limit = limit
+            self._limit(self._pid, limit)
 
     def was_killed(self) -> bool:
-        """Whether somebody has killed it, of a worker that has hung up and was not ended here; see sandbox.losses.
+        """Return whether somebody killed this worker, which has hung up and was not ended here.
 
-        How an orphan ended the kernel tells only once its new parent has asked, which may be never.
+        The kernel reports how an orphan ended only once its new parent has asked, which may be never.
         """
         return self._end.alive and (was_killed(self._pidfd) or self._orphaned())
 
     def kill(self) -> None:
-        """End the process, whatever it does, and give its descriptors back. Killing twice is harmless."""
+        """End the process, whatever it does, and close its descriptors. Killing twice is harmless."""
         self._end()
 
 
-def _end(sock: socket.socket, pidfd: int, host: int) -> None:
+def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
     """Kill a worker, unless this is a process that the host has forked, and close its descriptors."""
     if os.getpid() == host:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
     os.close(pidfd)
     sock.close()
+
+
+# The zygote.
+
+BOOT = """
+import json, os, socket, sys, types
+os.register_at_fork = lambda **hooks: None
+control = socket.socket(fileno=0)
+config = json.loads(control.recv(1 << 20))
+for name, path in (("planbook", []), ("planbook.sandbox", [config.pop("folder")])):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = path
+sys.path.extend(config.pop("path"))
+from planbook.sandbox.worker.zygote import main
+main(control, **config)
+"""
+"""Reads its configuration from the socket that is its standard input: a descriptor's number in an argument would move
+what lies in memory once it has another digit. Imports only the worker's modules; ``sandbox/__init__`` and what it
+imports stay out. The library's fork hooks (new random numbers, locks) take longer than the fork itself, and no worker
+needs them."""
+FLAGS = ("-S", "-s", "-P")
+"""The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
+PYTHONHASHSEED."""
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
+"""Fixes the order of sets of strings and the time zone; library functions are resolved once, not in each worker."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A process with threads cannot be forked safely."""
+READ_PERSONALITY, FIXED_ADDRESSES = 0xFFFFFFFF, 0x0040000 | 0x0200000
+"""ADDR_NO_RANDOMIZE and ADDR_COMPAT_LAYOUT. Without the second, plan code takes an eighth longer."""
+START_SECONDS = 60.0
+ANSWER_SECONDS = 30.0
+MAX_ANSWER = 1 << 16
+READY = 2
+"""Workers forked ahead, so that sessions of two threads, or of a nested plan, need not wait for each other's."""
+MAX_SECONDS = 2**31 - 1
+"""Seconds of processor time that fit into LIMIT."""
+
+
+class Zygote:
+    """One zygote process with some workers always forked ahead. Raises WorkerFailed if it cannot be started."""
+
+    def __init__(self, *, guarded: bool, without: Collection[str] = (), modules: Collection[str] = ()) -> None:
+        self._lock, self._owner = threading.Lock(), os.getpid()
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        stderr = os.memfd_create("stderr")
+        with theirs:
+            self._process = _start(theirs, stderr, ENVIRONMENT | ONE_THREAD if modules else ENVIRONMENT)
+        self._end = weakref.finalize(self, _end_zygote, self._process, self._control, self._owner)
+        try:
+            self._configure(without, modules, guarded=guarded)
+            self.granted: dict[str, str] = self._read_granted(stderr)
+            for _ in range(READY):
+                self.request_worker(Limits().memory_mb)
+        except BaseException:
+            self._end()
+            raise
+        finally:
+            os.close(stderr)
+
+    def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
+        """Send the configuration. In arguments it would stay visible for as long as the zygote lives."""
+        folder = str(Path(__file__).resolve().parent)
+        path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
+        config = {"folder": folder, "without": [*without], "guarded": guarded}
+        config |= {"modules": [*modules], "path": path}
+        with suppress(OSError):  # a zygote that has ended says why on stderr
+            self._control.send(json.dumps(config).encode())
+
+    def _read_granted(self, stderr: int) -> dict[str, str]:
+        self._control.settimeout(START_SECONDS)
+        try:
+            report = _read(self._control.recv(MAX_ANSWER))
+        except OSError as error:
+            report = {"failed": repr(error)}
+        if "granted" not in report:
+            said = report.get("failed", "") + os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
+            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {said}".rstrip())
+        return dict(report["granted"])
+
+    def take_worker(self, memory_mb: int) -> WorkerProcess:
+        """Return a worker that was forked ahead and is locked already. The caller requests the next when it has time.
+
+        A worker is forked with its memory limit, so those that wait with another are of no use: consecutive sessions
+        should have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it; else
+        WorkerFailed.
+        """
+        if os.getpid() != self._owner:
+            raise WorkerFailed("the sandbox belongs to another process: open one of your own")
+        with self._lock:
+            while True:
+                worker, its_memory_mb = self._next()
+                if its_memory_mb == memory_mb:
+                    return worker
+                worker.kill()
+                self.request_worker(memory_mb)
+
+    def request_worker(self, memory_mb: int) -> None:
+        """Request another worker without waiting for it. ``take_worker`` notices a zygote that is gone."""
+        with suppress(OSError):
+            self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
+
+    def limit(self, pid: int, seconds: int) -> None:
+        """Have the kernel end a worker that has used so much processor time since its start.
+
+        The zygote does it: it has the worker's user id, which the host need not have.
+        """
+        with suppress(OSError):
+            self._control.send(LIMIT.pack(pid, min(seconds, MAX_SECONDS)))
+
+    def _next(self) -> tuple[WorkerProcess, int]:
+        """Return the worker that was requested first, and its memory in MB."""
+        if self.is_gone():  # answers that it sent before could still be read
+            self._end()
+            raise ChannelClosed("the zygote ended")
+        try:
+            self._control.settimeout(ANSWER_SECONDS)
+            answer, descriptors, _, _ = socket.recv_fds(self._control, MAX_ANSWER, 2, socket.MSG_CMSG_CLOEXEC)
+        except OSError as error:
+            self._end()
+            raise ChannelClosed(f"the zygote does not answer ({error!r})") from error
+        if not answer:
+            self._end()
+            raise ChannelClosed("the zygote ended")
+        report = _read(answer)
+        if len(descriptors) != 2:
+            self.request_worker(Limits().memory_mb)
+            raise WorkerFailed(f"the zygote could not fork a worker: {report['failed']}")
+        sock, pidfd = descriptors
+        channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, sock)
+        return WorkerProcess(channel, pidfd, report["pid"], self.is_gone, self.limit), report["memory_mb"]
+
+    def is_gone(self) -> bool:
+        """Return whether the zygote has ended, and with it every worker."""
+        return not self._end.alive or self._process.poll() is not None
+
+    def close(self) -> None:
+        """End the zygote, and with it every worker. Closing twice is harmless."""
+        with self._lock:
+            self._end()
+
+
+def _read(answer: bytes) -> dict[str, Any]:
+    return dict(json.loads(answer)) if answer else {}
+
+
+def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    """Start the process in a session of its own, so that Ctrl-C in the terminal reaches only the host."""
+    command = [sys.executable, *FLAGS, "-c", BOOT]
+    try:
+        with _fixed_addresses():
+            return subprocess.Popen(
+                command,
+                env=environment,
+                cwd="/",
+                stdin=control.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise WorkerFailed(f"the zygote did not start ({sys.executable}): {error}") from error
+
+
+@contextmanager
+def _fixed_addresses() -> Iterator[None]:
+    """Load what this thread starts at the same addresses every time, where the kernel grants that.
+
+    Then ``id``, and the order of a set of objects, are the same in every zygote of a machine.
+    """
+    personality = ctypes.CDLL(None).personality
+    before = personality(READ_PERSONALITY)
+    personality(before | FIXED_ADDRESSES)
+    try:
+        yield
+    finally:
+        personality(before)
+
+
+def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
+    """Run once: on close, when the handle is collected, or at the interpreter's end; never in a forked copy."""
+    control.close()
+    if os.getpid() == owner:
+        process.kill()
+        process.wait()

@@ -1,10 +1,10 @@
 """Frames between host and worker: four bytes of length, big-endian, then one JSON array in UTF-8.
 
-Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame of a worker:
-what it checks is in ``sandbox/messages.py``.
+Both sides import this module, so it needs nothing beyond the standard library. The host trusts no frame of a worker;
+``sandbox/conversation.py`` checks them.
 
 From the host                                       From the worker
-["open", settings]                                  ["locked", {mechanism: "" or why not}]
+["open", settings]                                  ["locked", {mechanism: "" or reason}]
 ["run", source, name, compiled, attributes, clock]  ["print", text]
 ["part", ... as "run"]                              ["call", line, function, arguments, keyword arguments]
 ["answer", value, attributes, clock]                ["sleep", seconds]
@@ -12,10 +12,10 @@ From the host                                       From the worker
                                                     ["end", value, faults]
 
 ``attributes`` holds what changed since the last frame, or null; ``clock`` is the logical time in microseconds. A worker
-says "locked" first of all, unasked; "open" is not answered. "call", "sleep" and "import" are answered by exactly one
-"answer" or "error"; "run" and "part" by any number of "print", "call", "sleep" and "import", then one "end". A cell
-that comes in parts is any number of "part" and one "run", whose code has the same file; only the end of the "run" has a
-value, which without source is that of the part before.
+sends "locked" first, unasked; "open" is not answered. "call", "sleep" and "import" are answered by exactly one "answer"
+or "error"; "run" and "part" by any number of "print", "call", "sleep" and "import", then one "end". A cell in parts is
+any number of "part" and one "run" for the same file. Only the end of the "run" has a value; a "run" without source has
+the value of the part before.
 """
 
 from collections.abc import Callable
@@ -23,31 +23,37 @@ from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
 
 MAX_FROM_WORKER = 1 << 20
-"""Bytes of JSON in a frame of the worker: parsed, it stays below some 30 MB."""
+"""Bytes of JSON in a frame of the worker. Parsed, it stays below some 30 MB."""
 MAX_FROM_HOST = 64 << 20
 MAX_DEPTH = 32
-"""Lists and dicts inside each other, in arguments and values."""
+"""Nesting of lists and dicts in arguments and values."""
 MAX_STRING = 100_000
 """Characters of one string in an argument, and of one print frame."""
 MAX_MODULE = 100
 """Characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
-"""Lines told of the calls that led to an exception: the innermost ones."""
+"""Lines that a fault lists of the calls that led to an exception: the innermost ones."""
 MAX_FAULTS = 50
 """Faults of one cell."""
 MAX_FAULT_TEXT = 5_000
 """Characters of one text of a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
-"""Bytes to ask for at a time: nearly every frame is short, and memory for a long one would be taken in vain."""
+"""Bytes to read at a time. Nearly every frame is short, and a large buffer would be allocated in vain."""
 PREFIX = 4
 MEMORY_BYTES = 4
-"""Of what the host tells the zygote to have a worker forked: how many MB it may have."""
+"""Size of the host's request to fork a worker: its memory in MB."""
+FIRST_CPU_SECONDS = 12
+"""Processor time that a worker is forked with: enough for one cell with the default limit, so the host need not ask."""
 LIMIT = Struct("=ii")
-"""The other thing that it tells: the number of a worker, and how many seconds of processor time it may have in all."""
+"""The host's request to limit a worker: its process id, and its processor time in seconds."""
 
 
 class FrameTooLong(Exception):
     """A frame announces, or would need, more bytes than its side may send."""
+
+
+class HostileFrame(Exception):
+    """A worker sent something that an honest worker never sends."""
 
 
 class ChannelClosed(Exception):
@@ -55,7 +61,7 @@ class ChannelClosed(Exception):
 
 
 def pack(payload: bytes, cap: int) -> bytes:
-    """The frame of a payload. Raises FrameTooLong."""
+    """Return the frame of a payload. Raises FrameTooLong."""
     if len(payload) > cap:
         raise FrameTooLong(f"a frame of {len(payload)} bytes; at most {cap} are allowed")
     return len(payload).to_bytes(PREFIX, "big") + payload
@@ -64,9 +70,9 @@ def pack(payload: bytes, cap: int) -> bytes:
 class Channel:
     """One end of a stream socket, read and written frame by frame.
 
-    ``waiting`` is called whenever a frame is not through yet: after each chunk, so that the other side gains no time by
-    sending or reading in drips, and, where the socket has a timeout (SO_RCVTIMEO), each time that passes. An exception
-    that it raises leaves the channel in the middle of a frame, unusable.
+    ``waiting`` is called whenever a frame is incomplete: after each chunk, so that a side that sends or reads in drips
+    gains no time, and, where the socket has a timeout (SO_RCVTIMEO), after each timeout. An exception that it raises
+    leaves the channel in the middle of a frame, unusable.
     """
 
     def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
@@ -88,7 +94,7 @@ class Channel:
                 waiting()
 
     def receive(self, waiting: Callable[[], None]) -> bytes:
-        """The payload of the next frame. Raises FrameTooLong or ChannelClosed."""
+        """Return the payload of the next frame. Raises FrameTooLong or ChannelClosed."""
         payload = self._next() if self._buffer else None
         while payload is None:
             try:
@@ -100,20 +106,20 @@ class Channel:
                 raise ChannelClosed(str(error)) from error
             if not chunk:
                 raise ChannelClosed("end of stream")
-            if not self._buffer and self._whole(chunk):
+            if not self._buffer and self._is_one_frame(chunk):
                 return chunk[PREFIX:]
             self._buffer += chunk
             if (payload := self._next()) is None:
                 waiting()
         return payload
 
-    def _whole(self, chunk: bytes) -> bool:
-        """Whether this is just one frame, as nearly always."""
+    def _is_one_frame(self, chunk: bytes) -> bool:
+        """Return whether this is exactly one frame, as nearly always."""
         size = len(chunk) - PREFIX
         return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
 
-    def quiet(self) -> bool:
-        """Whether nothing has come in that was not received yet."""
+    def is_quiet(self) -> bool:
+        """Return whether nothing has arrived that was not received yet. Raises ChannelClosed."""
         try:
             return not self._buffer and not self._sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
         except BlockingIOError:

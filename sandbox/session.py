@@ -1,24 +1,115 @@
-"""A session: one namespace that lives across cells, in a worker of its own."""
+"""A session: one namespace that lives across cells, in a worker of its own.
+
+When its worker is lost, the session is rebuilt: its cells run again in a new worker and get the recorded answers, so
+that no function is called twice. Requests, output and value must be the same as the first time. They nearly always are,
+since random numbers, time and the order of sets are the same in every worker. ``id`` and the order of a set of objects
+without a hash of their own may differ.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from planbook.sandbox import messages
-from planbook.sandbox.answers import Answers, Kind, Seen
-from planbook.sandbox.cell import NO_END, End, Exchange, FinishedCell, UnderWay
+from planbook.sandbox.answers import Answers, Kind, PlanView
+from planbook.sandbox.conversation import (
+    NO_END,
+    CellEnd,
+    Conversation,
+    Exchange,
+    FinishedCell,
+    RunningCell,
+    WorkerRequest,
+    read_faults,
+)
 from planbook.sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
-from planbook.sandbox.limits import MAX_KEPT, LimitReached, limit_fault
-from planbook.sandbox.losses import KILLS, OWN_ENDS, Losses
-from planbook.sandbox.messages import HostileFrame
-from planbook.sandbox.process import Worker
-from planbook.sandbox.protocol import ChannelClosed, FrameTooLong
-from planbook.sandbox.rerun import Retold, Said, run_again
-from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
+from planbook.sandbox.process import MAX_KILLS, MAX_OWN_ENDS, WorkerLosses, WorkerProcess
+from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
+from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, LimitReached, Limits, limit_fault
 
-Ended = tuple[End, tuple[Fault, ...]]
-"""How a cell, or a part of one, ended, and what was wrong."""
+# Running cells again.
+
+CPU_FACTOR = 2
+"""Processor time of a cell that is run again, relative to its limit."""
+WALL_FACTOR, WALL_GRACE = 20, 5.0
+"""Wall clock of a cell that is run again, relative to its first run, and seconds on top: it depends on the machine."""
+BEFORE, AFTER = 60, 240
+"""Characters around the first difference that an error quotes."""
+
+
+class RecordedAnswers:
+    """Answers a cell that is run again as it was answered the first time. Further requests go to ``then``."""
+
+    def __init__(self, before: Sequence[Exchange], title: str, then: Callable[[list[Any]], bytes] | None) -> None:
+        self._before, self._title, self._then = before, title, then
+        self._next = 0
+
+    def answer(self, request: WorkerRequest) -> bytes:
+        """Answer a request. Raises RebuildDiverged if the request differs from the first run."""
+        if self._next == len(self._before):
+            if self._then is None:
+                more = _around(request.payload.decode(), 0)
+                raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {more}")
+            return self._then(request.message)
+        expected = self._before[self._next]
+        self._next += 1
+        self._compare("printed", expected.printed, request.printed)
+        self._compare(f"call {self._next} was", expected.request.decode(), request.payload.decode())
+        return expected.answer
+
+    def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
+        """Raise RebuildDiverged if a part ended differently from the first run, or too early.
+
+        ``expected`` are the ends of the parts that had ended in the first run.
+        """
+        if self._next < len(self._before):
+            missing = _around(self._before[self._next].request.decode(), 0)
+            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
+        for was, now in zip(expected, ends, strict=False):
+            self._compare("printed", was.printed, now.printed)
+            self._compare("came to", was.payload.decode(), now.payload.decode())
+
+    def _compare(self, what: str, was: str, now: str) -> None:
+        if was != now:
+            pairs = enumerate(zip(was, now, strict=False))
+            at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
+            raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
+
+
+def _around(text: str, at: int) -> str:
+    start = max(at - BEFORE, 0)
+    part = text[start : at + AFTER]
+    return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
+
+
+def _run_again(
+    cell: FinishedCell, title: str, worker: WorkerProcess, limits: Limits, meanwhile: Callable[[], None] | None
+) -> None:
+    """Run a finished cell in a worker without calling any function. Raises RebuildDiverged or ChannelClosed.
+
+    It may take little longer than the first time: a cell that detects that it is run again must not hold up the host.
+    """
+    wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
+    cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
+    patient = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
+    recorded = RecordedAnswers(cell.exchanges, title, None)
+    talk = Conversation(worker, patient, recorded.answer, meanwhile)
+    try:
+        ends = [talk.hold(start) for start in cell.starts]
+    except LimitReached as reached:
+        fault = limit_fault(reached.name, patient)
+        raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached
+    except (FrameTooLong, HostileFrame) as error:
+        raise RebuildDiverged(f"{title}: run again, it ended its worker: {error}") from error
+    except ChannelClosed as error:
+        raise ChannelClosed(f"{title}: run again, it ended its worker: {error}") from error
+    recorded.check_ends(ends, cell.ends)
+
+
+# The session.
+
+Ended = tuple[CellEnd, tuple[Fault, ...]]
+"""The end of a cell, or of a part of one, and its faults."""
 
 
 class Session:
@@ -29,57 +120,56 @@ class Session:
 
     def __init__(
         self,
-        open_worker: Callable[[], Worker],
+        open_worker: Callable[[], WorkerProcess],
         answers: Answers,
         limits: Limits,
         meanwhile: Callable[[], None] | None = None,
     ) -> None:
-        self._meanwhile = meanwhile
-        self._open_worker, self._answers, self._limits = open_worker, answers, limits
+        self._open_worker, self._answers, self._limits, self._meanwhile = open_worker, answers, limits, meanwhile
         self._cells: list[FinishedCell] = []
         self._busy = self._closed = False
-        self._current: Retold | None = None
+        self._current: Conversation | None = None
         self._growing: GrowingCell | None = None
-        self._opened: Seen = answers.seen
-        self._worker: Worker | None = open_worker()
+        self._opened: PlanView = answers.seen
+        self._worker: WorkerProcess | None = open_worker()
 
     @property
     def output(self) -> str:
-        """What the cell that runs now, or ran last, has printed so far."""
+        """The output so far of the cell that runs now, or ran last."""
         return self._current.output if self._current is not None else ""
 
     @property
     def line(self) -> int | None:
-        """The plan line of the call that a host function is carrying out; None where no line of the cell led to it."""
+        """The plan line of the call that a host function is carrying out; None if no line of the cell led to it."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
-        """Run a cell. What is wrong with the plan is in the result.
+        """Run a cell. The plan's faults are in the result.
 
-        Raises RebuildDiverged if the worker had to be replaced and could not be brought back to where it was, what else
-        ``planbook.sandbox.errors`` lists of workers and sessions, BadAnswer, and what a host function raises beyond
+        Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, the other errors of
+        ``planbook.sandbox.errors`` about workers and sessions, BadAnswer, and what a host function raises beyond
         Exception: such a call ends the worker.
         """
         with self._alone():
             self._current = None
-            cell = UnderWay(name, self._answers.new_file(name))
+            cell = RunningCell(name, self._answers.new_file(name))
             if refused := self._refused(cell, code, len(code), "run"):
                 return CellResult(faults=refused)
-            return self._finish(cell, *self._say(cell, code, "run"))
+            return self._finish(cell, *self._run_part(cell, code, "run"))
 
     def grow(self, name: str = "cell") -> "GrowingCell":
-        """Begin a cell that is run part by part; until it is finished the session is there for it alone."""
+        """Begin a cell that is run part by part. Until it is finished, the session runs nothing else."""
         with self._alone():
             self._current = None
-            self._growing = GrowingCell(self, UnderWay(name, self._answers.new_file(name)))
+            self._growing = GrowingCell(self, RunningCell(name, self._answers.new_file(name)))
             return self._growing
 
     def mark(self) -> int:
-        """The number of finished cells; ``rewind`` comes back to it."""
+        """Return the number of finished cells, to which ``rewind`` can return."""
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
-        """Forget every cell after the first ``mark``: they are run again, in a new worker, against recorded answers."""
+        """Forget every cell after the first ``mark``. These run again in a new worker, against recorded answers."""
         if not 0 <= mark <= len(self._cells):
             raise ValueError(f"mark {mark} does not exist: the session has {len(self._cells)} finished cells")
         with self._alone():
@@ -104,7 +194,7 @@ class Session:
 
     @contextmanager
     def _alone(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
-        """Guard against use from within a cell; whatever escapes ends the worker."""
+        """Guard against use from within a cell. Whatever escapes ends the worker."""
         if self._closed:
             raise SandboxClosed("the session is closed")
         if self._busy or self._growing is not growing:
@@ -119,71 +209,71 @@ class Session:
         finally:
             self._busy = False
 
-    def _refused(self, cell: UnderWay, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return what forbids to run code that makes so many characters of its cell."""
+    def _refused(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
+        """Return the faults that forbid running this code, which brings its cell to ``chars`` characters."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
         return self._answers.compiled(code, cell.file, kind).faults
 
-    def _say(self, cell: UnderWay, source: str, kind: Kind) -> Ended:
-        """Run a cell, or its next part. If its worker ends under it, all of it so far is run again in a new one.
+    def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> Ended:
+        """Run a cell, or its next part. If the worker ends, run everything so far again in a new one and go on.
 
-        It goes on from what it had been answered: somebody may have killed the worker. What ends a second one at the
-        same place is the plan's own doing.
+        Somebody may have killed the worker. What ends a second one at the same place is the plan's own doing.
         """
         worker = self._worker or self._rebuild()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
+        before, losses, starts = list[Exchange](), WorkerLosses(), cell.starts[-1:]
+        recorded = self._recorded(cell, before)
         if self._current is None:
-            self._current = self._conversation(worker, cell, ())
-        before, losses, starts = list[Exchange](), Losses(), cell.starts[-1:]
+            self._current = self._conversation(worker, recorded)
         while True:
             talk = self._current
             try:
-                return self._hold(cell, talk, starts)
+                return self._hold(cell, talk, recorded, starts)
             except ChannelClosed:
                 self._lose(worker, losses, len(talk.exchanges))
-            if losses.ends == OWN_ENDS:
+            if losses.ends == MAX_OWN_ENDS:
                 return NO_END, (limit_fault("crashed", self._limits),)
             before, seen = max(before, talk.exchanges, key=len), self._answers.seen
             worker = self._rebuild()
             self._answers.return_to(seen)
-            self._current, starts = self._conversation(worker, cell, before), cell.starts
+            recorded = self._recorded(cell, before)
+            self._current, starts = self._conversation(worker, recorded), cell.starts
 
-    def _conversation(self, worker: Worker, cell: UnderWay, before: Sequence[Exchange]) -> Retold:
-        """That of a cell, ``before`` of which has been said already."""
-        said = Said(before, self._title(len(self._cells), cell.name), self._answers.answer)
+    def _recorded(self, cell: RunningCell, before: Sequence[Exchange]) -> RecordedAnswers:
+        return RecordedAnswers(before, _title(len(self._cells), cell.name), self._answers.answer)
+
+    def _conversation(self, worker: WorkerProcess, recorded: RecordedAnswers) -> Conversation:
         room = MAX_KEPT - sum(cell.size for cell in self._cells)
-        return Retold(worker, self._limits, said, self._meanwhile, room)
+        return Conversation(worker, self._limits, recorded.answer, self._meanwhile, room)
 
-    def _hold(self, cell: UnderWay, talk: Retold, starts: Sequence[bytes]) -> Ended:
-        """Hold a conversation. Raises ChannelClosed, and RebuildDiverged of what was run again."""
+    def _hold(self, cell: RunningCell, talk: Conversation, recorded: RecordedAnswers, starts: Sequence[bytes]) -> Ended:
+        """Hold a conversation. Raises ChannelClosed, and RebuildDiverged for what was run again."""
         end = NO_END
         try:
             ends = [talk.hold(start) for start in starts]
             end = ends[-1]
-            faults = messages.faults(end.faults)
+            faults = read_faults(end.faults)
         except LimitReached as reached:
             faults = (limit_fault(reached.name, self._limits, reached.detail),)
         except (HostileFrame, FrameTooLong) as error:
             end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
         else:
-            talk.said.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
+            recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
         cell.ends.append(end)
         return end, faults
 
-    def _finish(self, cell: UnderWay, end: End, faults: tuple[Fault, ...]) -> CellResult:
+    def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
         talk = self._current
         if talk is None:
             return CellResult(faults=faults)
-        seconds, kinds = talk.seconds, {fault.kind for fault in faults}
-        if FaultKind.LIMIT in kinds:
+        seconds, starts, exchanges, ends = talk.seconds, tuple(cell.starts), tuple(talk.exchanges), tuple(cell.ends)
+        if any(fault.kind is FaultKind.LIMIT for fault in faults):
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
-            said, ends = tuple(talk.exchanges), tuple(cell.ends)
-            self._cells.append(
-                FinishedCell(cell.name, tuple(cell.starts), said, ends, self._answers.seen, talk.size, seconds)
-            )
+            seen = self._answers.seen
+            self._cells.append(FinishedCell(cell.name, starts, exchanges, ends, seen, talk.size, seconds))
         return CellResult(talk.output, end.value, faults, talk.calls, seconds)
 
     def _kill(self) -> None:
@@ -191,55 +281,54 @@ class Session:
             self._worker.kill()
             self._worker = None
 
-    def _lose(self, worker: Worker, losses: Losses, place: int) -> None:
-        """A worker ended that nobody here has ended. Raises WorkersKilled."""
+    def _lose(self, worker: WorkerProcess, losses: WorkerLosses, place: int) -> None:
+        """Count a worker that ended without being ended here. Raises WorkersKilled."""
         losses.count(place, killed=worker.was_killed())
         self._kill()
-        if losses.kills == KILLS:
+        if losses.kills == MAX_KILLS:
             where = f"at the same place of cell {len(self._cells) + 1}"
-            raise WorkersKilled(f"{KILLS} workers in a row were killed from outside {where}; is there enough memory?")
+            raise WorkersKilled(
+                f"{MAX_KILLS} workers in a row were killed from outside {where}; is there enough memory?"
+            )
 
-    def _rebuild(self) -> Worker:
-        """A new worker, in which every finished cell has run again. Raises RebuildDiverged, WorkersKilled."""
-        losses = Losses()
+    def _rebuild(self) -> WorkerProcess:
+        """Return a new worker in which every finished cell has run again. Raises RebuildDiverged or WorkersKilled."""
+        losses = WorkerLosses()
         while True:
             self._answers.return_to(self._opened)
             self._worker = worker = self._open_worker()
             try:
-                self._run_again(worker)
+                for number, cell in enumerate(self._cells):
+                    _run_again(cell, _title(number, cell.name), worker, self._limits, self._meanwhile)
+                    self._answers.return_to(cell.seen)
             except ChannelClosed as error:
                 self._lose(worker, losses, 0)
-                if losses.ends == OWN_ENDS:
+                if losses.ends == MAX_OWN_ENDS:
                     raise RebuildDiverged(str(error)) from error
             else:
                 return worker
 
-    def _run_again(self, worker: Worker) -> None:
-        for number, cell in enumerate(self._cells):
-            run_again(cell, self._title(number, cell.name), worker, self._limits, self._meanwhile)
-            self._answers.return_to(cell.seen)
 
-    @staticmethod
-    def _title(number: int, name: str) -> str:
-        return f"cell {number + 1} ({name})"
+def _title(number: int, name: str) -> str:
+    return f"cell {number + 1} ({name})"
 
 
 class GrowingCell:
     """A cell that is run part by part, while its code is still being written. Made by ``Session.grow``.
 
-    Its parts are one cell: they have one file, one output and one set of limits, and what has run is run again as one.
-    Only while a part runs does the plan's clock go on.
+    Its parts are one cell: they have one file, one output and one set of limits, and are run again as one. The plan's
+    clock advances only while a part runs.
     """
 
-    def __init__(self, session: Session, cell: UnderWay) -> None:
+    def __init__(self, session: Session, cell: RunningCell) -> None:
         self._session, self._cell = session, cell
         self._chars = 0
         self._ended: Ended = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part: whole statements, behind as many empty lines as stand before them in the whole.
+        """Run the next part: whole statements, after as many empty lines as there are lines before them.
 
-        After a fault there is no further part. Raises as ``Session.run`` does; then the cell is over.
+        No part may follow a fault. Raises as ``Session.run`` does; then the cell is over.
         """
         session = self._session
         with session._alone(self):
@@ -247,14 +336,14 @@ class GrowingCell:
             if refused := session._refused(self._cell, source, self._chars, "part"):
                 self._ended = NO_END, refused
             else:
-                self._ended = session._say(self._cell, source, "part")
+                self._ended = session._run_part(self._cell, source, "part")
         return self._ended[1][0] if self._ended[1] else None
 
     def finish(self) -> CellResult:
-        """End the cell; the value is that of a final expression."""
+        """End the cell. The result's value is that of a final expression."""
         session = self._session
         with session._alone(self):
             if self._cell.starts and not self._ended[1]:
-                self._ended = session._say(self._cell, "", "run")
+                self._ended = session._run_part(self._cell, "", "run")
             session._growing = None
             return session._finish(self._cell, *self._ended)

@@ -1,14 +1,14 @@
-"""Did you mean ...?"""
+"""Did you mean ...? The one place that guesses which name was meant."""
 
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
 MAX_KNOWN = 500
-"""Names among which it is worth guessing: each takes up to a third of a millisecond."""
+"""Names among which a guess is made: each costs up to a third of a millisecond."""
 MAX_LENGTH = 80
 """Characters of a name that are compared."""
-MOST_COMPARED = 3_000
+MAX_COMPARED = 3_000
 """Names that may be compared for one cell: at most a second of the host's time."""
 
 Guess = Callable[[str, Collection[str]], str | None]
@@ -16,17 +16,17 @@ Guess = Callable[[str, Collection[str]], str | None]
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that the plan most likely meant; case and underscores count little."""
+    """Return the known name that was most likely meant, or None. Case and underscores do not count."""
     by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
     found = _nearest(_shape(name), tuple(by_shape)) if len(by_shape) <= MAX_KNOWN else None
     return by_shape[found] if found else None
 
 
 class Guesses:
-    """Guesses like ``closest``, until the names compared are as many as one cell may cost."""
+    """Guesses like ``closest`` until one cell has used up its comparisons."""
 
     def __init__(self) -> None:
-        self._left = MOST_COMPARED
+        self._left = MAX_COMPARED
 
     def closest(self, name: str, known: Collection[str]) -> str | None:
         """Return the known name that was most likely meant; None once too many were compared."""

@@ -1,38 +1,38 @@
-"""The sandbox's vocabulary: what goes into a session, and what comes out of running a cell."""
+"""The package's vocabulary: limits, faults and the result of a cell."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from planbook.sandbox.policy.tables import MAX_SOURCE
+from planbook.sandbox.policy.rules import MAX_SOURCE
+from planbook.sandbox.suggest import closest
 
 
 class Limits(BaseModel):
-    """What one cell may use. Every limit is enforced on the host, by ending the worker where it must be."""
+    """Resources that one cell may use. The host enforces every limit, if need be by ending the worker."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Wall clock of the plan itself; it stops while the host works on a call."""
+    """Wall clock of the plan itself. It stops while the host works on a call."""
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
-    """Address space that the session may add to an idle worker's."""
+    """Address space beyond that of an idle worker."""
     output_chars: int = Field(default=100_000, ge=0)
     host_calls: int = Field(default=2_000, ge=0)
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
 
     @model_validator(mode="before")
     @classmethod
-    def _known(cls, given: object) -> object:
-        """Say which limits there are, in words of our own."""
+    def _check_names(cls, given: object) -> object:
+        """Name the limits that exist when one is misspelt."""
         for name in given if isinstance(given, dict) else ():
             if name not in cls.model_fields:
-                near = get_close_matches(str(name), cls.model_fields, n=1)
-                meant = f"`{near[0]}` is nearest" if near else f"there are {', '.join(cls.model_fields)}"
+                near = closest(str(name), cls.model_fields)
+                meant = f"`{near}` is nearest" if near else f"there are {', '.join(cls.model_fields)}"
                 raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {meant}"})
         return given
 
@@ -45,20 +45,20 @@ class FaultKind(StrEnum):
     RAISED = "raised"
     """The plan raised an exception."""
     LIMIT = "limit"
-    """A limit ended the cell, and its worker with it."""
+    """A limit ended the cell and its worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a plan, told so that a model or a person can repair it.
+    """One thing wrong with a plan, described so that a model or a person can repair it.
 
-    ``line`` and ``column`` count from 1 and 0, in the cell's own source; ``source`` is that line's text. ``type`` is
-    the exception's class name, the limit's name, or the name of the check. ``callers`` are the lines of the calls that
-    led to it, the outermost first, where it was raised in a function of the cell.
+    ``line`` counts from 1 and ``column`` from 0, in the cell's own source; ``source`` is the text of that line.
+    ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
+    of the calls that led to an exception in a function of the cell, outermost first.
     """
 
     worded: ClassVar = frozenset({"callers"})
-    """Fields that say in other words what ``line`` and the code say."""
+    """Fields that repeat in other words what ``line`` and the code say."""
 
     kind: FaultKind
     type: str
@@ -79,7 +79,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """What running one cell gave. ``value`` is that of a final expression, as JSON where it can be, else its repr."""
+    """The result of one cell. ``value`` is that of a final expression: JSON where possible, else its repr."""
 
     output: str = ""
     value: JsonValue = None
@@ -92,3 +92,54 @@ class CellResult:
     def fault(self) -> Fault | None:
         """The first fault, if any."""
         return self.faults[0] if self.faults else None
+
+
+# Limits as faults.
+
+MAX_ASKED = 16 << 20
+"""Bytes of all requests of one cell. The host stores, parses and checks them on its own time."""
+MAX_KEPT = 64 << 20
+"""Bytes of memory that a session keeps to run its cells again: requests, answers, output and values."""
+MESSAGES = {
+    "wall": "the cell ran for more than {wall_seconds:g} s of wall clock",
+    "cpu": "the cell used more than {cpu_seconds:g} s of processor time",
+    "memory": "the plan needed more than {memory_mb} MB of memory",
+    "output": "the cell printed more than {output_chars} characters",
+    "host_calls": "the cell made more than {host_calls} calls",
+    "arguments": f"the arguments of the cell's calls took more than {MAX_ASKED >> 20} MB",
+    "kept": f"the session's cells asked, were answered and printed more than {MAX_KEPT >> 20} MB in all",
+    "source": "the cell's source has more than {source_chars} characters",
+    "sleep": "the cell slept for more than {wall_seconds:g} s in all",
+    "crashed": "the worker ended by itself: the plan exhausted the stack or crashed the interpreter",
+    "protocol": "the worker was ended because it broke the protocol",
+}
+"""Name of the limit, which is the fault's ``type``, to its message."""
+_ENDLESS = "look for a loop that never ends, or work that is too much for the time"
+HINTS = {
+    "wall": _ENDLESS,
+    "cpu": _ENDLESS,
+    "memory": "keep less at a time: take values one by one instead of building a large list or text",
+    "output": "print less, or print only what is needed",
+    "host_calls": "look for a loop that calls without end",
+    "arguments": "give the calls shorter arguments, or make fewer calls",
+    "kept": "ask for less at a time, and give calls shorter arguments",
+    "source": "write a shorter plan, as several steps",
+    "sleep": "leave the sleeping out, or sleep for less in all",
+}
+MAX_DETAIL = 300
+"""Characters of a worker's own words that a fault repeats. They end up in prompts and logs."""
+
+
+class LimitReached(Exception):
+    """The cell must end now. ``name`` is a key of MESSAGES; ``detail`` says more."""
+
+    def __init__(self, name: str, detail: str = "") -> None:
+        self.name, self.detail = name, detail
+        super().__init__(name)
+
+
+def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
+    """Return the fault for a limit that was reached."""
+    message = MESSAGES[name].format_map(limits.model_dump())
+    message += f" ({detail[:MAX_DETAIL]})" if detail else ""
+    return Fault(FaultKind.LIMIT, name, message, hint=HINTS.get(name, ""))

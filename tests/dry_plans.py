@@ -10,7 +10,7 @@ from typing import Any
 from planbook.envs import Action, Beliefs, Environment, EpisodeEnded, Preconditions, Task
 from planbook.planner import functions_to_check, plan_attributes
 from planbook.planner.dry_runs import Known
-from planbook.sandbox.dry import DryRun, dry_run
+from planbook.sandbox import DryRun, dry_run
 
 
 class Recorder:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from planbook.sandbox.losses import was_killed
+from planbook.sandbox.process import was_killed
 from tests.command import ROOT
 from tests.flows import history
 

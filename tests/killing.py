@@ -26,9 +26,8 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.sandbox import CellResult, Sandbox, Session
-from planbook.sandbox.losses import KILLS
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import CellResult, Sandbox, Session, bound_names
+from planbook.sandbox.process import MAX_KILLS
 from tests.command import ROOT
 from tests.executing import all_processes, kernel_tells, kill
 
@@ -229,7 +228,7 @@ SEED = int(os.environ.get("PLANBOOK_KILLS_SEED", "0"))
 DRIVER, SANDBOXED = "driver", "sandbox worker"
 LOSSES = 2
 """How many of a family are lost before its driver is the next: three workers that die of one episode are its fault."""
-MOST_SANDBOXED = KILLS - 1 if kernel_tells() else 1
+MOST_SANDBOXED = MAX_KILLS - 1 if kernel_tells() else 1
 """How many of a driver's sandbox workers are hit: so many may die at one place of a plan without anybody's fault."""
 EARLY = 0.2
 """How often a driver's beginning counts, when nobody is there but itself."""

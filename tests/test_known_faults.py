@@ -41,7 +41,7 @@ HERE = "tests/test_known_faults.py"
 COVERED = {
     "plans run by bare exec in the host": (
         f"{HERE}::test_no_plan_runs_in_this_process",
-        "tests/sandbox/test_layers.py::test_no_attack_has_an_effect_on_the_host",
+        "tests/sandbox/test_attacks.py::test_no_attack_has_an_effect_on_the_host",
         "tests/sandbox/test_lockdown.py::test_plain_python_in_a_locked_worker_is_refused",
     ),
     "the replan loop copied seven times": (

@@ -28,7 +28,7 @@ def test_imports_follow_the_way_of_the_data() -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-@pytest.mark.parametrize("name", [*PACKAGES, "sandbox.reading"])
+@pytest.mark.parametrize("name", PACKAGES)
 def test_the_public_surface_is_sorted_and_real(name: str) -> None:
     package = importlib.import_module(f"planbook.{name}")
     assert package.__all__ == sorted(package.__all__, key=order)

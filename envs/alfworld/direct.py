@@ -14,34 +14,34 @@ from planbook.envs.alfworld.wording import Dialect, read_dialect
 from planbook.envs.errors import EnvironmentBroken
 
 ABLE = {"heat": "heatable", "cool": "coolable", "clean": "cleanable"}
-"""Treatment to the mark of the objects that it works on."""
+"""Treatment to the predicate of the objects that it works on."""
 _KNIVES = frozenset({"knifetype", "butterknifetype"})
 
 
 def is_here(scene: GameScene, state: GameState, receptacle: str) -> bool:
-    """Whether a receptacle is where the agent is."""
+    """Return whether a receptacle is where the agent is."""
     return scene.places.get(receptacle) == state.at
 
 
 def is_accessible(scene: GameScene, state: GameState, receptacle: str) -> bool:
-    """Whether things can be taken from a receptacle or put there."""
+    """Return whether things can be taken from a receptacle or put there."""
     is_open = receptacle in state.opened or receptacle not in scene.has("openable")
     return is_open and is_here(scene, state, receptacle)
 
 
 def fits(scene: GameScene, state: GameState, thing: str, receptacle: str) -> bool:
-    """Whether a thing in hand can be put in or on a receptacle."""
+    """Return whether a thing in hand can be put in or on a receptacle."""
     kinds = scene.kinds
     return is_accessible(scene, state, receptacle) and (kinds[receptacle], kinds[thing]) in scene.can_contain
 
 
 def is_knife(scene: GameScene, thing: str) -> bool:
-    """Whether a thing cuts."""
+    """Return whether a thing cuts."""
     return scene.kinds.get(thing) in _KNIVES
 
 
 def admissible(scene: GameScene, state: GameState, dialect: Dialect) -> list[str]:
-    """The commands that do something now, sorted."""
+    """Return the commands that are admissible now, sorted."""
     found = {"inventory", "look", *_here(scene, state), *_in_hand(scene, state, dialect)}
     found.update(command for command, place in scene.ways if place != state.at)
     return sorted(found | {"help"} if dialect.helps else found)
@@ -77,7 +77,7 @@ def _in_hand(scene: GameScene, state: GameState, dialect: Dialect) -> Iterator[s
 
 
 Outcome = tuple[GameState, str] | None
-"""The state after a command and what it says, or None for a command that is not admissible."""
+"""The state after a command and its text, or None for a command that is not admissible."""
 
 _TASK = re.compile(r"Your task is to: [^\"]*")
 _FORMS = {
@@ -103,12 +103,12 @@ _FORMS = {
 
 
 class Direct:
-    """Plays one game at a time; shares nothing with other instances."""
+    """The fast engine. It plays one game at a time and shares nothing with other instances."""
 
     def __init__(self) -> None:
         self.scene: GameScene
         self.state: GameState
-        """Where things stand: full knowledge, for the search that checks generated games."""
+        """The current state: full knowledge, for the search that checks generated games."""
         self.dialect: Dialect
         self._goal: GoalCondition
         self._task_line = ""
@@ -143,21 +143,21 @@ class Direct:
         return GameReply(text, self._won)
 
     def save(self) -> object:
-        """The state itself: it never changes in place."""
+        """Return the state itself, which never changes in place."""
         return self.state, self._won
 
     def restore(self, saved: object) -> None:
-        """Take a saved state up again."""
+        """Return to a saved state."""
         self.state, self._won = cast(tuple[GameState, bool], saved)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the engine holds no resources."""
 
     def admissible(self) -> list[str]:
-        """The commands that do something now."""
+        """Return the commands that are admissible now."""
         return admissible(self.scene, self.state, self.dialect)
 
-    # What the commands do.
+    # Commands.
 
     def _outcome(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
@@ -265,19 +265,5 @@ class Direct:
 
 
 _ACTIONS: dict[str, Callable[..., Outcome]] = {
-    "look": Direct._look,
-    "inventory": Direct._inventory,
-    "help": Direct._help,
-    "go": Direct._go,
-    "open": Direct._open,
-    "close": Direct._close,
-    "take": Direct._take,
-    "move": Direct._put,
-    "put": Direct._put,
-    "use": Direct._use,
-    "heat": Direct._heat,
-    "cool": Direct._cool,
-    "clean": Direct._clean,
-    "slice": Direct._slice,
-    "examine": Direct._examine,
+    verb: getattr(Direct, "_put" if verb == "move" else f"_{verb}") for verb in _FORMS
 }

@@ -22,52 +22,52 @@ class AlfworldGame:
 
     @property
     def puts(self) -> bool:
-        """Whether objects are ``put`` in the game's grammar (alfworld before 0.4) or ``move``d."""
+        """True if objects are ``put`` in the game's grammar (alfworld before 0.4) or ``move``d."""
         return "put {o} in/on {r}" in str(self.data["grammar"])
 
 
 @dataclass(frozen=True, slots=True)
 class GameReply:
-    """What a command gave: the game's own text, and whether its goal holds now."""
+    """The answer to a command: the game's own text, and whether its goal holds now."""
 
     text: str
     won: bool
 
 
 class GameEngine(Protocol):
-    """One game at a time. Commands and texts are the game's own (``go to desk 1``)."""
+    """An engine that plays one game at a time. Commands and texts are the game's own (``go to desk 1``)."""
 
     def load(self, game: AlfworldGame) -> None:
-        """Take a game in. Raises EnvironmentBroken for one that cannot be played."""
+        """Load a game. Raises EnvironmentBroken for one that cannot be played."""
 
     def reset(self) -> GameReply:
-        """Start the loaded game from its beginning."""
+        """Start the loaded game from the beginning."""
 
     def step(self, command: str) -> GameReply:
-        """Carry out one command; an inadmissible one is answered NOTHING."""
+        """Carry out one command; an inadmissible one is answered with NOTHING."""
 
     def admissible(self) -> list[str]:
-        """The commands that do something now, sorted."""
+        """Return the commands that are admissible now, sorted."""
 
     def save(self) -> object:
-        """A copy of the current state, or None if the engine has no cheap one."""
+        """Return a copy of the current state, or None if the engine has no cheap one."""
 
     def restore(self, saved: object) -> None:
-        """Go back to a copy of the same game."""
+        """Return to a copy of the same game."""
 
     def close(self) -> None:
-        """Give back what the engine holds; closing twice is harmless."""
+        """Release what the engine holds. Closing twice is harmless."""
 
 
 _LOCK = RLock()
-"""textworld's loading is not safe between threads: all its calls in this process take turns."""
+"""Serializes all textworld calls in this process: its loading is not thread-safe."""
 _IDLE: list[Any] = []
-"""Environments given back. Each new one costs about a megabyte for good, so they are used again."""
+"""Environments to reuse: each new one leaks about a megabyte."""
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One caller at a time; loading overwrites ``sys.argv``, which is put back."""
+    """Hold the lock, and restore ``sys.argv``, which loading overwrites."""
     with _LOCK:
         arguments = sys.argv
         try:
@@ -91,7 +91,7 @@ def _environment() -> Any:
 
 
 class Reference:
-    """textworld behind our protocol. Many may be open; their calls take turns."""
+    """textworld behind our interface. Many may be open; their calls take turns."""
 
     def __init__(self) -> None:
         self._environment: Any = None
@@ -99,7 +99,7 @@ class Reference:
         self._state: Any = None
 
     def load(self, game: AlfworldGame) -> None:
-        """Translate the game's rules: more than a second."""
+        """Translate the game's rules, which takes more than a second."""
         with _alone():
             self._environment = self._environment or _environment()
             self._game = game.id
@@ -111,7 +111,7 @@ class Reference:
                 ) from error
 
     def reset(self) -> GameReply:
-        """Start from the beginning: another translation."""
+        """Start from the beginning, which takes another translation."""
         with _alone():
             self._state = self._environment.reset()
         return GameReply(self._state.feedback, bool(self._state["won"]))
@@ -123,19 +123,19 @@ class Reference:
         return GameReply(self._state.feedback, bool(self._state["won"]))
 
     def admissible(self) -> list[str]:
-        """The commands that do something now."""
+        """Return the commands that are admissible now."""
         return list(self._state["admissible_commands"])
 
     def save(self) -> object:
-        """textworld has no copies: the world walks its actions again instead."""
+        """Return None: textworld has no copies, so the environment repeats its actions instead."""
         return None
 
     def restore(self, saved: object) -> None:
-        """Never called: ``save`` gives nothing."""
+        """Raise EnvironmentBroken; never called, as ``save`` returns None."""
         raise EnvironmentBroken(f"alfworld: textworld cannot go back to a saved state of {self._game}")
 
     def close(self) -> None:
-        """Keep the environment for the next user."""
+        """Keep the environment for reuse."""
         with _LOCK:
             if self._environment is not None:
                 _IDLE.append(self._environment)

@@ -22,7 +22,7 @@ _ENGINES: dict[str, type[GameEngine]] = {"direct": Direct, "textworld": Referenc
 
 
 class AlfworldOptions(EnvironmentOptions):
-    """How the world is played; recorded beside every figure."""
+    """Options of ALFWorld, recorded with every figure."""
 
     engine: Literal["direct", "textworld"] = Field(
         default="direct", description="The fast engine, or the reference, which alfworld ships (seconds a game)."
@@ -47,7 +47,7 @@ class Alfworld(Environment):
     """One household game at a time.
 
     ``task.params`` has ``object`` and ``target`` (kinds, as in ``mug``), with ``count`` 2 for pick_two_obj; look_at_obj
-    has ``object`` and ``lamp``. The textworld engine's calls take turns between threads.
+    has ``object`` and ``lamp``. Calls of the textworld engine from several threads take turns.
     """
 
     name = "alfworld"
@@ -78,51 +78,51 @@ class Alfworld(Environment):
         self._location, self._holding = START, EMPTY_HANDED
         self._won = False
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """The chosen games, taken in turn from each type; a limit cuts the same list short."""
+        """Return the chosen games, taken in turn from each type; a limit cuts the same list short."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The games' files, and what generated games are made from."""
+        """Return the digests of the games' files, and of what generated games are made from."""
         return checksums(tasks)
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Everything with what it needs, or what AutoManual's agent had, as it was told."""
+        """Return all actions with full docs, or the actions and docs that AutoManual's agent had."""
         chosen = AlfworldOptions.read(options)
         everything = super().offered(options)
         offered = everything.only(wording.DOCS) if chosen.paper_actions else everything
-        return wording.told_briefly(offered) if chosen.paper_docs else offered
+        return wording.with_paper_docs(offered) if chosen.paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:
-        """Only generated games are made from seeds; the others are those of the data."""
+        """Return whether the split is made from seeds: only the generated one is."""
         return split == "generated"
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """The three splits on disk, and the package that the generated games are made from."""
+        """Return the three splits on disk, and the package that generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
         return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", rooms.found(), rooms.remedy())]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """What the game's own domain asks for."""
+        """Return the preconditions in the game's own domain."""
         chosen = AlfworldOptions.read(options)
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Engine, options, packages, and the verb that the installed games use for putting things down."""
+        """Return engine, options, packages, and the verb of the installed games for putting things down."""
         grammar = self._puts if self.task else _probe().puts
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if grammar else "move"}
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Load the game and start it."""
@@ -135,38 +135,38 @@ class Alfworld(Environment):
         return Observation(first_text(reply.text, task.goal), terminated=reply.won)
 
     def verdict(self) -> Verdict:
-        """Whether the game is won."""
+        """Return whether the game is won."""
         return Verdict(self._won, float(self._won))
 
     def state(self) -> str:
-        """The sentence that ends every result."""
+        """Return the sentence that ends every observation."""
         return f"You are at {self._location} and holding {self._holding}."
 
     def scene(self) -> str:
-        """The room: the first observation without its last line, which gives the task."""
+        """Return the room: the first observation without its last line, which gives the task."""
         return self._first.text.rpartition("\n")[0]
 
     @property
     def goals(self) -> AlfworldGoals:
-        """What plans may name as goals."""
+        """The goals that plans may name."""
         return AlfworldGoals(self)
 
     def possible_actions(self) -> list[Action]:
-        """What the game admits now; with the option "open", going to what else stands here as well."""
+        """Return what the game admits now; with the option "open", also going to receptacles at the same location."""
         admitted = [taken for command in self._engine.admissible() if (taken := as_action(command))]
         beside = [each.args for each in admitted if each.name == "examine" and self._opens_up(str(each.args[0]))]
         return admitted + [Action("go_to", things) for things in beside]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """Where the agent is and what it holds."""
+        """Return the agent's location and what it holds."""
         return {"location": self._location, "holding": self._holding}
 
     def counts(self, action: Action) -> bool:
-        """Looking may be free, by option."""
+        """Return whether the action counts; looking may be free, by option."""
         return self._chosen.count_observation_actions or action.name not in OBSERVATION_ACTIONS
 
     def close(self) -> None:
-        """Give the engine back."""
+        """Release the engine."""
         self._engine.close()
 
     def _save(self) -> object:
@@ -179,7 +179,7 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """One command to the engine; ``command`` has a {} for each thing. What is no id is not even asked."""
+        """Send one command to the engine; ``command`` has a {} for each thing. A name that is no id is refused here."""
         names = [game_name(thing) for thing in things]
         if None in names:
             return GameReply(NOTHING, self._won)
@@ -187,11 +187,11 @@ class Alfworld(Environment):
         self._won = reply.won
         return reply
 
-    def _told(self, reply: GameReply) -> Observation:
+    def _observe(self, reply: GameReply) -> Observation:
         accepted = reply.text != NOTHING
         return Observation(f"{paper_text(reply.text)} {self.state()}", accepted=accepted, terminated=reply.won)
 
-    # The actions.
+    # Actions.
 
     @action(
         "agent.go_to('shelf_2') -> 'On shelf_2, you see pen_1, and vase_3. You are at shelf_2 and holding nothing.'"
@@ -203,21 +203,21 @@ class Alfworld(Environment):
             reply = self._send("examine {}", receptacle)
         if reply.text != NOTHING:
             self._location = receptacle
-        return self._told(reply)
+        return self._observe(reply)
 
     def _opens_up(self, receptacle: str) -> bool:
-        """Whether a refused go_to may look into another receptacle that stands here (nothing else here is examined)."""
+        """Return whether a refused go_to may look into another receptacle at the same location."""
         return self._chosen.shared_locations == "open" and receptacle not in (self._location, self._holding)
 
     @action("agent.open('drawer_4') -> 'You open drawer_4. In drawer_4, you see keychain_1. ...'")
     def open(self, receptacle: str) -> Observation:
         """Open the closed receptacle that the agent is at, and see what is in it."""
-        return self._told(self._send("open {}", receptacle))
+        return self._observe(self._send("open {}", receptacle))
 
     @action("agent.close('drawer_4') -> 'You close drawer_4. ...'", name="close")
     def shut(self, receptacle: str) -> Observation:
         """Close the open receptacle that the agent is at."""
-        return self._told(self._send("close {}", receptacle))
+        return self._observe(self._send("close {}", receptacle))
 
     @action(
         "agent.take_from('pen_1', 'shelf_2') -> 'You take pen_1 from shelf_2. You are at shelf_2 and holding pen_1.'"
@@ -227,7 +227,7 @@ class Alfworld(Environment):
         reply = self._send("take {} from {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = object
-        return self._told(reply)
+        return self._observe(reply)
 
     @action("agent.put_in_or_on('pen_1', 'drawer_4') -> 'You put pen_1 in/on drawer_4. ...'")
     def put_in_or_on(self, object: str, receptacle: str) -> Observation:
@@ -235,42 +235,42 @@ class Alfworld(Environment):
         reply = self._send("put {} in/on {}" if self._puts else "move {} to {}", object, receptacle)
         if reply.text != NOTHING:
             self._holding = EMPTY_HANDED
-        return self._told(reply)
+        return self._observe(reply)
 
     @action("agent.use('floorlamp_1') -> 'You turn on floorlamp_1. ...'")
     def use(self, object: str) -> Observation:
         """Turn on a lamp that is where the agent is."""
-        return self._told(self._send("use {}", object))
+        return self._observe(self._send("use {}", object))
 
     @action("agent.clean_with('fork_2', 'sinkbasin_1') -> 'You clean fork_2 using sinkbasin_1. ...'")
     def clean_with(self, object: str, receptacle: str) -> Observation:
         """Clean the object that the agent holds, at a sink."""
-        return self._told(self._send("clean {} with {}", object, receptacle))
+        return self._observe(self._send("clean {} with {}", object, receptacle))
 
     @action("agent.heat_with('egg_1', 'microwave_1') -> 'You heat egg_1 using microwave_1. ...'")
     def heat_with(self, object: str, receptacle: str) -> Observation:
         """Heat the object that the agent holds, at a microwave."""
-        return self._told(self._send("heat {} with {}", object, receptacle))
+        return self._observe(self._send("heat {} with {}", object, receptacle))
 
     @action("agent.cool_with('bowl_3', 'fridge_1') -> 'You cool bowl_3 using fridge_1. ...'")
     def cool_with(self, object: str, receptacle: str) -> Observation:
         """Cool the object that the agent holds, at a fridge."""
-        return self._told(self._send("cool {} with {}", object, receptacle))
+        return self._observe(self._send("cool {} with {}", object, receptacle))
 
     @action("agent.look() -> 'You are facing shelf_2. Next to it, you see nothing. ...'")
     def look(self) -> Observation:
         """See which receptacle the agent faces; not what is in or on it."""
-        return self._told(self._send("look"))
+        return self._observe(self._send("look"))
 
     @action("agent.inventory() -> 'You are carrying: pen_1. ...'")
     def inventory(self) -> Observation:
         """See what the agent holds."""
-        return self._told(self._send("inventory"))
+        return self._observe(self._send("inventory"))
 
     @action("agent.examine('shelf_2') -> 'On shelf_2, you see vase_3. ...'")
     def examine(self, thing: str) -> Observation:
         """See what is in or on a receptacle where the agent is, or what is special about the object that it holds."""
-        return self._told(self._send("examine {}", thing))
+        return self._observe(self._send("examine {}", thing))
 
 
 def _game(task: Task) -> AlfworldGame:
@@ -278,5 +278,5 @@ def _game(task: Task) -> AlfworldGame:
 
 
 def _probe() -> AlfworldGame:
-    """A game to learn the grammar from: one of the installed, else one of our own making."""
+    """Return a game to learn the grammar from: an installed one, else a generated one."""
     return tasks.sample_game() or generated.make(TYPES[0], 0)

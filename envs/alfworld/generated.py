@@ -22,7 +22,7 @@ _MACHINE_TYPES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fr
 
 @dataclass(frozen=True, slots=True)
 class SearchGoal:
-    """What a task asks for; kinds as in sentences (``mug``)."""
+    """The goal of a search; kinds as in sentences (``mug``)."""
 
     object: str
     target: str = ""
@@ -33,18 +33,18 @@ class SearchGoal:
 
 
 class _RefusedError(Exception):
-    """The choice at hand does not lead to the goal."""
+    """The chosen objects and receptacles do not lead to the goal."""
 
 
 def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
-    """Commands that win the engine's loaded game, or None if no choice of objects and receptacles does.
+    """Return commands that win the engine's loaded game, or None if no choice of objects and receptacles does.
 
     The engine is left at the start of the game.
     """
     for things, places in _orders(engine, wanted):
         walk = _Solution(engine)
         try:
-            walk.fulfil(wanted, things, places)
+            walk.solve(wanted, things, places)
         except _RefusedError:
             continue
         finally:
@@ -55,7 +55,7 @@ def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
 
 
 def _orders(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Objects to fetch, in order, and the places needed: machine and target, or the lamp."""
+    """Yield the objects to fetch, in order, and the places needed: machine and target, or the lamp."""
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
     needed = [_MACHINE_TYPES[wanted.change]] if wanted.change else []
@@ -65,15 +65,15 @@ def _orders(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...
 
 
 class _Solution:
-    """One way through a game from its start. Raises _RefusedError at the first refused command."""
+    """One attempt at a game from its start. Raises _RefusedError at the first refused command."""
 
     def __init__(self, engine: Direct) -> None:
         self._engine = engine
         self.won = engine.reset().won
         self.commands: list[str] = []
 
-    def fulfil(self, wanted: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
-        """Fetch each thing, change it at the machine, put it where it belongs; or bring it under the lamp."""
+    def solve(self, wanted: SearchGoal, things: tuple[str, ...], places: tuple[str, ...]) -> None:
+        """Fetch each thing, treat it at the machine, and put it into the target, or bring it under the lamp."""
         names = self._engine.scene.names
         for thing in things:
             self._fetch(thing)
@@ -116,9 +116,9 @@ class _Solution:
 
 SPLIT = "generated"
 SEEDS = 100
-"""How many games a type has unless a selection says otherwise."""
+"""Number of games of a type unless a selection says otherwise."""
 MOST_RECEPTACLES = 24
-"""Rooms with more are not used: looking into each would take more than the paper's 50 actions."""
+"""Larger rooms are not used: looking into each receptacle would take more than the paper's 50 actions."""
 _ATTEMPTS = 200
 _ROOMS = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
@@ -128,7 +128,7 @@ _ROOMS = {
     "look_at_obj": ("LivingRoom", "Bedroom"),
     "pick_two_obj": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
 }
-"""Where tasks of a type are set, as in alfworld."""
+"""Rooms in which tasks of a type are set, as in alfworld."""
 _CHANGES = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
 _ABILITIES = {"clean": "Cleanable", "heat": "Heatable", "cool": "Coolable"}
 _MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
@@ -142,17 +142,17 @@ class GeneratedGame(NamedTuple):
 
 
 def game_id(kind: str, seed: int) -> str:
-    """``generated/pick_two_obj/7``."""
+    """Return an id such as ``generated/pick_two_obj/7``."""
     return f"{SPLIT}/{kind}/{seed}"
 
 
 def goal_of(kind: str, seed: int) -> str:
-    """The goal sentence of a game."""
+    """Return the goal sentence of a game."""
     return _made(kind, seed).goal
 
 
 def make(kind: str, seed: int) -> AlfworldGame:
-    """The game of a type and a seed: the same in every process."""
+    """Return the game of a type and a seed, the same in every process."""
     return _made(kind, seed).game
 
 
@@ -179,7 +179,7 @@ def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:
 
 
 def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[tuple[str, str]]:
-    """The pairs of object kind and target (or lamp) that the task could be about in this room."""
+    """Return the pairs of object kind and target (or lamp) for which this room can have a task."""
     things = sorted({kind_of(thing) for thing in room.inside} - {*facts.able["Toggleable"]})
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
@@ -194,7 +194,7 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
 def _make_room_for_task(
     kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
 ) -> None:
-    """Strew the objects that the task is about anew, so that none is where it is to go."""
+    """Place the objects of the task again, so that none is already where it has to go."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
@@ -218,7 +218,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 
 
 def wanted(kind: str, goal: str) -> SearchGoal:
-    """What the search is to look for."""
+    """Return the search goal of a goal sentence."""
     said = {key: str(value) for key, value in params_of(goal).items()}
     return SearchGoal(
         object=said["object"],

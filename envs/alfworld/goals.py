@@ -18,7 +18,7 @@ FOLDER_TYPES = {
     "look_at_obj_in_light": "look_at_obj",
     "pick_two_obj_and_place": "pick_two_obj",
 }
-"""The game's own name of each task type (a folder's name starts with it), and ours."""
+"""alfworld's name of each task type (a folder's name starts with it), and ours."""
 GAME_TYPES = {ours: theirs for theirs, ours in FOLDER_TYPES.items()}
 TYPES = tuple(GAME_TYPES)
 
@@ -38,10 +38,10 @@ _FORMS = tuple(
 
 
 def params_of(goal: str) -> dict[str, JsonValue]:
-    """What a goal sentence says.
+    """Return what a goal sentence says.
 
-    ``object`` always; ``target`` (a kind of receptacle) for all types but look_at_obj, which has ``lamp``; ``count`` is
-    2 for pick_two_obj. Empty for a sentence of no known form (games written by hand may carry any).
+    ``object`` always; ``target`` (a kind of receptacle) for all types except look_at_obj, which has ``lamp``; ``count``
+    is 2 for pick_two_obj. Empty for a sentence of an unknown form, as games written by hand may have.
     """
     for form in _FORMS:
         if match := form.fullmatch(goal):
@@ -51,7 +51,7 @@ def params_of(goal: str) -> dict[str, JsonValue]:
 
 
 def paper_goal(goal: str) -> str:
-    """The game's goal sentence in the paper's words."""
+    """Return the game's goal sentence in the paper's words."""
     return goal.replace("put a clean ", "put a cleaned ")
 
 
@@ -111,21 +111,21 @@ SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
 
 
 class AlfworldGoals(Goals):
-    """Goals for a controller."""
+    """The goals of ALFWorld, which a controller reaches."""
 
     direct = False
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The goals by name; the world's actions are the controller's."""
+        """The goals by name; the environment's actions are the controller's."""
         return SPECS
 
     def known(self) -> Sequence[Action]:
-        """Every goal with the receptacles of the room and the kinds that the task names."""
-        task = self.world.task
-        told = self.world.told_params(task) if task else {}
-        kinds = [str(told[name]) for name in ("object", "lamp") if name in told]
-        places = list(dict.fromkeys(_ID.findall(self.world.scene())))
+        """Return every goal with the receptacles of the room and the kinds that the task names."""
+        task = self.environment.task
+        params = self.environment.told_params(task) if task else {}
+        kinds = [str(params[name]) for name in ("object", "lamp") if name in params]
+        places = list(dict.fromkeys(_ID.findall(self.environment.scene())))
         return [*(Action("find", (kind,)) for kind in kinds), *_at_places(kinds, places)]
 
 

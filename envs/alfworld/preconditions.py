@@ -6,7 +6,7 @@ location, and what can be done with each kind of object. Where objects are is le
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,9 +21,9 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 class DomainAction(NamedTuple):
-    """One action of the domain: the parts of its precondition and of its effect, each written the same way.
+    """One action of the domain: the parts of its precondition and of its effect, each normalized.
 
-    In small letters, with single spaces: ``(not (opened ?r))``.
+    In lower case, with single spaces: ``(not (opened ?r))``.
     """
 
     needs: tuple[str, ...]
@@ -32,7 +32,7 @@ class DomainAction(NamedTuple):
 
 @lru_cache(maxsize=4)
 def read_rules(domain: str) -> Mapping[str, DomainAction]:
-    """The actions of a domain by name, in small letters."""
+    """Return the actions of a domain by name, in lower case."""
     tree = _parsed(iter(_TOKEN.findall(_COMMENT.sub("", domain).lower())))
     found = {}
     for part in tree[0]:
@@ -43,7 +43,7 @@ def read_rules(domain: str) -> Mapping[str, DomainAction]:
 
 
 def _parsed(tokens: Iterator[str]) -> list[Any]:
-    """Nested lists of words, up to the next closing bracket."""
+    """Return nested lists of words, up to the next closing bracket."""
     tree: list[Any] = []
     for token in tokens:
         if token == ")":
@@ -53,7 +53,7 @@ def _parsed(tokens: Iterator[str]) -> list[Any]:
 
 
 def _parts(tree: list[Any]) -> tuple[str, ...]:
-    """What is joined by ``and``, or the one part that there is."""
+    """Return the parts joined by ``and``, or the only part."""
     if not tree:
         return ()
     return tuple(map(_text, tree[1:])) if tree[0] == "and" else (_text(tree),)
@@ -72,7 +72,7 @@ _MARKS = {
     "coolable": "cooled",
     "toggleable": "turned on",
 }
-"""What the domain says of objects, to how it is told that it is not so."""
+"""Predicate of objects to the word for the treatment."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +83,16 @@ class KnownRoom:
     receptacles: Mapping[str, str]
     """Our id to the game's."""
     kinds: frozenset[str]
-    """Every kind of object that the game knows, whether there is one or not."""
+    """Every kind of object that the game knows, whether it has one or not."""
     objects: Mapping[str, tuple[str, ...]]
-    """Kind to the objects of that kind that there are."""
+    """Kind to the objects of that kind in the game."""
 
     def place(self, receptacle: str) -> str:
-        """Where one stands who is at a receptacle, or has gone nowhere."""
+        """Return the place of an agent that is at a receptacle, or has not moved yet."""
         return self.scene.start.at if receptacle == START else self.scene.places[self.receptacles[receptacle]]
 
     def can_be_opened(self, receptacle: str) -> bool:
-        """Whether it has a door or a lid."""
+        """Return whether the receptacle has a door or a lid."""
         return self.receptacles[receptacle] in self.scene.has("openable")
 
 
@@ -111,7 +111,7 @@ def room_of(game: AlfworldGame) -> KnownRoom:
 
 @dataclass
 class BoundRule:
-    """One action with its arguments, by the domain's names; what comes of holding it against the rule."""
+    """One action with its arguments, by the domain's names, and the needs and changes found for it."""
 
     room: KnownRoom
     given: Mapping[str, Given]
@@ -121,11 +121,11 @@ class BoundRule:
     sure: bool = True
 
     def value(self, name: str) -> Given:
-        """An argument; UNKNOWN where the action has none of that name."""
+        """Return an argument; UNKNOWN if the action has none of that name."""
         return self.given.get(name, UNKNOWN)
 
     def of_kind(self, holds: Callable[[str], bool], why: str) -> None:
-        """A condition on the object that is known by kind: impossible where no object of that kind meets it."""
+        """Apply a condition to an object known only by kind: impossible if no object of that kind meets it."""
         thing = self.value("?o")
         there = self.room.objects.get(thing.rpartition("_")[0], ()) if thing is not UNKNOWN else ()
         if there and not any(map(holds, there)):
@@ -134,7 +134,7 @@ class BoundRule:
 
 
 def at(room: KnownRoom, receptacle: str) -> Need:
-    """The agent must stand where the receptacle is."""
+    """Return the need that the agent is at the receptacle."""
     place = room.place(receptacle)
     return Need.that(
         LOCATION, lambda now: room.place(now) == place, f"the agent is at {{now}} then, not at {receptacle}"
@@ -158,8 +158,8 @@ def _kinds_of_machine(*types: str) -> Callable[[BoundRule], None]:
     def need(case: BoundRule) -> None:
         receptacle = case.value("?r")
         if receptacle is not UNKNOWN and case.room.scene.kinds[case.room.receptacles[receptacle]] not in types:
-            told = " or ".join(kind.removesuffix("type") for kind in types)
-            case.impossible = case.impossible or f"{receptacle} is no {told}"
+            listed = " or ".join(kind.removesuffix("type") for kind in types)
+            case.impossible = case.impossible or f"{receptacle} is no {listed}"
 
     return need
 
@@ -210,7 +210,7 @@ def _can_contain(case: BoundRule) -> None:
 
 
 def _nothing(case: BoundRule) -> None:
-    """What other conditions tell as well."""
+    """Do nothing: other conditions imply this one."""
 
 
 NEEDS: Mapping[str, Callable[[BoundRule], None]] = {
@@ -236,27 +236,30 @@ NEEDS: Mapping[str, Callable[[BoundRule], None]] = {
     "(or (receptacletype ?r microwavetype))": _kinds_of_machine("microwavetype"),
     "(or (receptacletype ?r fridgetype))": _kinds_of_machine("fridgetype"),
 }
-"""What the domain writes as a condition, to what it means for an action with its arguments."""
+"""Condition, as the domain writes it, to its meaning for an action with its arguments."""
 
 
-def _change(fact: Callable[[BoundRule], Fact], to: Callable[[BoundRule], object]) -> Callable[[BoundRule], None]:
-    return lambda case: case.changes.append(Change(fact(case), to(case)))
+def _change(name: str, *of: str, to: Hashable = UNKNOWN) -> Callable[[BoundRule], None]:
+    """Return the change of a fact about some arguments, to a value or to the last of them."""
+    facts = of if to is not UNKNOWN else of[:-1]
+
+    def change(case: BoundRule) -> None:
+        fact = Fact(name, tuple(map(case.value, facts)))
+        case.changes.append(Change(fact, case.value(of[-1]) if to is UNKNOWN else to))
+
+    return change
 
 
 CHANGES: Mapping[str, Callable[[BoundRule], None]] = {
-    "(atlocation ?a ?lend)": _change(lambda case: LOCATION, lambda case: case.value("?r")),
-    "(holds ?a ?o)": _change(lambda case: HOLDING, lambda case: case.value("?o")),
-    "(not (holds ?a ?o))": _change(lambda case: HOLDING, lambda case: EMPTY_HANDED),
-    "(opened ?r)": _change(lambda case: Fact("opened", (case.value("?r"),)), lambda case: True),
-    "(not (opened ?r))": _change(lambda case: Fact("opened", (case.value("?r"),)), lambda case: False),
-    "(inreceptacle ?o ?r)": _change(
-        lambda case: Fact("inside", (case.value("?o"), case.value("?r"))), lambda case: True
-    ),
-    "(not (inreceptacle ?o ?r))": _change(
-        lambda case: Fact("inside", (case.value("?o"), case.value("?r"))), lambda case: False
-    ),
+    "(atlocation ?a ?lend)": _change("location", "?r"),
+    "(holds ?a ?o)": _change("holding", "?o"),
+    "(not (holds ?a ?o))": _change("holding", to=EMPTY_HANDED),
+    "(opened ?r)": _change("opened", "?r", to=True),
+    "(not (opened ?r))": _change("opened", "?r", to=False),
+    "(inreceptacle ?o ?r)": _change("inside", "?o", "?r", to=True),
+    "(not (inreceptacle ?o ?r))": _change("inside", "?o", "?r", to=False),
 }
-"""The effects that other actions ask for; the rest (clean, hot, looked at) no action needs."""
+"""Effects that other actions depend on; nothing depends on the rest (clean, hot, looked at)."""
 
 
 ACTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -270,11 +273,11 @@ ACTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "heat_with": ("heatobject", ("?o", "?r")),
     "cool_with": ("coolobject", ("?o", "?r")),
 }
-"""Our actions to the domain's, and what the domain calls their arguments."""
+"""Our actions to the domain's, and the domain's names of their arguments."""
 
 
 def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
-    """What a game's actions need. ``shared_open`` lets go_to look into what else stands where the agent is."""
+    """Return the preconditions of a game. ``shared_open`` is the option ``shared_locations``."""
     room, rules = room_of(game), read_rules(str(game.data["pddl_domain"]))
     deeds = {name: _deed_of(name, room, rules[theirs], names) for name, (theirs, names) in ACTIONS.items()}
     looking = {"look": lambda: Deed(sure=True), "inventory": lambda: Deed(sure=True)}
@@ -298,7 +301,7 @@ def preconditions(game: AlfworldGame, *, shared_open: bool) -> Preconditions:
 
 
 def _not_there_yet(room: KnownRoom, deed: Deed, receptacle: Given, shared_open: bool) -> Deed:
-    """Going is what the domain lets one do anywhere; the game does not admit it where nothing would change."""
+    """Add the need to be elsewhere: the domain allows going anywhere, the game only where something changes."""
     if receptacle is UNKNOWN or deed.impossible:
         return deed
 
@@ -330,7 +333,7 @@ def _kind(thing: str) -> str:
 
 
 def _misnamed(case: BoundRule) -> Iterator[str]:
-    """What is wrong with names, whatever is done with them."""
+    """Yield the faults of names, whatever the action does with them."""
     for name, thing in case.given.items():
         if thing is UNKNOWN:
             continue

@@ -16,7 +16,7 @@ from planbook.envs.errors import MissingRequirement
 from planbook.envs.resources import install_command, package_folder
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
-"""Room to its floor plans' numbers, first and one past the last."""
+"""Room type to its floor plan numbers, first and one past the last."""
 CONSTANTS, GOALS = "gen/constants.py", "gen/goal_library.py"
 DOMAIN, GRAMMAR = "data/alfred.pddl", "data/alfred.twl2"
 _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
@@ -24,10 +24,10 @@ _TABLES = ("DiningTable", "CoffeeTable", "SideTable")
 
 @dataclass(frozen=True)
 class Affordances:
-    """Which object goes where, and what can be done with it. Everything is sorted, so that choices can be repeated."""
+    """The objects that each receptacle holds, and what can be done with them. Sorted, for reproducible choices."""
 
     holds: dict[str, tuple[str, ...]]
-    """Kind of receptacle to the kinds of objects that it can hold."""
+    """Kind of receptacle to the kinds of objects that it holds."""
     able: dict[str, tuple[str, ...]]
     """Ability (``Heatable``) to kinds of objects."""
     openable: frozenset[str]
@@ -37,7 +37,7 @@ class Affordances:
 
 @dataclass(frozen=True)
 class FloorPlan:
-    """A floor plan: where its receptacles stand, and what kinds of things it has."""
+    """A floor plan: the poses of its receptacles, and the kinds of things it has."""
 
     name: str
     places: dict[str, tuple[float, ...]]
@@ -46,18 +46,18 @@ class FloorPlan:
 
 
 def found() -> str | None:
-    """Where the alfworld package is, or None."""
+    """Return the folder of the alfworld package, or None."""
     folder = package_folder("alfworld")
     return str(folder) if folder else None
 
 
 def remedy() -> str:
-    """Return the command that installs the package alone: its data are all that generated games need."""
+    """Return the command that installs only the package, whose data are all that generated games need."""
     return install_command("alfworld", "--no-deps", only="alfworld")
 
 
 def wheel_files() -> list[Path]:
-    """Every file that games are generated from. Raises MissingRequirement without the package."""
+    """Return every file that games are generated from. Raises MissingRequirement without the package."""
     if (folder := found()) is None:
         raise MissingRequirement(f"alfworld: the package is not there; add it with: {remedy()}")
     home = Path(folder)
@@ -66,14 +66,14 @@ def wheel_files() -> list[Path]:
 
 
 def wheel_text(path: str) -> str:
-    """A text file of the alfworld package. Raises MissingRequirement if the package or the file is not there."""
+    """Return a text file of the alfworld package. Raises MissingRequirement if it is missing."""
     if (folder := found()) and (file := Path(folder) / path).is_file():
         return file.read_text()
     raise MissingRequirement(f"alfworld: the package's file {path} is not there; add it with: {remedy()}")
 
 
 def _assigned(source: str, key: str | None = None) -> dict[str, Any]:
-    """The literals that a module assigns to names, or to the items of the dictionary ``key``."""
+    """Return the literals that a module assigns to names, or to the items of the dictionary ``key``."""
     found = {}
     for node in ast.parse(source).body:
         if not isinstance(node, ast.Assign):
@@ -91,7 +91,7 @@ def _assigned(source: str, key: str | None = None) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def affordances() -> Affordances:
-    """What alfworld's constants say."""
+    """Return what alfworld's constants say."""
     constants = _assigned(wheel_text(CONSTANTS))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
@@ -108,25 +108,25 @@ def affordances() -> Affordances:
 
 @lru_cache(maxsize=1)
 def goals() -> dict[str, dict[str, Any]]:
-    """Task type, as alfworld names it, to its formal goal (``pddl``) and its sentences (``templates``)."""
+    """Return alfworld's task types with their formal goal (``pddl``) and their sentences (``templates``)."""
     return _assigned(wheel_text(GOALS), key="gdict")
 
 
 @lru_cache(maxsize=1)
 def domain() -> str:
-    """The rules that all games share."""
+    """Return the PDDL domain of all games."""
     return wheel_text(DOMAIN)
 
 
 @lru_cache(maxsize=1)
 def grammar() -> str:
-    """The sentences that all games share."""
+    """Return the grammar of all games."""
     return wheel_text(GRAMMAR)
 
 
 @cache
 def floor_plan(number: int) -> FloorPlan:
-    """One of the 120 floor plans."""
+    """Return one of the 120 floor plans."""
     name = f"FloorPlan{number}"
     places = json.loads(wheel_text(f"gen/layouts/{name}-openable.json"))
     kinds = json.loads(wheel_text(f"gen/layouts/{name}-objects.json"))
@@ -136,12 +136,12 @@ def floor_plan(number: int) -> FloorPlan:
 _BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
 """Receptacles that alfworld names as part of another thing (``Sink|...|SinkBasin``)."""
 _LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable")
-"""What lamps stand on; alfworld's constants do not say."""
+"""Kinds that lamps stand on; alfworld's constants do not say."""
 LAMP = "DeskLamp"
 _IN_THE_OPEN = 3
-"""How much likelier an object lies in the open than behind a door."""
+"""How many times likelier an object lies in the open than behind a door."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
-"""How many objects of a kind there are, to choose from."""
+"""Numbers of objects of a kind to choose from."""
 
 
 @dataclass
@@ -155,23 +155,23 @@ class FurnishedRoom:
     """Object to its receptacle."""
 
     def of_kind(self, kind: str) -> list[str]:
-        """The receptacles of a kind."""
+        """Return the receptacles of a kind."""
         return [receptacle for receptacle in self.places if kind_of(receptacle) == kind]
 
     def objects(self, kind: str) -> list[str]:
-        """The objects of a kind."""
+        """Return the objects of a kind."""
         return [thing for thing in self.inside if kind_of(thing) == kind]
 
 
 @lru_cache(maxsize=4096)
 def kind_of(name: str) -> str:
-    """``Cabinet`` of ``Cabinet|+00.68|...``, ``SinkBasin`` of ``Sink|...|SinkBasin``."""
+    """Return the kind in a name: ``Cabinet`` of ``Cabinet|+00.68|...``, ``SinkBasin`` of ``Sink|...|SinkBasin``."""
     last = name.rsplit("|", 1)[-1]
     return last if last in _BASINS else name.split("|", 1)[0]
 
 
 def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
-    """A floor plan's room with all kinds of objects that it has and can hold."""
+    """Return a floor plan's room with all kinds of objects that it has and can hold."""
     room = FurnishedRoom(plan.name)
     for receptacle, pose in plan.places.items():
         if kind_of(receptacle) in facts.holds:
@@ -185,7 +185,7 @@ def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
 
 
 def strew(room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = "") -> None:
-    """Put objects of a kind into receptacles that can hold them, but for receptacles of the kind ``without``."""
+    """Put objects of a kind into receptacles that hold them, except receptacles of the kind ``without``."""
     stands = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
     weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in stands]
     for where in rng.choices(stands, weights, k=count) if stands else []:
@@ -193,7 +193,7 @@ def strew(room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: R
 
 
 def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
-    """Whether a receptacle can hold objects of a kind."""
+    """Return whether a receptacle holds objects of a kind."""
     mine = kind_of(receptacle)
     return mine in _LAMP_STANDS if kind == LAMP else kind in facts.holds[mine]
 
@@ -211,19 +211,19 @@ _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
 _MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
 _RULES_NAME = ("Microwave", "Fridge", "SinkBasin")
-"""Kinds of receptacles that alfworld's rules name: they must be declared even where there are none."""
+"""Kinds of receptacles that alfworld's rules name: they must be declared even if there are none."""
 _RULES_NAME_OBJECTS = ("Knife", "ButterKnife")
 
 
 def mangled(name: str) -> str:
-    """A name as PDDL allows it."""
+    """Return a name in the form that PDDL allows."""
     for mark, word in _MANGLED.items():
         name = name.replace(mark, word)
     return name
 
 
 def problem_text(name: str, room: FurnishedRoom, facts: Affordances, goal: str) -> str:
-    """The problem; ``goal`` is a (:goal ...) section that also closes the definition, as alfworld's library has it."""
+    """Return the problem. ``goal`` is a (:goal ...) section that also closes the definition, as alfworld has it."""
     return (
         f"(define (problem {name})\n(:domain alfred)\n(:objects\n{_lines(_objects(room, facts))})\n"
         f"(:init\n{_lines(_init(room, facts))})\n{goal.strip()}\n"

@@ -18,17 +18,17 @@ _NONE: Names = frozenset()
 
 
 class GameState(NamedTuple):
-    """All that can change. Entities are their lower-case PDDL ids; keeping a state is keeping a copy."""
+    """Everything that can change. Entities are their lower-case PDDL ids. It never changes in place."""
 
     at: str
-    """The agent's location."""
+    """Location of the agent."""
     holding: str | None
     inside: Pairs
     """(object, receptacle); an object may start in two receptacles."""
     lying: Pairs
     """(object, location)"""
     removed: Pairs
-    """(object, receptacle) that it was taken from and not put back into: ``look`` lists such objects."""
+    """(object, receptacle) of objects taken and not put back: ``look`` lists such objects."""
     opened: Names
     clean: Names
     hot: Names
@@ -46,7 +46,7 @@ class GoalLiteral(NamedTuple):
 
 @dataclass(frozen=True)
 class GameScene:
-    """What stays as it is in a game, and the state it starts in."""
+    """The constant part of a game, and its start state."""
 
     names: dict[str, str]
     """PDDL id to the game's name (``desk 1``)."""
@@ -80,16 +80,16 @@ class GameScene:
 
     @cached_property
     def ways(self) -> tuple[tuple[str, str], ...]:
-        """The commands that lead to receptacles, each with the location that it leads to."""
+        """The commands that lead to receptacles, each with its location."""
         return tuple((f"go to {self.names[receptacle]}", place) for receptacle, place in self.places.items())
 
     def has(self, predicate: str) -> Names:
-        """The entities marked with a unary predicate."""
+        """Return the entities marked with a unary predicate."""
         return self.marked.get(predicate, _NONE)
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
-    """The game's names: kind and number, the first id in sorted order gets the highest number."""
+    """Return the game's names: kind and number; the first id in sorted order gets the highest number."""
     kinds = {
         entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
         for entity in entities
@@ -178,7 +178,7 @@ _CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
     "inreceptacle": lambda state: state.inside,
     "atlocation": lambda state: [("agent1", state.at)],
 }
-"""Predicates that change, in the order in which they are worth looking at: what is rarely true comes first."""
+"""Predicates that change, rarely true ones first."""
 _FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
     "receptacleatlocation": lambda scene: scene.places.items(),
     "inreceptacleobject": lambda scene: scene.contained,
@@ -186,7 +186,7 @@ _FIXED_PAIRS: dict[str, Callable[[GameScene], Iterable[_Fact]]] = {
 
 
 class GoalCondition:
-    """A scene's goal. Unary and type conditions become the sets that a variable may take; the rest is joined."""
+    """A scene's goal. Unary and type conditions restrict the values of a variable; the rest is joined."""
 
     def __init__(self, scene: GameScene) -> None:
         self._domains: dict[str, frozenset[str]] = {}
@@ -215,7 +215,7 @@ class GoalCondition:
         self._domains[variable] = self._domains.get(variable, allowed) & allowed
 
     def holds(self, state: GameState) -> bool:
-        """Whether some choice of entities meets every condition."""
+        """Return whether some choice of entities meets every condition."""
         return self._extend(state, 0, {})
 
     def _extend(self, state: GameState, index: int, bound: dict[str, str]) -> bool:

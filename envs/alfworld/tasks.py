@@ -31,12 +31,12 @@ _SOLVABLE = re.compile(rb'"solvable"\s*:\s*true')
 
 
 def data_root() -> Path:
-    """Where alfworld keeps its data: ALFWORLD_DATA, else its cache in the home directory."""
+    """Return alfworld's data folder: ALFWORLD_DATA, else its cache in the home directory."""
     return Path(os.environ.get("ALFWORLD_DATA") or Path.home() / ".cache" / "alfworld").expanduser()
 
 
 def split_folder(split: str) -> Path:
-    """The folder of a split's games; raises MissingRequirement if there is none."""
+    """Return the folder of a split's games. Raises MissingRequirement if there is none."""
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
         raise MissingRequirement(
@@ -47,7 +47,7 @@ def split_folder(split: str) -> Path:
 
 
 def list_games(split: str) -> dict[str, list[str]]:
-    """Task type to the sorted ids of a split's games. An id is the game's folder below the data, split first."""
+    """Return the sorted ids of a split's games by task type. An id is the game's folder below the data, split first."""
     ids: dict[str, list[str]] = {ours: [] for ours in FOLDER_TYPES.values()}
     folder = split_folder(split)
     for task in sorted(os.listdir(folder)):
@@ -63,7 +63,7 @@ def list_games(split: str) -> dict[str, list[str]]:
 
 
 def game_path(game_id: str) -> Path:
-    """The file of a game; raises BadSelection for an id that has none."""
+    """Return the file of a game. Raises BadSelection for an id that has none."""
     split, _, rest = game_id.partition("/")
     path = split_folder(split) / rest / GAME_FILE
     if ".." in rest.split("/") or not path.is_file():
@@ -72,7 +72,7 @@ def game_path(game_id: str) -> Path:
 
 
 def type_of(game_id: str) -> str:
-    """The task type that a game's folder names; raises BadSelection for one that alfworld leaves out."""
+    """Return the task type that a game's folder names. Raises BadSelection for one that alfworld leaves out."""
     name = game_id.split("/")[1]
     kind = FOLDER_TYPES.get(name.split("-", 1)[0])
     if kind is None or any(part in name for part in _UNSUPPORTED):
@@ -81,7 +81,7 @@ def type_of(game_id: str) -> str:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """A game's goal sentence and whether it is marked solvable, from the few pages of the file that say so."""
+    """Return a game's goal sentence and whether it is marked solvable, reading only the pages that say so."""
     path = game_path(game_id)
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
@@ -97,7 +97,7 @@ def peek(game_id: str) -> tuple[str, bool]:
 
 
 def read_game(game_id: str) -> AlfworldGame:
-    """A whole game."""
+    """Read a whole game."""
     path = game_path(game_id)
     try:
         return AlfworldGame(game_id, json.loads(path.read_bytes()))
@@ -106,7 +106,7 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def found_splits() -> Iterator[tuple[str, str | None]]:
-    """Each split on disk, with its folder if it is there."""
+    """Yield each split on disk, with its folder if it is there."""
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
         yield split, str(folder) if folder.is_dir() else None
@@ -118,7 +118,7 @@ def _first_game(folder: str) -> Path | None:
 
 
 def sample_game() -> AlfworldGame | None:
-    """Any game on disk, to find out how the installed data words things; None without data."""
+    """Return any game on disk, to find out the installed grammar; None without data."""
     for split, folder in found_splits():
         if folder and (path := _first_game(folder)):
             return read_game(f"{split}/{path.parent.parent.name}/{path.parent.name}")
@@ -128,7 +128,7 @@ def sample_game() -> AlfworldGame | None:
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
 """The ten games that stand in for table 5 of the DEPS paper, with what the paper says of each."""
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
-"""ADaPT's dev set: so many games of each type (here the first by id) from this split."""
+"""ADaPT's dev set: number of games of each type (here the first by id), from this split."""
 
 
 def _deps() -> dict[str, list[str]]:
@@ -156,7 +156,7 @@ NAMED: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
-    """The chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
+    """Return the chosen tasks, in turn from each type; unsolvable games are left out, as alfworld does."""
     if selection.ids:
         return [_by_id(task_id, [split for split in splits if split not in NAMED]) for task_id in selection.ids]
     split = chosen_split(selection, splits, "alfworld")
@@ -170,7 +170,7 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
 
 
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
-    """What the games of these tasks are, and what those of them that are generated are made from."""
+    """Return the digests of the games of these tasks, and of what generated ones are made from."""
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
     found = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):

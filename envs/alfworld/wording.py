@@ -1,4 +1,4 @@
-"""How games are worded: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
+"""The wording of games: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
 
 All known games share one set of rules, in two dialects; the direct engine plays no other.
 """
@@ -24,15 +24,15 @@ _OLD_WORDS = {
     "put {o} in/on {r}": "move {o} to {r}",
     "You put the {o.name} in/on the {r.name}.": "You move the {o.name} to the {r.name}.",
 }
-"""How alfworld before 0.4 said it, and how it is said now."""
+"""Sentences of alfworld before 0.4, and what replaced them."""
 _KNOWN_DOMAIN = "909b1bfcb6f3ae07a245371c49bd286cd643baca5c265b7104531840e8b141b5"
 _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c70840"
-"""Digests of the rules and the grammar that the direct engine has written out, whatever the dialect."""
+"""Digests of the rules and the grammar that the direct engine implements, in either dialect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Where games differ: words, whether there is ``help``, and what one can clean in."""
+    """The differences between games: words, whether there is ``help``, and what one can clean in."""
 
     puts: bool
     """Objects are put in/on receptacles (before 0.4), not moved to them."""
@@ -40,7 +40,7 @@ class Dialect:
     """``go to`` names the location, not the receptacle."""
     helps: bool
     machines: dict[str, frozenset[str]]
-    """Treatment (``heat``) to the kinds of receptacles that do it."""
+    """Treatment (``heat``) to the kinds of receptacles that provide it."""
 
     @property
     def put(self) -> str:
@@ -54,7 +54,7 @@ class Dialect:
 
     @property
     def to(self) -> str:
-        """The word between the thing and where it goes."""
+        """The word between the object and its new place."""
         return "in/on" if self.puts else "to"
 
 
@@ -124,21 +124,21 @@ _ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
 
 def listed(items: Sequence[str]) -> str:
-    """``a``, ``a, and b``, ``a, b, and c``, or ``nothing``."""
+    """Return ``a``, ``a, and b``, ``a, b, and c``, or ``nothing``."""
     if len(items) < 2:
         return items[0] if items else "nothing"
     return f"{', '.join(items[:-1])}, and {items[-1]}"
 
 
 def intro(scene: GameScene, state: GameState, task_line: str) -> str:
-    """The first text of a game."""
+    """Return the first text of a game."""
     seen = listed([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
     room = around(scene, state) if state.at in scene.neighbours else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
 
 def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
-    """What examining a receptacle shows."""
+    """Return the text for examining a receptacle."""
     name = scene.names[receptacle]
     openable = receptacle in scene.has("openable")
     if openable and receptacle not in state.opened:
@@ -149,7 +149,7 @@ def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
 
 
 def around(scene: GameScene, state: GameState) -> str:
-    """What looking around shows: what one stands before. In the middle of the room the game shows nothing."""
+    """Return the text for looking around: the receptacles here. In the middle of the room the game shows nothing."""
     here = scene.neighbours.get(state.at, ())
     if not here:
         return f"{_ROOM}nothing."
@@ -162,12 +162,12 @@ def around(scene: GameScene, state: GameState) -> str:
 
 
 def carried(scene: GameScene, state: GameState) -> str:
-    """The inventory."""
+    """Return the inventory."""
     return f"You are carrying: a {scene.names[state.holding]}." if state.holding else "You are not carrying anything."
 
 
 def looked_at(scene: GameScene, state: GameState, thing: str) -> str:
-    """What examining an object shows."""
+    """Return the text for examining an object."""
     name = scene.names[thing]
     if thing in scene.has("isreceptacleobject"):
         within = listed([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
@@ -191,11 +191,11 @@ def _joined(warmth: str, clean: bool) -> str:
 
 
 START = "middle_of_room"
-"""The location before the first go_to."""
+"""Location before the first go_to."""
 EMPTY_HANDED = "nothing"
 
 ID = re.compile(r"[a-z]+_\d+")
-"""How an id reads, such as desk_1."""
+"""Pattern of an id, such as desk_1."""
 _NAMED = re.compile(r"\b(?:[Tt]he |[Aa]n? )?([a-z]+) (\d+)\b")
 _REWORDED = tuple(
     (re.compile(pattern), ours)
@@ -228,12 +228,12 @@ def get_object_with_id(observation, object_name):
 
 
 def game_name(thing: object) -> str | None:
-    """The game's name of an id (``desk_1`` is ``desk 1``), or None for what is no id."""
+    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None for what is no id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
 def paper_text(text: str) -> str:
-    """A result in the paper's words, whatever the game's grammar; what the game refuses stays as it is."""
+    """Return a result in the paper's words, whatever the game's grammar; refusals stay as they are."""
     if text == NOTHING:
         return text
     text = _NAMED.sub(r"\1_\2", text)
@@ -243,7 +243,7 @@ def paper_text(text: str) -> str:
 
 
 def first_text(intro: str, goal: str) -> str:
-    """The first observation: the room and the task. ``intro`` is the game's, with its welcome and task line."""
+    """Return the first observation: the room and the task. ``intro`` is the game's, with its welcome and task line."""
     room = next((part for part in intro.split("\n\n") if part.startswith("You are ")), "")
     return f"{paper_text(room)}\nYour task is to: {goal}."
 
@@ -263,12 +263,12 @@ _COMMANDS = {
     "inventory": "inventory",
     "examine * *": "examine",
 }
-"""Form of a command to the action that means it; ``slice`` and ``help`` are no actions of ours."""
+"""Form of a command to its action; ``slice`` and ``help`` are not offered."""
 _FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): name for form, name in _COMMANDS.items()}
 
 
 def as_action(command: str) -> Action | None:
-    """The action that a command means, or None for one that plans cannot give."""
+    """Return the action of a command, or None for one that plans cannot give."""
     for form, name in _FORMS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
@@ -286,10 +286,10 @@ DOCS = {
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""By name: no preconditions, which are what the agent has to learn."""
+"""Docs by action: without the preconditions, which the agent has to learn."""
 
 
-def told_briefly(offered: Offered) -> Offered:
-    """Return what is offered, with the docs of the paper where it had the action."""
+def with_paper_docs(offered: Offered) -> Offered:
+    """Return the offered actions, with the docs of the paper where it had the action."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
     return Offered(actions, offered.queries)

@@ -1,4 +1,4 @@
-"""Finding Chromium, starting it with Selenium, and one browser for all episodes of this process."""
+"""Find Chromium, start it with Selenium, and share one browser between all episodes of this process."""
 
 import atexit
 import importlib.metadata
@@ -38,7 +38,7 @@ PROGRAMS = (
     ),
     ("chromedriver", ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"), ("chromedriver",)),
 )
-"""What is needed, the variables that name it, the first before the second, and its names on PATH."""
+"""Programs that are needed: the variables that name each, in order of precedence, and its names on PATH."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -47,11 +47,11 @@ FLAGS = tuple(
     "--disable-renderer-backgrounding --lang=en-US".split()
 )
 ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
-"""Dates in goals and the order of a date field's parts depend on these."""
+"""Dates in goals, and the order of a date field's parts, depend on these."""
 
 
 def find(name: str) -> str | None:
-    """Where a program of ``PROGRAMS`` is; its variables come before PATH."""
+    """Return the path of a program of ``PROGRAMS``; its variables take precedence over PATH."""
     _, variables, names = next(program for program in PROGRAMS if program[0] == name)
     if chosen := next(filter(None, map(os.environ.get, variables)), None):
         return chosen if os.access(chosen, os.X_OK) else None
@@ -59,7 +59,7 @@ def find(name: str) -> str | None:
 
 
 def requirements() -> Sequence[Requirement]:
-    """Chromium and its driver, found or not."""
+    """Return Chromium and its driver as requirements."""
     packages = [
         Requirement(name, str(package_folder(module) or "") or None, install_command("browser"))
         for name, module in PACKAGES.items()
@@ -68,19 +68,19 @@ def requirements() -> Sequence[Requirement]:
 
 
 def require() -> tuple[str, str]:
-    """The paths of Chromium and its driver. Raises MissingRequirement."""
+    """Return the paths of Chromium and its driver. Raises MissingRequirement."""
     chromium, driver = find("chromium"), find("chromedriver")
     if chromium is None or driver is None:
         missing = [name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None]
         are = f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'}"
-        raise MissingRequirement(f"this world needs a browser, and {are} not there: {REMEDY}")
+        raise MissingRequirement(f"this environment needs a browser, and {are} not there: {REMEDY}")
     return chromium, driver
 
 
 def start_selenium(profile: str) -> "webdriver.Chrome":
-    """A browser that Selenium started. Both processes name ``profile`` on their command lines (see watchdog.py)."""
+    """Start a browser with Selenium. Both processes have ``profile`` on their command lines (see watchdog.py)."""
     try:
-        from selenium import webdriver  # here, for it takes longer to import than all else of an environment
+        from selenium import webdriver  # imported here, as it takes long
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
         raise missing_extra("browser", "a browser") from error
@@ -94,8 +94,8 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
-        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # what Chromium leaves behind goes with the profile
-        popen_kw={"start_new_session": True},  # Ctrl-C is for us, not for the browser
+        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # Chromium's leftovers are removed with the profile
+        popen_kw={"start_new_session": True},  # so that Ctrl-C does not reach the browser
     )
     try:
         return webdriver.Chrome(options=options, service=service)
@@ -128,11 +128,11 @@ class Browser:
 
     @property
     def version(self) -> str:
-        """Chromium's version."""
+        """Version of Chromium."""
         return str(self.driver.capabilities["browserVersion"])
 
     def alive(self) -> bool:
-        """Whether the browser still answers."""
+        """Return whether the browser still answers."""
         try:
             with self._lock:
                 self._control.call("Browser.getVersion")
@@ -141,13 +141,13 @@ class Browser:
         return True
 
     def open_tab(self) -> tuple[str, Connection]:
-        """A new tab in a window of its own: its id, and a connection to it."""
+        """Open a tab in a window of its own; return its id and a connection to it."""
         with self._lock:
             target = str(self._control.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"])
         return target, Connection(f"ws://{self.address}/devtools/page/{target}")
 
     def close_tab(self, target: str) -> None:
-        """Close a tab; harmless where the browser is gone."""
+        """Close a tab; harmless if the browser is gone."""
         try:
             with self._lock:
                 self._control.call("Target.closeTarget", targetId=target)
@@ -164,7 +164,7 @@ class Browser:
         return f"ws://{self.address}{port_file[1]}"
 
     def _end(self) -> None:
-        """Let the watchdog kill whatever is left: faster and surer than asking the driver to."""
+        """Let the watchdog kill what is left, which is faster and more reliable than asking the driver."""
         if self._watchdog.stdin:
             self._watchdog.stdin.close()
         self._watchdog.wait(timeout=30)
@@ -192,7 +192,7 @@ def shared() -> Browser:
 
 @atexit.register
 def close_shared() -> None:
-    """End this process's browser, if it has one."""
+    """End this process's browser, if there is one."""
     global _shared
     with _sharing:
         if _shared is not None and _owner == os.getpid():
@@ -201,6 +201,6 @@ def close_shared() -> None:
 
 
 def versions() -> dict[str, str]:
-    """What a run records: Selenium, and the browser if one has been started."""
+    """Return the versions that a run records: Selenium, and the browser if one was started."""
     selenium = {"selenium": importlib.metadata.version("selenium")}
     return selenium | ({"chromium": _shared.version} if _shared is not None else {})

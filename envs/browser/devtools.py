@@ -18,22 +18,22 @@ Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""
 
 Answer = dict[str, Any]
-"""What the protocol, or a script of ours, answers: JSON, its shape fixed by what was asked."""
+"""The answer of the protocol, or of a script of ours, as JSON."""
 
 Event = Mapping[str, Any]
-"""What the browser tells unasked: ``method``, ``params``, and ``sessionId`` where a connection has several tabs."""
+"""An event: ``method``, ``params``, and ``sessionId`` where a connection has several tabs."""
 
 DEAD = ("Inspector.targetCrashed", "Inspector.detached")
 """Events after which no answer will come."""
 
 
 PATIENCE = 120.0
-"""Seconds until a silent browser is taken for dead. One that dies hangs up at once: this is for a stalled machine."""
+"""Seconds until a silent browser counts as dead. One that dies hangs up at once; this is for a stalled machine."""
 
 
 @cache
 def _websocket() -> Any:
-    """The package websocket-client. Raises MissingRequirement."""
+    """Import websocket-client. Raises MissingRequirement."""
     try:
         import websocket
     except ImportError as error:
@@ -42,27 +42,27 @@ def _websocket() -> Any:
 
 
 class CommandRefused(EnvironmentBroken):
-    """The browser answered a command with an error: it is alive, but would not do that."""
+    """The browser answered a command with an error: it is alive, but refused the command."""
 
 
 class NoAnswer(EnvironmentBroken):
-    """The browser is there, but what was asked did not answer in the time that was given."""
+    """The browser is alive, but did not answer in the given time."""
 
 
 class Connection:
-    """Sends commands and reads their answers. Belongs to one thread at a time.
+    """A connection that sends commands and reads their answers. Belongs to one thread at a time.
 
-    One to the whole browser speaks to each tab by its ``session``.
+    A connection to the whole browser addresses each tab by its ``session``.
     """
 
-    def __init__(self, url: str, patience: float = PATIENCE, heard: Callable[[Event], None] | None = None) -> None:
-        """``patience`` is in seconds. ``heard`` gets every event while answers are awaited; without it, none are kept.
+    def __init__(self, url: str, patience: float = PATIENCE, on_event: Callable[[Event], None] | None = None) -> None:
+        """``patience`` is in seconds. ``on_event`` receives every event; without it, events are dropped.
 
-        It may ``post``, and what it raises ends the waiting.
+        ``on_event`` may call ``post``; an error that it raises ends the waiting.
         """
         self._numbers = count(1)
         self._lost = ""
-        self._patience, self._heard = patience, heard
+        self._patience, self._on_event = patience, on_event
         try:
             self._socket = _websocket().create_connection(
                 url, timeout=patience, suppress_origin=True, skip_utf8_validation=True, enable_multithread=False
@@ -71,13 +71,13 @@ class Connection:
             raise EnvironmentBroken(f"the browser does not answer at {url}: {error}") from error
 
     def call(self, method: str, **parameters: JsonValue) -> Answer:
-        """One command and its answer. Raises EnvironmentBroken where the browser refuses it or is gone."""
+        """Send one command and return its answer. Raises EnvironmentBroken if the browser refuses it or is gone."""
         return self.call_all([(method, parameters)])[0]
 
     def call_all(self, commands: Sequence[Command], *, session: str = "", seconds: float | None = None) -> list[Answer]:
-        """Send all, then wait for all: the browser works on them in this order.
+        """Send all commands, then wait for all answers: the browser handles them in this order.
 
-        Raises CommandRefused for the first that it would not do, NoAnswer after so many ``seconds``.
+        Raises CommandRefused for the first refused command, NoAnswer after this many ``seconds``.
         """
         if self._lost:
             raise EnvironmentBroken(self._lost)
@@ -97,14 +97,14 @@ class Connection:
         return [answers[number].get("result", {}) for number in numbers]
 
     def post(self, method: str, session: str = "", **parameters: JsonValue) -> None:
-        """Send a command without waiting for its answer, which is dropped. Raises EnvironmentBroken."""
+        """Send a command and ignore its answer. Raises EnvironmentBroken."""
         try:
             self._send(method, parameters, session)
         except (OSError, _websocket().WebSocketException) as error:
             raise EnvironmentBroken(f"the browser is gone ({type(error).__name__}: {error}) at {method}") from error
 
     def listen(self, seconds: float) -> bool:
-        """Wait for one message at most so long; whether one came. Raises EnvironmentBroken."""
+        """Wait this long for one message; return whether one came. Raises EnvironmentBroken."""
         try:
             self._next(time.monotonic() + seconds)
         except _websocket().WebSocketTimeoutException:
@@ -114,7 +114,7 @@ class Connection:
         return True
 
     def evaluate(self, expression: str, *, milliseconds: int = 60_000) -> JsonValue:
-        """The value of a JavaScript expression, a promise awaited. Raises EnvironmentBroken if it raised."""
+        """Return the value of a JavaScript expression, awaiting promises. Raises EnvironmentBroken if it raised."""
         answer = self.call(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, timeout=milliseconds
         )
@@ -125,7 +125,7 @@ class Connection:
         return value
 
     def close(self) -> None:
-        """Hang up; the tab itself stays."""
+        """Close the connection; the tab itself stays."""
         try:
             self._socket.close(timeout=1)
         except (OSError, _websocket().WebSocketException):
@@ -147,11 +147,11 @@ class Connection:
         return answers
 
     def _next(self, deadline: float | None) -> Answer:
-        """The next message, after whoever listens heard of it; one that says that the tab is gone is raised."""
+        """Return the next message, after the listener got it. Raises EnvironmentBroken if the tab is gone."""
         self._socket.settimeout(self._patience if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
-        if "method" in message and self._heard is not None:
-            self._heard(message)
+        if "method" in message and self._on_event is not None:
+            self._on_event(message)
         elif message.get("method") in DEAD:
             self._lost = f"the tab is gone: {message['method']}"
             raise EnvironmentBroken(self._lost)
@@ -164,7 +164,7 @@ SHIFT = 8
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key: its name, where it sits, its number on Windows (what pages read as ``keyCode``), and the text it types."""
+    """A key: name, position, Windows key code (``keyCode`` in pages), and the text it types."""
 
     key: str
     code: str
@@ -173,7 +173,7 @@ class Key:
     modifiers: int = 0
 
     def commands(self) -> Iterator[Command]:
-        """Press it and let it go."""
+        """Yield the commands that press and release it."""
         common: dict[str, JsonValue] = {
             "key": self.key,
             "code": self.code,
@@ -218,7 +218,7 @@ PUNCTUATION = (
     ("BracketRight", 221, "]", "}"),
     ("Quote", 222, "'", '"'),
 )
-"""Code, number on Windows, what the key types, and what it types with shift."""
+"""Code, Windows key code, the character typed, and the character typed with shift."""
 
 
 def _characters() -> Iterator[Key]:
@@ -238,11 +238,11 @@ TYPED: Mapping[str, Key] = {key.text: key for key in _characters()} | {
     "\n": NAMED["enter"],
     "\t": NAMED["tab"],
 }
-"""The key for each character that the keyboard has."""
+"""The key for each character of the keyboard."""
 
 
 def named(name: str) -> Key | None:
-    """The key of that name: ``arrow_down`` (also ``ArrowDown`` or ``down``), or a single character; None if unknown."""
+    """Return the key of that name: ``arrow_down`` (also ``ArrowDown`` or ``down``), or a character; else None."""
     if name in TYPED:
         return TYPED[name]
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
@@ -255,7 +255,7 @@ def named(name: str) -> Key | None:
 
 
 def typing(text: str) -> Iterator[Command]:
-    """The commands that type a text; a character that the keyboard lacks is put in as a whole."""
+    """Yield the commands that type a text; a character without a key is inserted as a whole."""
     for character in text:
         if key := TYPED.get(character):
             yield from key.commands()

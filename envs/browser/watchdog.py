@@ -1,8 +1,8 @@
-"""Ends a browser whose owner is gone, even after ``kill -9``. Run as a process of its own, with the profile's folder.
+"""End a browser whose owner is gone, even after ``kill -9``. Runs as its own process: ``watchdog.py PROFILE_FOLDER``.
 
 The owner holds the other end of this process's standard input. When that closes, for whatever reason, every process
-that names the profile's folder on its command line is killed and the folder is removed. The folder's name is made up
-for one browser, so nothing else can be meant.
+with the profile's folder on its command line is killed, and the folder is removed. The folder's name is unique to one
+browser, so no other process is killed.
 """
 
 import os
@@ -17,7 +17,7 @@ PAUSE = 0.1  # seconds between two rounds
 
 
 def processes_naming(text: bytes) -> list[int]:
-    """The processes whose arguments contain the text, without this one."""
+    """Return the processes whose arguments contain the text, except this one."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -32,7 +32,7 @@ def processes_naming(text: bytes) -> list[int]:
 
 
 def end_all(profile: str) -> None:
-    """Kill what uses the profile until nothing does, and remove it; what is dying may still write for a moment."""
+    """Kill what uses the profile until nothing does, and remove it. Dying processes may still write for a moment."""
     for _ in range(ROUNDS):
         left = processes_naming(os.fsencode(profile))
         for process in left:

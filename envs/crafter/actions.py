@@ -23,60 +23,60 @@ SAID = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant":
 
 
 class CrafterAction(NamedTuple):
-    """An action of ours: its name and its argument, if it has one."""
+    """One of our actions: its name, and its argument if it has one."""
 
     verb: str
     thing: str = ""
 
     @property
     def code(self) -> str:
-        """The game's own name for it."""
+        """The game's own name for the action."""
         thing = MOVES[self.thing] if self.verb == "move" else self.thing
         return f"{self.verb}_{thing}" if thing else self.verb
 
 
 @cache
-def all_deeds() -> Sequence[CrafterAction]:
-    """Every deed that the game has, in the order of its list."""
+def all_actions() -> Sequence[CrafterAction]:
+    """Return every action of the game, in the order of its list."""
     things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
-    deeds = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
-    return sorted(deeds, key=lambda deed: rules().actions.index(deed.code))
+    acts = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
+    return sorted(acts, key=lambda act: rules().actions.index(act.code))
 
 
-def refusal(game: "CrafterGame", deed: CrafterAction) -> str:
-    """Why a deed would not do now what it is for; empty if it would."""
-    if is_fast_asleep(game) and deed.verb not in ("sleep", "noop"):
+def refusal(game: "CrafterGame", act: CrafterAction) -> str:
+    """Return why an action would not have its effect now; empty if it would."""
+    if is_fast_asleep(game) and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
-    judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(deed.verb)
-    return judge(game, deed.thing) if judge else ""
+    judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
+    return judge(game, act.thing) if judge else ""
 
 
 def is_fast_asleep(game: "CrafterGame") -> bool:
-    """Whether whatever is done now becomes sleep."""
+    """Return whether any action now becomes sleep."""
     return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
 
 
-def is_luckless(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Whether collecting, which on some materials takes luck, gave nothing."""
-    if deed.verb != "do" or faced not in rules().collect:
+def is_luckless(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
+    """Return whether collecting, which takes luck on some materials, gave nothing."""
+    if act.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
     return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced].receive)
 
 
-def outcome(game: "CrafterGame", deed: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """What a deed did, read off the game's own counts; without a mark at the end."""
+def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
+    """Return what an action did, according to the game's own counts, without a full stop."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
             return SAID.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
-    if deed.verb == "do":
+    if act.verb == "do":
         return f"You hit the {faced}"
-    return {"move": f"You move {deed.thing}", "sleep": "You sleep", "noop": "You wait"}[deed.verb]
+    return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
 
 
 def faced_kind(game: "CrafterGame") -> str:
-    """What the player faces."""
+    """Return what the player faces."""
     return kind_at(game, *_faced(game))
 
 

@@ -13,7 +13,7 @@ from planbook.envs.crafter.actions import (
     Direction,
     Placeable,
     Tool,
-    all_deeds,
+    all_actions,
     faced_kind,
     is_luckless,
     outcome,
@@ -38,20 +38,20 @@ ACHIEVEMENTS = tuple(
     make_stone_sword make_wood_pickaxe make_wood_sword place_furnace place_plant place_stone place_table
     wake_up""".split()
 )
-"""Those of the package's rules, for where the package is missing."""
+"""The achievements of the package's rules, for when the package is missing."""
 TYPES = (SURVIVE, *ACHIEVEMENTS)
 SEEDS = {"open": tuple(range(20)), "achievements": tuple(range(5))}
-"""Those of a split unless a selection names others."""
+"""The seeds of a split unless a selection names others."""
 
 
 class CrafterOptions(EnvironmentOptions):
-    """How the game is played; recorded beside every figure."""
+    """Options of the game, recorded with every figure."""
 
     length: int = Field(default=10_000, ge=1, description="Steps until the game's time is up.")
 
 
 def select(selection: Selection) -> Sequence[Task]:
-    """One task for each chosen type and seed. Types that are named without a split are taken from either."""
+    """Return one task for each chosen type and seed. Types named without a split come from either split."""
     if selection.ids:
         return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, NAME)
@@ -63,7 +63,7 @@ def select(selection: Selection) -> Sequence[Task]:
 
 
 def task_of(kind: str, seed: int) -> Task:
-    """The task of a type and a seed; the seed makes the world."""
+    """Return the task of a type and a seed; the seed makes the map."""
     whole = kind == SURVIVE
     goal = (
         f"survive, and unlock as many of the {len(ACHIEVEMENTS)} achievements as you can"
@@ -102,7 +102,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # types that are named without a split are taken from either
+    parts = {"open": SPLITS}  # types named without a split come from either
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -124,32 +124,32 @@ class Crafter(Environment):
         self._game: CrafterGame | None = None
         self._moment: view.PlayerView | None = None
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """The chosen tasks, taken in turn from each type."""
+        """Return the chosen tasks, taken in turn from each type."""
         return select(selection)
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """The game itself."""
+        """Return the game's package as a requirement."""
         return (Requirement("crafter", rules.found(), install_command(rules.EXTRA)),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The package: its tables, and its code, which is the game."""
+        """Return the digest of the package: its tables, and its code, which is the game."""
         return {"crafter's tables and code": folder_digest(rules.home(), ("*.py", "*.yaml"))}
 
     def versions(self) -> Mapping[str, str]:
-        """The package that the game is."""
+        """Return the version of the package."""
         return {"crafter": version("crafter")}
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """A new world, made from the seed (a third of a second)."""
-        from planbook.envs.crafter.game import CrafterGame  # imports numpy and the game, half a second
+        """Begin a new game, made from the seed (a third of a second)."""
+        from planbook.envs.crafter.game import CrafterGame  # imports numpy and the game, which takes half a second
 
         self._game = CrafterGame(task.seed, self._length)
         self._moment = view.moment_of(self._game)
@@ -170,26 +170,26 @@ class Crafter(Environment):
         return self._moment
 
     def scene(self) -> str:
-        """What is to be seen now: nothing of the first observation stays as it was."""
+        """Return everything in view: nothing of the first observation stays true."""
         return f"Step {self.moment.step}.\n{view.description(self.moment)}"
 
     def state(self) -> str:
-        """Vitals and inventory."""
+        """Return vitals and inventory."""
         return view.status(self.moment)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """What happened and changed."""
+        """Return what happened and changed."""
         return observation.text.partition("\n")[0]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """What the player knows, as data."""
+        """Return what the player knows, as data."""
         if self._moment is None:
             return {}
         values: dict[str, Any] = self._moment._asdict()
         return {**values, "view": list(map(list, self.moment.view)), "remaining": list(self.moment.remaining)}
 
     def verdict(self) -> Verdict:
-        """Whether everything wanted is unlocked, and the share that is."""
+        """Return whether everything wanted is unlocked, and the share that is."""
         wanted = self._wanted()
         unlocked = sum(name in self.game.unlocked for name in wanted)
         return Verdict(unlocked == len(wanted), unlocked / len(wanted))
@@ -199,17 +199,17 @@ class Crafter(Environment):
         return [str(achievement)] if achievement else rules.rules().achievements
 
     def milestones(self) -> Sequence[str]:
-        """The achievements, in the order in which they were unlocked."""
+        """Return the achievements, in the order in which they were unlocked."""
         return tuple(self.game.unlocked)
 
     def measures(self) -> Mapping[str, float]:
-        """The game's own reward, summed up, and the steps taken."""
+        """Return the sum of the game's own reward, and the steps taken."""
         return {"reward": self.game.reward, "steps": self.game.steps}
 
     def possible_actions(self) -> list[Action]:
-        """What would do now what it is for (collecting from grass: with luck)."""
-        deeds = [deed for deed in all_deeds() if not refusal(self.game, deed)]
-        return [Action(deed.verb, (deed.thing,) if deed.thing else ()) for deed in deeds]
+        """Return the actions that would have their effect now (collecting from grass: with luck)."""
+        acts = [act for act in all_actions() if not refusal(self.game, act)]
+        return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
         from planbook.envs.crafter.game import save
@@ -222,7 +222,7 @@ class Crafter(Environment):
         saved, self._moment = native
         load(self.game, saved)
 
-    # The actions.
+    # Actions.
 
     @action("agent.move('north') -> 'You move north. Step 12: now in view: tree. ...'")
     def move(self, direction: Direction) -> Observation:
@@ -265,19 +265,19 @@ class Crafter(Environment):
         """What is on the four squares beside the agent."""
         return {direction: beside(self.moment.view, direction) for direction in STEPS}
 
-    def _take(self, deed: CrafterAction) -> Observation:
-        """One step of the game, and what it came to."""
+    def _take(self, act: CrafterAction) -> Observation:
+        """Take one step of the game and return the observation."""
         game, before = self.game, self.moment
-        if deed not in all_deeds():
-            return Observation.refused(f"there is no {deed.verb} {deed.thing!r}")
-        reason, faced, counts = refusal(game, deed), faced_kind(game), dict(game.player.achievements)
-        game.advance(deed.code)
-        if not reason and is_luckless(game, deed, faced, counts):
+        if act not in all_actions():
+            return Observation.refused(f"there is no {act.verb} {act.thing!r}")
+        reason, faced, counts = refusal(game, act), faced_kind(game), dict(game.player.achievements)
+        game.advance(act.code)
+        if not reason and is_luckless(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
-        told = f"Nothing happens: {reason}" if reason else outcome(game, deed, faced, counts)
+        happened = f"Nothing happens: {reason}" if reason else outcome(game, act, faced, counts)
         now = self._moment = view.moment_of(game)
         changed = view.changes(before, now)
-        text = f"{told}. Step {now.step}{f': {changed}' if changed else ''}."
+        text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
         solved = self.verdict().solved
         ending = " You died." * game.dead or ENDED * solved or TIME_IS_UP * game.over
         return Observation(

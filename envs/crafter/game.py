@@ -2,7 +2,7 @@
 
 Drawing at night takes numbers from the game's own random stream, so they are taken here too. One thing is settled that
 the game leaves open: where it picks one of a region's creatures to vanish, it picks from a set in the order of memory
-addresses, which differ from run to run; here the creatures stand in the order in which they came to be.
+addresses, which differ between runs; here the creatures are in the order of their creation.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ Gradient = tuple[int, int, int]
 
 
 class Noise:
-    """Stands in for ``opensimplex.OpenSimplex`` where the game makes a world."""
+    """A faster ``opensimplex.OpenSimplex`` for making a map."""
 
     def __init__(self, seed: int) -> None:
         drawn = opensimplex.OpenSimplex(seed)
@@ -31,7 +31,7 @@ class Noise:
         self._value = _on_lists()
 
     def noise3(self, x: float, y: float, z: float) -> float:
-        """The noise at a point, between -1 and 1."""
+        """Return the noise at a point, between -1 and 1."""
         return self._value(x, y, z, self._permutation, self._gradients)
 
 
@@ -41,7 +41,7 @@ def _gradient(flat: list[int], start: int) -> Gradient:
 
 @cache
 def _on_lists() -> Callable[[float, float, float, Table, list[Gradient]], float]:
-    """The package's function, with our way of looking a gradient up in place of its own."""
+    """Return the package's function with our lookup of gradients."""
     internals = opensimplex.internals
     plain: Any = getattr(internals._noise3, "py_func", internals._noise3)  # numba, if installed, wraps it
     return FunctionType(plain.__code__, {**vars(internals), "_extrapolate3": _extrapolate})
@@ -57,31 +57,31 @@ def _extrapolate(
 
 AREA = (64, 64)
 VIEW = (9, 9)
-"""Of the nine rows, two show the inventory."""
+"""Columns and rows; two of the nine rows show the inventory."""
 CHUNK = (12, 12)
 PIXELS = 63 * 49
-"""Of the picture's part that shows the land: what darkness draws noise for."""
+"""Size of the picture's land part, for which darkness draws noise."""
 DARK = 0.5
 REACH = 2 * max(VIEW)
-"""Only what is nearer than so many steps moves."""
+"""Only things nearer than this many steps move."""
 
 
 class Land(World):  # type: ignore[misc]
-    """The game's map. What is gone is forgotten, so that long games with many arrows stay small."""
+    """The game's map. It forgets removed objects, so that long games with many arrows stay small."""
 
     def reset(self, seed: int | None = None) -> None:
-        """An empty map."""
+        """Empty the map."""
         super().reset(seed)
         self._objects: dict[int, Any] = {0: None}
         self.latest = 0
 
     @property
     def objects(self) -> list[Any]:
-        """Everything that is not a material, in the order in which it came to be."""
+        """Everything that is not a material, in the order of creation."""
         return list(self._objects.values())[1:]
 
     def add(self, obj: Any) -> None:
-        """Put something on a free place."""
+        """Put an object on a free place."""
         obj.pos = np.array(obj.pos)
         place = tuple(obj.pos)
         assert self._obj_map[place] == 0
@@ -91,7 +91,7 @@ class Land(World):  # type: ignore[misc]
         self._chunks[self.chunk_key(obj.pos)].add(obj)
 
     def remove(self, obj: Any) -> None:
-        """Take something off the map, once."""
+        """Remove an object from the map, once."""
         if obj.removed:
             return
         place = tuple(obj.pos)
@@ -101,7 +101,7 @@ class Land(World):  # type: ignore[misc]
         obj.removed = True
 
     def number(self, obj: Any) -> int:
-        """Its place in the order of coming to be."""
+        """Return the position of an object in the order of creation."""
         return int(self._obj_map[tuple(obj.pos)])
 
     @property
@@ -116,20 +116,20 @@ class Land(World):  # type: ignore[misc]
         return names
 
     def put(self, objects: Mapping[int, Any], latest: int) -> None:
-        """Have exactly these objects, by number."""
+        """Replace all objects by these, by number."""
         self._objects, self.latest = {0: None, **objects}, latest
         self._obj_map[:] = 0
         for number, each in objects.items():
             self._obj_map[tuple(each.pos)] = number
 
     def regroup(self, chunks: Iterable[tuple[Any, Iterable[Any]]]) -> None:
-        """Have exactly these regions, with what is in them."""
+        """Replace all regions by these, with the objects in them."""
         self._chunks.clear()
         self._chunks.update((key, set(there)) for key, there in chunks)
 
 
 class CrafterGame(Env):  # type: ignore[misc]
-    """One game, begun by making it. ``save`` and ``load`` copy everything that what comes next depends on."""
+    """One game, begun by making it. ``save`` and ``load`` copy everything that the next steps depend on."""
 
     def __init__(self, seed: int, length: int) -> None:
         self._seed, self._length, self._area, self._view = seed, length, AREA, VIEW
@@ -155,7 +155,7 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def steps(self) -> int:
-        """Steps taken."""
+        """Number of steps taken."""
         return self._step
 
     @property
@@ -165,21 +165,21 @@ class CrafterGame(Env):  # type: ignore[misc]
 
     @property
     def dead(self) -> bool:
-        """Whether the player died."""
+        """True if the player died."""
         return bool(self._player.health <= 0)
 
     @property
     def over(self) -> bool:
-        """Whether the game's time is up."""
+        """True if the game's time is up."""
         return self._step >= self._length
 
     def go_on(self, player: Any, steps: int, tenths: int, last_health: int, unlocked: list[str]) -> None:
-        """Take up where a copy was made; the land has been set before."""
+        """Continue from a copy; the land has been set before."""
         self._player, self._step, self.tenths = player, steps, tenths
         self.last_health, self.unlocked = last_health, unlocked
 
     def advance(self, action: str) -> None:
-        """One step of the game, with an action by the game's own name."""
+        """Take one step of the game, with an action by the game's own name."""
         self._step += 1
         self._update_time()
         self._player.action = action
@@ -191,7 +191,7 @@ class CrafterGame(Env):  # type: ignore[misc]
         self._count()
 
     def _update_near(self) -> None:
-        """Everything near acts in turn, the player first; nothing but itself moves a thing."""
+        """Let everything near act in turn, the player first; things move only themselves."""
         player, *others = self._world.objects
         player.update()
         x, y = map(int, player.pos)
@@ -204,7 +204,7 @@ class CrafterGame(Env):  # type: ignore[misc]
             self._world.random.random_sample(PIXELS)
 
     def _count(self) -> None:
-        """Reward as the game has it: unlocking two things in one step gives no more than one."""
+        """Count the reward as the game does: unlocking two things in one step gives no more than one."""
         health = self._player.health
         self.tenths += health - self.last_health
         self.last_health = health
@@ -214,7 +214,7 @@ class CrafterGame(Env):  # type: ignore[misc]
             self.tenths += 10
 
     def _generate(self) -> None:
-        """As the package makes a world, with faster noise."""
+        """Make a map as the package does, with faster noise."""
         land, player = self._world, self._player
         noise = Noise(land.random.randint(0, 2**31 - 1))
         tunnels = np.zeros(AREA, bool)
@@ -226,13 +226,13 @@ class CrafterGame(Env):  # type: ignore[misc]
 
 
 SHARED = ("world", "random", "player")
-"""What every object refers to of the game around it."""
+"""References of every object to the game around it."""
 KEPT_APART = ("inventory", "achievements")
-"""The attributes that the game changes in place; all others it replaces."""
+"""Attributes that the game changes in place; it replaces all others."""
 
 
 class SavedGame(NamedTuple):
-    """Everything that what comes next depends on. Nothing in it is shared with a game that goes on."""
+    """Everything that the next steps depend on. It shares nothing with a running game."""
 
     steps: int
     tenths: int
@@ -244,12 +244,12 @@ class SavedGame(NamedTuple):
     objects: tuple[tuple[int, type[Any], dict[str, Any]], ...]
     """Number, class and own attributes; the player is the first."""
     chunks: tuple[tuple[Any, tuple[int, ...]], ...]
-    """The regions in the order in which the game goes through them."""
+    """The regions in the order in which the game visits them."""
     random: Any
 
 
 def save(game: "CrafterGame") -> SavedGame:
-    """A copy of a game."""
+    """Return a copy of a game."""
     land = game.land
     numbers = {each: land.number(each) for each in land.objects}
     return SavedGame(
@@ -267,7 +267,7 @@ def save(game: "CrafterGame") -> SavedGame:
 
 
 def load(game: "CrafterGame", saved: SavedGame) -> None:
-    """Set a game to a copy, of itself or of another."""
+    """Set a game to a copy, of itself or of another game."""
     land = game.land
     land.random.set_state(saved.random)
     land.materials[:] = saved.materials
@@ -284,7 +284,7 @@ def load(game: "CrafterGame", saved: SavedGame) -> None:
 
 
 def _own(attributes: dict[str, Any]) -> dict[str, Any]:
-    """A copy in which nothing that the game changes in place is shared; what is around is marked, not kept."""
+    """Return a copy that shares nothing mutable; references to the game around it are marked, not kept."""
     own = attributes.copy()
     for name in KEPT_APART:
         if name in own:

@@ -12,11 +12,11 @@ from planbook.envs.resources import install_command, package_folder
 
 EXTRA = "crafter"
 VITALS = ("health", "food", "drink", "energy")
-"""The items that are no things: how the player is."""
+"""Items that describe the player's condition."""
 
 
 class CollectingRule(NamedTuple):
-    """What doing something to a material takes, and gives at most."""
+    """What collecting from a material requires, and gives at most."""
 
     require: Mapping[str, int]
     receive: Mapping[str, int]
@@ -24,7 +24,7 @@ class CollectingRule(NamedTuple):
 
 
 class PlacingRule(NamedTuple):
-    """What putting a thing down uses, and on which materials that can be done."""
+    """What placing a thing uses, and the materials it can be placed on."""
 
     uses: Mapping[str, int]
     where: Sequence[str]
@@ -44,7 +44,7 @@ class GameRules(NamedTuple):
     materials: Sequence[str]
     walkable: Sequence[str]
     most: Mapping[str, int]
-    """How much of each item, vitals too, can be had."""
+    """Maximum of each item, vitals included."""
     collect: Mapping[str, CollectingRule]
     place: Mapping[str, PlacingRule]
     make: Mapping[str, MakingRule]
@@ -57,13 +57,13 @@ class GameRules(NamedTuple):
 
 
 def found() -> str | None:
-    """The package's table of rules, or None. Nothing of the package is imported."""
+    """Return the path of the package's rules, or None. Nothing of the package is imported."""
     folder = package_folder("crafter")
     return str(folder / "data.yaml") if folder and (folder / "data.yaml").is_file() else None
 
 
 def home() -> Path:
-    """The package's folder. Raises MissingRequirement."""
+    """Return the package's folder. Raises MissingRequirement."""
     if (data := found()) is None:
         raise MissingRequirement(f"crafter: the package's rules are not there; add them with: {install_command(EXTRA)}")
     return Path(data).parent
@@ -71,7 +71,7 @@ def home() -> Path:
 
 @cache
 def rules() -> GameRules:
-    """The tables, read once a process. Raises MissingRequirement."""
+    """Return the tables, read once a process. Raises MissingRequirement."""
     tables = YAML(typ="safe", pure=True).load((home() / "data.yaml").read_text(encoding="utf-8"))
     collect = {
         name: CollectingRule(each["require"], each["receive"], each["leaves"])

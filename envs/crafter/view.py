@@ -15,14 +15,14 @@ WIDE, HIGH = 9, 7
 EAST, SOUTH = WIDE // 2, HIGH // 2
 """The player's own column and row in the window, from 0."""
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
-"""Each direction as steps east and steps south."""
+"""Direction to steps east and steps south."""
 YOU, EDGE = "you", "edge"
-"""Where the player is, and what lies beyond the world."""
+"""Names for the player's place, and for what is beyond the map."""
 NEAREST_FIRST = sorted(
     ((dx, dy) for dy in range(-SOUTH, SOUTH + 1) for dx in range(-EAST, EAST + 1) if dx or dy),
     key=lambda place: abs(place[0]) + abs(place[1]),
 )
-"""Every square of the window but the player's own, by steps east and south."""
+"""Every square of the window except the player's, by steps east and south."""
 Rows = tuple[tuple[str, ...], ...]
 """The window, rows from north to south, each from west to east."""
 
@@ -36,12 +36,12 @@ class Sighting(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """How many steps away; there are no diagonal ones."""
+        """Distance in steps; there are no diagonal ones."""
         return abs(self.dx) + abs(self.dy)
 
     @property
     def direction(self) -> str:
-        """As in ``north-west``."""
+        """Direction such as ``north-west``."""
         parts = (
             ["north"] * (self.dy < 0) + ["south"] * (self.dy > 0) + ["west"] * (self.dx < 0) + ["east"] * (self.dx > 0)
         )
@@ -49,25 +49,25 @@ class Sighting(NamedTuple):
 
     @property
     def short(self) -> str:
-        """As in ``2N 1W``."""
+        """Steps such as ``2N 1W``."""
         parts = [f"{abs(self.dy)}{'N' if self.dy < 0 else 'S'}"] * bool(self.dy)
         return " ".join(parts + [f"{abs(self.dx)}{'W' if self.dx < 0 else 'E'}"] * bool(self.dx))
 
 
 def kind_of(thing: Any) -> str:
-    """What a creature, plant or arrow is called; whether a plant is ripe can be seen."""
+    """Return the name of a creature, plant or arrow; a plant shows whether it is ripe."""
     name = type(thing).__name__.lower()
     return "ripe_plant" if name == "plant" and thing.ripe else name
 
 
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
-    """What is at a place: a creature, plant or arrow, or else the material."""
+    """Return what is at a place: a creature, plant or arrow, or else the material."""
     material, thing = game.land[x, y]
     return kind_of(thing) if thing is not None else material or EDGE
 
 
 def look(game: "CrafterGame") -> Rows:
-    """The window as it is now."""
+    """Return the window as it is now."""
     x, y = map(int, game.player.pos)
     west, north = x - EAST, y - SOUTH
     rows = [[EDGE] * WIDE for _ in range(HIGH)]
@@ -87,31 +87,31 @@ def look(game: "CrafterGame") -> Rows:
 
 
 def beside(rows: Rows, direction: str) -> str:
-    """What is one step away."""
+    """Return what is one step away."""
     dx, dy = STEPS[direction]
     return rows[SOUTH + dy][EAST + dx]
 
 
 def found_in(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
-    """Everything of these kinds in the window, the nearest first; of equal ones the more northern, the more western."""
+    """Yield everything of these kinds in the window, the nearest first, then the northernmost, then the westernmost."""
     for dx, dy in NEAREST_FIRST:
         if (kind := rows[SOUTH + dy][EAST + dx]) in kinds:
             yield Sighting(kind, dx, dy)
 
 
 def further(rows: Rows, direction: str) -> Counter[str]:
-    """How many of each kind there are in the part of the window that lies in a direction."""
+    """Return the number of each kind in the part of the window in a direction."""
     parts = {"north": rows[:SOUTH], "south": rows[SOUTH + 1 :]}
     columns = slice(EAST) if direction == "west" else slice(EAST + 1, WIDE)
     return Counter(chain.from_iterable(parts.get(direction) or [row[columns] for row in rows]))
 
 
 SHOWN = 2
-"""How many of each kind are listed."""
+"""Number of each kind that are listed."""
 
 
 class PlayerView(NamedTuple):
-    """All that the player knows at one time."""
+    """Everything that the player knows at one time."""
 
     step: int
     view: Rows
@@ -123,7 +123,7 @@ class PlayerView(NamedTuple):
 
 
 def moment_of(game: "CrafterGame") -> PlayerView:
-    """What the player knows now."""
+    """Return what the player knows now."""
     held, facing = game.player.inventory, tuple(map(int, game.player.facing))
     return PlayerView(
         step=game.steps,
@@ -137,7 +137,7 @@ def moment_of(game: "CrafterGame") -> PlayerView:
 
 
 def description(moment: PlayerView) -> str:
-    """Everything that is to be seen."""
+    """Return the description of everything in view."""
     faced = {moment.facing: " (you face it)"}
     around = ", ".join(f"{name} {beside(moment.view, name)}{faced.get(name, '')}" for name in STEPS)
     ahead = ", ".join(f"{count} {kind}" for kind, count in further(moment.view, moment.facing).most_common())
@@ -154,31 +154,31 @@ def description(moment: PlayerView) -> str:
 
 
 def status(moment: PlayerView) -> str:
-    """How the player is, and what it has."""
+    """Return the player's condition and inventory."""
     vitals = ", ".join(f"{name} {value}/{rules().most[name]}" for name, value in moment.vitals.items())
     held = ", ".join(f"{count} {name}" for name, count in moment.inventory.items()) or "nothing"
     return f"Vitals: {vitals}. Inventory: {held}. You are {'asleep' if moment.sleeping else 'awake'}."
 
 
 def changes(before: PlayerView, now: PlayerView) -> str:
-    """What is different, in a line; empty if nothing is."""
-    told = [f"unlocked {name}" for name in before.remaining if name not in now.remaining]
-    told += [
+    """Return the differences in one line; empty if there are none."""
+    changed = [f"unlocked {name}" for name in before.remaining if name not in now.remaining]
+    changed += [
         f"{name} {before.vitals[name]} -> {value}" for name, value in now.vitals.items() if value != before.vitals[name]
     ]
     for name in rules().things:
         if (had := before.inventory.get(name, 0)) != (has := now.inventory.get(name, 0)):
-            told.append(f"{name} {had} -> {has}")
+            changed.append(f"{name} {had} -> {has}")
     if before.sleeping != now.sleeping:
-        told.append("you fell asleep" if now.sleeping else "you woke up")
+        changed.append("you fell asleep" if now.sleeping else "you woke up")
     seen, gone = _kinds(now.view) - _kinds(before.view), _kinds(before.view) - _kinds(now.view)
-    told += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
-    told += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
-    return "; ".join(told)
+    changed += [f"now in view: {', '.join(sorted(seen))}"] * bool(seen)
+    changed += [f"out of view: {', '.join(sorted(gone))}"] * bool(gone)
+    return "; ".join(changed)
 
 
 def _nearest(rows: Rows) -> Sequence[str]:
-    """The closest of each kind, a line a kind; open ground is no kind of thing."""
+    """Return the closest of each kind, a line a kind; open ground does not count as a kind."""
     listed: dict[str, list[str]] = {}
     for each in found_in(rows, _kinds(rows)):
         if len(places := listed.setdefault(each.kind, [])) < SHOWN:

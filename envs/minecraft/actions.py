@@ -19,17 +19,17 @@ from planbook.envs.minecraft.game_data import (
     source_of,
     wearable,
 )
-from planbook.envs.minecraft.player import Body, GoalEffects
+from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer
 from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
 CRAFTING = {None: 10, TABLE: 30}
-"""Ticks for repeating a recipe in the hand or at a table, however often."""
+"""Ticks for repeating a recipe in the hand or at a table, any number of times."""
 SMELTING = 200
 """Ticks for one item in the furnace."""
 WEARING = 10
 MOST = 36 * 64
-"""What an inventory has room for."""
+"""Capacity of an inventory."""
 
 
 class GoalRefused(Exception):
@@ -37,61 +37,57 @@ class GoalRefused(Exception):
 
 
 class NoneLeft(GoalRefused):
-    """This world has not enough of it: only who tries finds that out."""
+    """This map does not have enough of it, which only trying finds out."""
 
 
-def reckon(layout: Terrain, body: Body, action: Action) -> GoalEffects:
-    """What the goal comes to from the present state, changing nothing. Raises Refused, NoneLeft."""
-    return _VERBS[action.name](layout, body, *action.args)
+def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
+    """Return the effects of a goal from the current state, changing nothing. Raises GoalRefused, NoneLeft."""
+    return _VERBS[action.name](terrain, player, *action.args)
 
 
-def _gather(verb: str, layout: Terrain, body: Body, obj: JsonValue, tool: JsonValue = None) -> GoalEffects:
+def _gather(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
     item, count = one_kind(obj)
     source = wanted_source(verb, item)
-    held = _stated(body, tool)
+    held = _stated(player, tool)
     suits(source, held, item)
     given = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[given])
-    done = trip(layout, body.spot, body.gone, source, units, DIGGING.get(held, 0))
+    done = trip(terrain, player.spot, player.gone, source, units, DIGGING.get(held, 0))
     if done is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
     gains = {name: each * units for name, each in source.gives.items()}
-    told = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
+    text = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
-        told = f"kill {units} {source.name}"
-    return GoalEffects(told, source.name, ceil(done.spot.tick - body.spot.tick), gains, {}, done, held)
+        text = f"kill {units} {source.name}"
+    return GoalEffects(text, source.name, ceil(done.spot.tick - player.spot.tick), gains, {}, done, held)
 
 
-def _craft(layout: Terrain, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue = None) -> GoalEffects:
-    return _make("craft", body, obj, materials, tool)
-
-
-def _smelt(layout: Terrain, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue = None) -> GoalEffects:
-    return _make("smelt", body, obj, materials, tool)
-
-
-def _make(verb: str, body: Body, obj: JsonValue, materials: JsonValue, tool: JsonValue) -> GoalEffects:
+def _make(
+    verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
+) -> GoalEffects:
     item, count = one_kind(obj)
     recipe = recipe_for(verb, item, amounts(materials, "the materials"))
     needs = recipe.needs(count)
     covers(recipe, count, amounts(materials, "the materials"))
-    short = [f"{n} {name} (you hold {body.held(name)})" for name, n in needs.items() if body.held(name) < n]
+    short = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
     if short:
         raise GoalRefused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
-    _station(recipe, body, _stated(body, tool))
+    _station(recipe, player, _stated(player, tool))
     gains = {item: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
     return GoalEffects(f"{verb} {listed(gains)} from {listed(needs)}", skill, ticks, gains, needs)
 
 
-def _equip(layout: Terrain, body: Body, obj: JsonValue) -> GoalEffects:
+def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
     if not isinstance(obj, str):
         raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
     known_item(obj)
     if not wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
-    if not body.held(obj):
+    if not player.held(obj):
         raise GoalRefused(f"you hold no {obj}")
     return GoalEffects(f"equip the {obj}", "equip", WEARING, worn=obj)
 
@@ -99,14 +95,14 @@ def _equip(layout: Terrain, body: Body, obj: JsonValue) -> GoalEffects:
 _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
     "mine": lambda *args: _gather("mine", *args),
     "kill": lambda *args: _gather("kill", *args),
-    "craft": _craft,
-    "smelt": _smelt,
+    "craft": lambda *args: _make("craft", *args),
+    "smelt": lambda *args: _make("smelt", *args),
     "equip": _equip,
 }
 
 
 def one_kind(obj: JsonValue) -> tuple[str, int]:
-    """The one item that a goal names, and its count. Raises Refused."""
+    """Return the one item that a goal names, and its count. Raises GoalRefused."""
     counts = amounts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
@@ -116,7 +112,7 @@ def one_kind(obj: JsonValue) -> tuple[str, int]:
 
 
 def amounts(given: JsonValue, what: str) -> dict[str, int]:
-    """Names with whole counts, of at least one and at most what an inventory holds. Raises Refused."""
+    """Return names with whole counts, from 1 to the capacity of an inventory. Raises GoalRefused."""
     if not isinstance(given, dict):
         raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {given!r}')
     counts: dict[str, int] = {}
@@ -128,7 +124,7 @@ def amounts(given: JsonValue, what: str) -> dict[str, int]:
 
 
 def known_item(item: str) -> None:
-    """Raises Refused for what is no item, with the nearest that is."""
+    """Raise GoalRefused for a name that is no item, with the nearest that is."""
     if item not in ITEMS and item in SOURCES:
         raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
     if item not in ITEMS:
@@ -137,7 +133,7 @@ def known_item(item: str) -> None:
 
 
 def wanted_source(verb: str, item: str) -> Source:
-    """The source that a mine or kill goal means. Raises Refused."""
+    """Return the source that a mine or kill goal means. Raises GoalRefused."""
     source = source_of(item)
     if source is not None and source.verb == verb:
         return source
@@ -148,7 +144,7 @@ def wanted_source(verb: str, item: str) -> Source:
 
 
 def _other_way(item: str) -> str:
-    """How an item is had, for a goal that wants it otherwise."""
+    """Return how an item is obtained, for a goal that wants it otherwise."""
     if source := source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
     ways = dict.fromkeys(_PAST[recipe.verb] for recipe in RECIPES.get(item, ()))
@@ -159,7 +155,7 @@ _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 
 def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """The recipe that the plan means: the one of exactly these materials. Raises Refused."""
+    """Return the recipe that the plan means: the one of exactly these materials. Raises GoalRefused."""
     recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
@@ -174,7 +170,7 @@ def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
 
 
 def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
-    """Whether the materials that the plan states are enough. Raises Refused."""
+    """Check that the materials that the plan states are enough. Raises GoalRefused."""
     needs = recipe.needs(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         times = recipe.times(count)
@@ -185,7 +181,7 @@ def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
 
 
 def named_tool(tool: JsonValue) -> str:
-    """The tool that the plan names; empty for none. Raises Refused."""
+    """Return the tool that the plan names; empty for none. Raises GoalRefused."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
@@ -195,16 +191,16 @@ def named_tool(tool: JsonValue) -> str:
     return tool
 
 
-def _stated(body: Body, tool: JsonValue) -> str:
-    """The tool that the plan names, held; empty for none. Raises Refused."""
+def _stated(player: MinecraftPlayer, tool: JsonValue) -> str:
+    """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
     named = named_tool(tool)
-    if named not in ("", GIVEN_TOOL) and not body.held(named):
+    if named not in ("", GIVEN_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
     return named
 
 
 def suits(source: Source, held: str, item: str) -> None:
-    """Whether the tool does for the source. Raises Refused."""
+    """Check that the tool works for the source. Raises GoalRefused."""
     enough = held == source.tool if not source.tier else PICKAXES.get(held, 0) >= source.tier
     if not source.tool or enough:
         return
@@ -214,10 +210,10 @@ def suits(source: Source, held: str, item: str) -> None:
     raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
 
 
-def _station(recipe: Recipe, body: Body, stated: str) -> None:
+def _station(recipe: Recipe, player: MinecraftPlayer, stated: str) -> None:
     if not lacks_station(recipe, stated):
         return
-    holding = "" if recipe.station and body.held(recipe.station) else f", and you hold no {recipe.station}"
+    holding = "" if recipe.station and player.held(recipe.station) else f", and you hold no {recipe.station}"
     raise GoalRefused(
         f"no {recipe.station}: to {recipe.verb} {recipe.output} takes {recipe.station} as tool; "
         f"the plan uses {stated or 'none'}{holding}"
@@ -225,10 +221,10 @@ def _station(recipe: Recipe, body: Body, stated: str) -> None:
 
 
 def lacks_station(recipe: Recipe, stated: str) -> bool:
-    """Whether a recipe takes a station, and the plan names another tool or none."""
+    """Return whether a recipe needs a station, and the plan names another tool or none."""
     return recipe.station is not None and stated != recipe.station
 
 
 def listed(counts: Mapping[str, int]) -> str:
-    """Counts as the paper writes an inventory: "10 planks, 4 stick"."""
+    """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
     return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"

@@ -8,19 +8,19 @@ from pydantic import BaseModel, Field
 from planbook.envs.base import Environment, action, query
 from planbook.envs.method_support import Goals
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.actions import GoalRefused, listed, reckon
+from planbook.envs.minecraft.actions import GoalRefused, effects_of, listed
 from planbook.envs.minecraft.game_data import FILE as RECIPES
 from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
-from planbook.envs.minecraft.player import Body, GoalEffects, carry_out, succeeds, time_limit, wait
-from planbook.envs.minecraft.terrain import Terrain, layout_of, seen_words
+from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer, carry_out, succeeds, time_limit, wait
+from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
 
 class MinecraftOptions(EnvironmentOptions):
-    """How the world is played; recorded beside every figure."""
+    """Options of Minecraft, recorded with every figure."""
 
     ticks: int | None = Field(
         default=None,
@@ -81,30 +81,30 @@ class Minecraft(Environment):
         self._chosen = MinecraftOptions.read(self.options)
         if self._chosen.terse:
             self.about = self.about.replace(REASONS, NO_REASONS)
-        self._layout: Terrain = layout_of(0)
-        self._body = Body()
+        self._terrain: Terrain = terrain_of(0)
+        self._player = MinecraftPlayer()
         self._wanted: Mapping[str, int] = {}
         self._limit = 0
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """One task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
+        """Return one task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The recipes, and the goals that horizons are learnt from."""
+        """Return the digests of the recipes, and of the goals that horizons are learned from."""
         return {"recipes": file_digest(RECIPES), "recorded goals": file_digest(RECORDED)}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Recipes, tools, and what is held."""
+        """Return preconditions from recipes, tools and inventory."""
         return preconditions(task)
 
     def versions(self) -> Mapping[str, str]:
-        """Options, recipes, and where the world is not the game."""
+        """Return options, recipes, and the differences from the game."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         return {
             **options,
@@ -118,51 +118,51 @@ class Minecraft(Environment):
         return MinecraftGoals(self)
 
     @property
-    def layout(self) -> Terrain:
-        """The map of the task's seed; the host's knowledge."""
-        return self._layout
+    def terrain(self) -> Terrain:
+        """The map of the task's seed. Plans never see it."""
+        return self._terrain
 
     @property
-    def body(self) -> Body:
-        """The player as it is now; the host's knowledge."""
-        return self._body
+    def player(self) -> MinecraftPlayer:
+        """The player's current state. Plans never see it."""
+        return self._player
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Stand at the spawn of the seed's world."""
-        self._layout, self._wanted = layout_of(task.seed), tasks.wanted(task)
+        """Place the player at the spawn of the seed's map."""
+        self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted(task)
         parallel = task.type in tasks.PARALLEL
-        self._body = Body(inventory=dict(tasks.PARALLEL_START) if parallel else {})
-        self._body.first = dict.fromkeys(self._body.inventory, 0)
+        self._player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
+        self._player.first = dict.fromkeys(self._player.inventory, 0)
         self._limit = self._chosen.ticks or (
             int(str(task.params["ticks"])) if parallel else tasks.GROUPS[task.type].ticks
         )
-        self._body.look(self._layout)
+        self._player.look(self._terrain)
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Nothing but where one is: inventory and place change, and are told by ``state``."""
+        """Return only the place: inventory and position change, and ``state`` gives them."""
         return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
-        """Inventory, what is worn, the place, what is in sight, and the time."""
-        body = self._body
-        worn = f" You wear {', '.join(body.worn)}." if body.worn else ""
-        depth = f"{body.spot.depth} blocks under the ground" if body.spot.depth else "on the ground"
+        """Return inventory, equipment, place, sight and time."""
+        player = self._player
+        worn = f" You wear {', '.join(player.worn)}." if player.worn else ""
+        depth = f"{player.spot.depth} blocks under the ground" if player.spot.depth else "on the ground"
         seen = (
-            ", ".join(f"{name} ({word})" for name, word in seen_words(body.sight(self._layout)).items())
+            ", ".join(f"{name} ({word})" for name, word in seen_words(player.sight(self._terrain)).items())
             or "nothing of use"
         )
-        used = int(body.spot.tick)
+        used = int(player.spot.tick)
         return (
-            f"Inventory: {listed(body.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
+            f"Inventory: {listed(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
             f"Ticks: {used} used, {self._limit - used} left."
         )
 
     def biome(self) -> str:
-        """The biome that the agent stands in."""
-        return self._layout.biome(self._body.spot.x, self._body.spot.y)
+        """Return the biome of the player's place."""
+        return self._terrain.biome(self._player.spot.x, self._player.spot.y)
 
     @action('agent.mine({"log": 3}) -> "You mine 3 log. Inventory: 3 log."')
     def mine(self, obj: dict[str, int], tool: str | None = None) -> Observation:
@@ -201,54 +201,56 @@ class Minecraft(Environment):
     @query('agent.inventory() -> {"log": 3}')
     def inventory(self) -> dict[str, int]:
         """What the agent holds, by name."""
-        return dict(self._body.inventory)
+        return dict(self._player.inventory)
 
     @query('agent.sees() -> {"oak_tree": "near", "sheep": "far"}')
     def sees(self) -> dict[str, str]:
         """What is in sight, each with how far the nearest is: "next to you", "near" or "far"."""
-        return dict(seen_words(self._body.sight(self._layout)))
+        return dict(seen_words(self._player.sight(self._terrain)))
 
     def _do(self, name: str, *args: Any) -> Observation:
         try:
-            deed = reckon(self._layout, self._body, Action(name, args))
+            effects = effects_of(self._terrain, self._player, Action(name, args))
         except GoalRefused as why:
             return self._failed(f"Nothing happens: {why}.")
-        ticks, failure = self._outcome(deed)
-        self._body.tries += 1
-        if self._body.spot.tick + ticks > self._limit:
-            wait(self._layout, self._body, self._limit - int(self._body.spot.tick))
-            return self._failed(f"In vain: the time is over before you {deed.text}.")
+        ticks, failure = self._outcome(effects)
+        self._player.tries += 1
+        if self._player.spot.tick + ticks > self._limit:
+            wait(self._terrain, self._player, self._limit - int(self._player.spot.tick))
+            return self._failed(f"In vain: the time is over before you {effects.text}.")
         if failure:
-            wait(self._layout, self._body, ticks)
+            wait(self._terrain, self._player, ticks)
             return self._failed(f"In vain: {failure}.")
-        return self._told(f"You {deed.text}.{carry_out(self._layout, self._body, deed, self._chosen.durability)}")
+        return self._observe(
+            f"You {effects.text}.{carry_out(self._terrain, self._player, effects, self._chosen.durability)}"
+        )
 
-    def ticks_for(self, deed: GoalEffects) -> int:
-        """The ticks that a deed takes, with or without success, unless luck is bad."""
-        return min(deed.ticks, time_limit(deed)) if self._chosen.time_limits else deed.ticks
+    def ticks_for(self, effects: GoalEffects) -> int:
+        """Return the ticks that a goal takes, unless luck is bad."""
+        return min(effects.ticks, time_limit(effects)) if self._chosen.time_limits else effects.ticks
 
-    def _outcome(self, deed: GoalEffects) -> tuple[int, str]:
-        """The ticks that a deed takes now, and why it fails; empty if it does not."""
-        limit = time_limit(deed)
-        if self._chosen.time_limits and deed.ticks > limit:
-            return limit, f"to {deed.text} takes longer than the {limit} ticks that such a goal may take"
-        if self._chosen.chances and self.task and not succeeds(deed, self.task.id, self._body.tries):
-            return limit, f"bad luck: you did not {deed.text} within {limit} ticks; it may go well another time"
-        return deed.ticks, ""
+    def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
+        """Return the ticks that a goal takes now, and why it fails; empty if it does not."""
+        limit = time_limit(effects)
+        if self._chosen.time_limits and effects.ticks > limit:
+            return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
+        if self._chosen.chances and self.task and not succeeds(effects, self.task.id, self._player.tries):
+            return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
+        return effects.ticks, ""
 
     def _failed(self, text: str) -> Observation:
-        return self._told(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
+        return self._observe(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
 
-    def _told(self, text: str, accepted: bool = True) -> Observation:
+    def _observe(self, text: str, accepted: bool = True) -> Observation:
         solved = self._solved()
-        over = not solved and self._body.spot.tick >= self._limit
-        told = f"{text} Inventory: {listed(self._body.inventory)}."
-        return Observation(told, accepted=accepted, terminated=solved, truncated=over)
+        over = not solved and self._player.spot.tick >= self._limit
+        full = f"{text} Inventory: {listed(self._player.inventory)}."
+        return Observation(full, accepted=accepted, terminated=solved, truncated=over)
 
-    # The host's judgement.
+    # Judging.
 
     def verdict(self) -> Verdict:
-        """Solved when everything wanted is held (equipment: worn). The score is the share of milestones reached."""
+        """Return solved if everything wanted is held (equipment: worn). The score is the share of milestones."""
         if not self.task:
             return Verdict(False, 0.0)
         solved, ahead = self._solved(), self.milestones_of(self.task)
@@ -258,15 +260,15 @@ class Minecraft(Environment):
         return all(self._has(item, count) for item, count in self._wanted.items())
 
     def _has(self, item: str, count: int) -> bool:
-        worn = not self.task or self.task.type != tasks.EQUIP or item in self._body.worn
-        return worn and self._body.held(item) >= count
+        worn = not self.task or self.task.type != tasks.EQUIP or item in self._player.worn
+        return worn and self._player.held(item) >= count
 
     @classmethod
     def milestones_of(cls, task: Task) -> list[str]:
-        """What is to be reached on the way to a task's end, in order: items, and "equip ITEM" where it must be worn.
+        """Return the milestones of a task, in order: items, and "equip ITEM" where it must be worn.
 
-        Of a single object, all that back-chaining from it finds (for the diamond, the twelve of figure 8); of parallel
-        goals, those themselves.
+        For a single object, everything that back-chaining from it finds (for the diamond, the twelve of figure 8); for
+        parallel goals, the goals themselves.
         """
         if task.type in tasks.PARALLEL:
             return list(tasks.wanted(task))
@@ -274,19 +276,19 @@ class Minecraft(Environment):
         return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
 
     def milestones(self) -> list[str]:
-        """Those of the task's milestones that were reached in this episode; for the host only."""
+        """Return the task's milestones reached in this episode."""
         if not self.task:
             return []
         if self.task.type in tasks.PARALLEL:
             return [item for item, count in self._wanted.items() if self._has(item, count)]
-        worn = {f"equip {item}" for item in self._body.worn}
-        return [each for each in self.milestones_of(self.task) if each in self._body.first or each in worn]
+        worn = {f"equip {item}" for item in self._player.worn}
+        return [each for each in self.milestones_of(self.task) if each in self._player.first or each in worn]
 
     # Snapshots.
 
     def _save(self) -> object:
-        return self._body.copy()
+        return self._player.copy()
 
     def _load(self, native: object) -> None:
-        assert isinstance(native, Body)
-        self._body = native.copy()
+        assert isinstance(native, MinecraftPlayer)
+        self._player = native.copy()

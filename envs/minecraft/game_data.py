@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 GIVEN_TOOL = "axe"
-"""What the agent has from the start (table 1). It is no item: it is in no inventory, and no task is to make it."""
+"""The tool of the agent from the start (table 1). It is no item: it is in no inventory, and no task makes it."""
 PICKAXES: Mapping[str, int] = {
     "wooden_pickaxe": 1,
     "golden_pickaxe": 1,
@@ -36,20 +36,20 @@ DURABILITY: Mapping[str, int] = {
     "diamond_pickaxe": 1562,
     "shears": 238,
 }
-"""Blocks that a tool lasts for."""
+"""Number of blocks that a tool lasts for."""
 
 
 class Source(NamedTuple):
     """A kind of thing that gives items when it is mined or killed."""
 
     name: str
-    """What is seen."""
+    """Name of the thing in sight."""
     verb: str
     asked: str
-    """The name by which a goal asks for this very source: oak_log, which is a log of an oak tree."""
+    """Name by which a goal asks for exactly this source, such as oak_log."""
     gives: Mapping[str, int]
     work: int
-    """Ticks for one; for what takes a pickaxe, in blocks of stone."""
+    """Ticks for one; for sources that take a pickaxe, in blocks of stone."""
     tool: str = ""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
@@ -57,12 +57,12 @@ class Source(NamedTuple):
 
     @property
     def tool_named(self) -> str:
-        """The least tool that does it."""
+        """The least tool that works."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     @property
     def usual_depth(self) -> float:
-        """Where one digs for it."""
+        """Usual depth to dig to."""
         return sum(self.depth) / 2
 
 
@@ -88,7 +88,7 @@ def _ore(
 STONE = Source("stone", "mine", "cobblestone", {"cobblestone": 1}, 1, "pickaxe", 1)
 DIRT = _plain("dirt", 10)
 EVERYWHERE = (STONE.name, DIRT.name)
-"""Wherever the agent is, these are below its feet."""
+"""Sources below the agent's feet everywhere."""
 TREES = tuple(f"{wood}_tree" for wood in "oak birch acacia spruce jungle dark_oak".split())
 _ALL = (
     *(_tree(tree.removesuffix("_tree")) for tree in TREES),
@@ -122,17 +122,17 @@ _ASKED = {item: source for source in reversed(_ALL) for item in (*source.gives, 
 
 @cache
 def source_of(item: str) -> Source | None:
-    """The source that a goal means by an item: a bare log is an oak's."""
+    """Return the source that a goal means by an item: a plain log is an oak's."""
     return _ASKED.get(item)
 
 
 def sources_giving(item: str) -> list[Source]:
-    """Every source of an item: each kind of tree for a log."""
+    """Return every source of an item: each kind of tree for a log."""
     return [source for source in _ALL if item in source.gives]
 
 
 class Biome(NamedTuple):
-    """How often a biome comes up, how deep its soil is, and how many sites of what a region of it has."""
+    """A biome: its frequency, the depth of its soil, and the number of sites of each source in a region of it."""
 
     weight: int
     soil: int
@@ -171,11 +171,11 @@ class Recipe(NamedTuple):
     station: str | None
 
     def times(self, wanted: int) -> int:
-        """How often the recipe is repeated for that many pieces."""
+        """Return the number of repetitions for that many pieces."""
         return -(-wanted // self.makes)
 
     def needs(self, wanted: int) -> dict[str, int]:
-        """What that many pieces use up."""
+        """Return the materials for that many pieces."""
         return {item: count * self.times(wanted) for item, count in self.ingredients.items()}
 
 
@@ -199,13 +199,13 @@ EQUIPMENT = tuple("helmet chestplate leggings boots shield pickaxe axe hoe shove
 
 
 def wearable(item: str) -> bool:
-    """Whether an item can be equipped, worn or taken in hand."""
+    """Return whether an item can be equipped."""
     return item in ITEMS and item.rsplit("_", 1)[-1] in EQUIPMENT
 
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """The recipe that a player takes: the first whose ingredients can be had, with the fewest things before it."""
+    """Return the recipe that a player would take: the first obtainable one with the fewest things before it."""
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]
@@ -213,7 +213,7 @@ def best_recipe(item: str) -> Recipe | None:
 
 
 def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
-    """What is needed on the way to a recipe's ingredients, or None where that cannot be had."""
+    """Return what is needed for a recipe's ingredients, or None if one cannot be obtained."""
     steps: list[str] = []
     for item in recipe.ingredients:
         if source_of(item) is not None:
@@ -231,7 +231,7 @@ def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
 
 @cache
 def milestones(item: str) -> tuple[str, ...]:
-    """Everything to be had on the way to an item, each thing once, in an order that works; the item comes last."""
+    """Return everything needed on the way to an item, each once, in a possible order; the item is last."""
     return tuple(dict.fromkeys(_chain(item)))
 
 

@@ -1,4 +1,4 @@
-"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+"""Knowledge for planners: goals for a selector (DEPS), and preconditions for the dry run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -13,12 +13,12 @@ from planbook.envs.minecraft.actions import (
     NoneLeft,
     amounts,
     covers,
+    effects_of,
     known_item,
     lacks_station,
     named_tool,
     one_kind,
     recipe_for,
-    reckon,
     suits,
     wanted_source,
 )
@@ -35,7 +35,7 @@ from planbook.envs.minecraft.game_data import (
     wearable,
 )
 from planbook.envs.minecraft.terrain import distance_word
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
 from planbook.envs.types import Action, Task
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+    """Return every goal once: each thing from each source by each tool, each recipe, and what can be equipped."""
     worn = (Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 
@@ -56,7 +56,7 @@ def _gathering_goals() -> Iterator[Action]:
 
 
 def _tools(source: Source) -> list[str | None]:
-    """The tools that do it, the least first."""
+    """Return the tools that work, the least first."""
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
@@ -70,24 +70,24 @@ def _making_goals() -> Iterator[Action]:
 
 
 NEVER = -1.0
-"""Stands for a time or a distance that there is none of."""
+"""Stands for a time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
-"""What envs/minecraft/recording.py has written."""
+"""The table that envs/minecraft/recording.py writes."""
 
 
 class MinecraftGoals(Goals):
-    """Every goal is one action; how long it takes depends on where the agent is, and when."""
+    """The goals of Minecraft: each is one action, whose duration depends on place and time."""
 
-    world: "Minecraft"
+    environment: "Minecraft"
 
     def refusal(self, goal: Action) -> str:
-        """The reason that the action would give, in its words; empty where it would be tried.
+        """Return the reason that the action would give; empty if it would be tried.
 
-        That this world has none of a thing is no such reason: no agent sees it beforehand.
+        That the map has none of a thing is no reason: no agent knows it beforehand.
         """
         try:
-            reckon(self.world.layout, self.world.body, goal)
+            effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return ""
         except GoalRefused as why:
@@ -98,7 +98,7 @@ class MinecraftGoals(Goals):
         """Return whether the stated materials and the stated tool are held, whatever the recipe is."""
         tool = goal.args[-1] if goal.args else None
         takes = {**self.materials(goal), **({str(tool): 1} if isinstance(tool, str) and tool != GIVEN_TOOL else {})}
-        return all(self.world.body.held(item) >= count for item, count in takes.items())
+        return all(self.environment.player.held(item) >= count for item, count in takes.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
         """Return the materials that a plan states for crafting or smelting; nothing for other goals."""
@@ -110,7 +110,7 @@ class MinecraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """The same thing from other sources, and by recipes from what can be gathered (wool from string)."""
+        """Return the goal, other sources of the thing, and recipes from what can be gathered (wool from string)."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
@@ -126,16 +126,16 @@ class MinecraftGoals(Goals):
         return (goal, *others, *made)
 
     def known(self) -> Sequence[Action]:
-        """One of each thing from each source by each tool, each recipe once, and what can be worn or held."""
+        """Return every goal once."""
         return known_goals()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """The source of what is gathered."""
+        """Return the source of what is gathered."""
         source = source_of(_named(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """So many of the object, with materials for all of them; what is equipped is not counted."""
+        """Return the goal for this many of the object, with materials for all; equipping is not counted."""
         if goal.name == "equip":
             return goal
         item, _ = _named(goal)
@@ -145,41 +145,41 @@ class MinecraftGoals(Goals):
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """What the agent sees and knows: the goal, the place, and when and how far off its source was last seen."""
-        body, item, count = self.world.body, *_named(goal)
+        """Return what the agent knows: the goal, the place, and when and how far off its source was last seen."""
+        player, item, count = self.environment.player, *_named(goal)
         source = source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
-        seen, since, remembered = _sighting(self.world, source)
+        seen, since, remembered = _sighting(self.environment, source)
         return {
             "action": goal.name,
             "item": item,
             "source": source.name if source else "none",
             "count": float(count),
-            "biome": self.world.biome(),
+            "biome": self.environment.biome(),
             "seen": seen,
             "since_seen": since,
             "remembered_distance": remembered,
-            "depth": float(body.spot.depth),
+            "depth": float(player.spot.depth),
             "usual_depth": source.usual_depth if source else 0.0,
             "tier": float(PICKAXES.get(tool, 0)) if isinstance(tool, str) else 0.0,
-            "tick": float(body.spot.tick),
+            "tick": float(player.spot.tick),
         }
 
     def horizon(self, goal: Action) -> float:
-        """The ticks that the goal takes from here: what the action takes, without bad luck and if time allows.
+        """Return the ticks that the goal takes from here, without bad luck and if time allows.
 
-        Infinite for what this world has not enough of.
+        Infinite for what the map does not have enough of.
         """
         try:
-            deed = reckon(self.world.layout, self.world.body, goal)
+            effects = effects_of(self.environment.terrain, self.environment.player, goal)
         except NoneLeft:
             return inf
         except GoalRefused:
             return 0.0
-        return float(self.world.ticks_for(deed))
+        return float(self.environment.ticks_for(effects))
 
     def recorded(self) -> Path | None:
-        """Goals reached in worlds of their own, in random order."""
+        """Return the table of goals reached on separate maps, in random order."""
         return RECORDED
 
 
@@ -206,22 +206,22 @@ def _named(goal: Action) -> tuple[str, int]:
         return "none", 0
 
 
-def _sighting(world: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """How far the source is in a word, how long ago it was seen, and how far from here that was."""
+def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
+    """Return the distance of the source in a word, the time since it was seen, and how far off that was."""
     if source is None:
         return "none", NEVER, NEVER
-    body, sight = world.body, world.body.sight(world.layout)
+    player, sight = environment.player, environment.player.sight(environment.terrain)
     if source.name in sight:
         return distance_word(sight[source.name][0]), 0.0, round(sight[source.name][0], -1)
-    if source.name not in body.memory:
+    if source.name not in player.memory:
         return "unseen", NEVER, NEVER
-    when, x, y = body.memory[source.name]
-    distance = ((x - body.spot.x) ** 2 + (y - body.spot.y) ** 2) ** 0.5
-    return "unseen", float(body.spot.tick - when), round(distance, -1)
+    when, x, y = player.memory[source.name]
+    distance = ((x - player.spot.x) ** 2 + (y - player.spot.y) ** 2) ** 0.5
+    return "unseen", float(player.spot.tick - when), round(distance, -1)
 
 
 def preconditions(task: Task) -> Preconditions:
-    """What a task's goals need, from what is held at its start."""
+    """Return the preconditions of a task's goals, from the inventory at its start."""
     start = tasks.PARALLEL_START if task.type in tasks.PARALLEL else {}
     ways: Mapping[str, Callable[..., Deed]] = {
         "mine": lambda obj, tool: _gather("mine", obj, tool),
@@ -230,7 +230,7 @@ def preconditions(task: Task) -> Preconditions:
         "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
         "equip": _equip,
     }
-    deeds = {name: told_by(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
+    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
     return Preconditions(deeds, start={_held(item): count for item, count in start.items()}, usual={"held": 0})
 
 

@@ -15,11 +15,11 @@ START = Spot(0.0, 0.0, 0, 0)
 
 @dataclass(frozen=True)
 class GoalEffects:
-    """A goal that can be reached, and all that reaching it changes."""
+    """A goal that can be reached, and everything that reaching it changes."""
 
     text: str
     skill: str
-    """What is practised: a source's name, or the kind of work."""
+    """The practised skill: a source's name, or the kind of work."""
     ticks: int
     gains: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, int] = field(default_factory=dict)
@@ -29,27 +29,27 @@ class GoalEffects:
 
 
 @dataclass
-class Body:
-    """All that changes in an episode."""
+class MinecraftPlayer:
+    """The player: everything that changes in an episode."""
 
     inventory: dict[str, int] = field(default_factory=dict)
     spot: Spot = START
     worn: tuple[str, ...] = ()
     gone: dict[int, int] = field(default_factory=dict)
-    """What was taken from each site, by number."""
+    """Amount taken from each site, by number."""
     uses: dict[str, int] = field(default_factory=dict)
-    """Blocks that the tool in use has dug."""
+    """Number of blocks that the tool in use has dug."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By source: when one was last in sight where a goal ended that led somewhere, and where it was."""
+    """By source: when one was last seen at the end of a successful goal, and where."""
     first: dict[str, float] = field(default_factory=dict)
-    """When each item was first held."""
+    """Tick at which each item was first held."""
     tries: int = 0
-    """How many goals were begun."""
+    """Number of goals begun."""
     _seen: tuple[Spot, Sight] | None = None
-    """What was in sight when it was last asked for: it follows from the spot, which has the time."""
+    """The last result of ``sight``, which depends on the spot only, as that has the time."""
 
-    def copy(self) -> "Body":
-        """A copy that shares nothing that changes."""
+    def copy(self) -> "MinecraftPlayer":
+        """Return a copy that shares nothing mutable."""
         return replace(
             self,
             inventory=dict(self.inventory),
@@ -60,11 +60,11 @@ class Body:
         )
 
     def held(self, item: str) -> int:
-        """How many of an item there are."""
+        """Return how many of an item are held."""
         return self.inventory.get(item, 0)
 
     def exchange(self, losses: Mapping[str, int], gains: Mapping[str, int]) -> None:
-        """Use up the one and take the other."""
+        """Remove the losses and add the gains."""
         for item, count in losses.items():
             self.inventory[item] -= count
             if not self.inventory[item]:
@@ -73,19 +73,19 @@ class Body:
             self.inventory[item] = self.held(item) + count
             self.first.setdefault(item, self.spot.tick)
 
-    def sight(self, layout: Terrain) -> Sight:
-        """What is in sight now."""
+    def sight(self, terrain: Terrain) -> Sight:
+        """Return what is in sight now."""
         if self._seen is None or self._seen[0] != self.spot:
-            self._seen = self.spot, visible(layout, self.spot, self.gone)
+            self._seen = self.spot, visible(terrain, self.spot, self.gone)
         return self._seen[1]
 
-    def look(self, layout: Terrain) -> None:
+    def look(self, terrain: Terrain) -> None:
         """Remember what is in sight."""
-        for source, (_, x, y) in self.sight(layout).items():
+        for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
 
     def wear_out(self, tool: str, blocks: int) -> bool:
-        """Use a tool; whether it broke. One that lasts into a goal lasts to its end."""
+        """Use a tool and return whether it broke. One that lasts into a goal lasts to its end."""
         if tool not in DURABILITY:
             return False
         used = self.uses.get(tool, 0) + blocks
@@ -117,16 +117,16 @@ CHANCES = {
 }
 THREE_IRON_ORES = 0.16
 OTHER_TREES, OTHER_ANIMALS, OTHER_ORES, OTHER_BLOCKS = 0.29, 0.50, 0.40, 0.54
-"""As birch, llama, iron ore and dirt."""
+"""The chances of birch, llama, iron ore and dirt."""
 SHORT, ORE, LONG = 600, 3000, 12000
-"""Ticks a goal may take: most, ores, and diamonds."""
+"""Ticks that a goal may take: most goals, ores, and diamonds."""
 
 
-def chance(deed: GoalEffects) -> float:
-    """How likely the deed is done within its time."""
-    if deed.skill == "iron_ore" and sum(deed.gains.values()) >= 3:
+def chance(effects: GoalEffects) -> float:
+    """Return the probability that the goal is reached within its time."""
+    if effects.skill == "iron_ore" and sum(effects.gains.values()) >= 3:
         return THREE_IRON_ORES
-    return CHANCES.get(deed.skill, _other(deed.skill))
+    return CHANCES.get(effects.skill, _other(effects.skill))
 
 
 def _other(skill: str) -> float:
@@ -140,35 +140,35 @@ def _other(skill: str) -> float:
     return OTHER_ORES if source.tool == "pickaxe" else OTHER_BLOCKS
 
 
-def time_limit(deed: GoalEffects) -> int:
-    """Ticks that the deed may take."""
-    if deed.skill == "diamond_ore":
+def time_limit(effects: GoalEffects) -> int:
+    """Return the ticks that the goal may take."""
+    if effects.skill == "diamond_ore":
         return LONG
-    source = SOURCES.get(deed.skill)
+    source = SOURCES.get(effects.skill)
     return ORE if source is not None and source.tool == "pickaxe" and source.depth[1] else SHORT
 
 
-def succeeds(deed: GoalEffects, task_id: str, tries: int) -> bool:
-    """Whether the deed is done this time: thrown anew for each goal that is begun, the same in every replay."""
-    return random.Random(f"luck/{task_id}/{tries}").random() < chance(deed)
+def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
+    """Return whether the goal is reached this time: drawn for each goal that is begun, the same in every replay."""
+    return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
 
 
-def wait(layout: Terrain, body: Body, ticks: int) -> None:
-    """Time passes, and nothing comes of it; the agent is back where it was."""
-    body.spot = body.spot._replace(tick=body.spot.tick + ticks)
-    body.look(layout)
+def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
+    """Let time pass without effect; the player ends where it was."""
+    player.spot = player.spot._replace(tick=player.spot.tick + ticks)
+    player.look(terrain)
 
 
-def carry_out(layout: Terrain, body: Body, deed: GoalEffects, durability: bool) -> str:
-    """Let a deed happen; what else there is to tell of it."""
-    spot = deed.trip.spot if deed.trip else body.spot
-    body.spot = spot._replace(tick=body.spot.tick + deed.ticks)
-    body.exchange(deed.losses, deed.gains)
-    if deed.worn and deed.worn not in body.worn:
-        body.worn = (*body.worn, deed.worn)
-    if deed.trip is None:
+def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects, durability: bool) -> str:
+    """Apply the effects of a goal, and return what else there is to report."""
+    spot = effects.trip.spot if effects.trip else player.spot
+    player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
+    player.exchange(effects.losses, effects.gains)
+    if effects.worn and effects.worn not in player.worn:
+        player.worn = (*player.worn, effects.worn)
+    if effects.trip is None:
         return ""
-    for number, count in deed.trip.taken.items():
-        body.gone[number] = body.gone.get(number, 0) + count
-    body.look(layout)
-    return f" Your {deed.tool} broke." if durability and body.wear_out(deed.tool, deed.trip.dug) else ""
+    for number, count in effects.trip.taken.items():
+        player.gone[number] = player.gone.get(number, 0) + count
+    player.look(terrain)
+    return f" Your {effects.tool} broke." if durability and player.wear_out(effects.tool, effects.trip.dug) else ""

@@ -1,7 +1,7 @@
-"""The goals that horizons are learnt from: reached one after the other in worlds kept apart from those of any test.
+"""The recorded goals from which horizons are learned, reached on maps that no test uses.
 
-Nothing is calculated: each row is what was seen before a goal, and the ticks that had passed when it was reached. The
-order and the routes are random. ``python -m planbook.envs.minecraft.recording`` writes the table that is shipped.
+Nothing is calculated: each row holds the features before a goal, and the ticks until it was reached. Order and routes
+are random. ``python -m planbook.envs.minecraft.recording`` writes the table that ships.
 """
 
 import csv
@@ -18,13 +18,13 @@ from planbook.envs.minecraft.planning import RECORDED
 from planbook.envs.types import Action, Task
 
 SEEDS = range(100_000, 100_150)
-"""No figure is measured in these worlds."""
+"""Seeds of maps on which no figure is measured."""
 TICKS = 20_000
-"""Of an episode: enough for all of it, so that no far goal is missing from the table."""
+"""Ticks of an episode: enough for all of it, so that no distant goal is missing from the table."""
 FREE_GOALS, MOST, MAKING = 12, 4, 0.5
-"""Of free play: goals of an episode, the most of a thing that are gathered, and how often a thing is made if it can."""
+"""Free play: goals of an episode, maximum gathered at once, and probability of making a thing if possible."""
 FREE = "diamond"
-"""The task of free play, which ends it hardly ever."""
+"""The task of free play, which it hardly ever reaches."""
 HEADER = (
     f"# Goals reached in Minecraft in text ({VERSION}), seeds {SEEDS.start} to {SEEDS.stop - 1}: what was seen before, "
     "and the ticks until each was reached.\n# Made by: python -m planbook.envs.minecraft.recording\n"
@@ -33,7 +33,7 @@ Row = tuple[Features, int]
 
 
 def recorded() -> str:
-    """The table as it is shipped, made anew."""
+    """Return the table that ships, made again."""
     rows = [row for seed in SEEDS for row in _of_seed(seed)]
     file = io.StringIO(HEADER)
     file.seek(0, io.SEEK_END)
@@ -51,56 +51,56 @@ def _of_seed(seed: int) -> Iterator[Row]:
 
 
 def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
-    """The goals of a task in random order, each by a random route."""
-    world = _begun(task)
+    """Yield the goals of a task in random order, each by a random route."""
+    environment = _begun(task)
     goals = tasks.parallel_goals(task)
     for goal in dice.sample(goals, len(goals)):
-        yield from _tried(world, dice.choice(_open(world, world.goals.routes(goal))))
+        yield from _tried(environment, dice.choice(_open(environment, environment.goals.routes(goal))))
 
 
 def _free(task: Task, dice: random.Random) -> Iterator[Row]:
-    """Whatever can be done, gathering and making by turns."""
-    world = _begun(task)
+    """Yield rows of free play, gathering and making at random."""
+    environment = _begun(task)
     for _ in range(FREE_GOALS):
-        makings = _open(world, _makings(world))
-        pool = makings if makings and dice.random() < MAKING else _open(world, _gatherings(world, dice))
-        yield from _tried(world, dice.choice(pool))
+        makings = _open(environment, _makings(environment))
+        pool = makings if makings and dice.random() < MAKING else _open(environment, _gatherings(environment, dice))
+        yield from _tried(environment, dice.choice(pool))
 
 
 def _begun(task: Task) -> Minecraft:
-    world = Minecraft(MinecraftOptions(ticks=TICKS))
-    world.reset(task)
-    return world
+    environment = Minecraft(MinecraftOptions(ticks=TICKS))
+    environment.reset(task)
+    return environment
 
 
-def _tried(world: Minecraft, goal: Action) -> Iterator[Row]:
-    """The row of a goal if it is reached."""
-    if world.ended:
+def _tried(environment: Minecraft, goal: Action) -> Iterator[Row]:
+    """Yield the row of a goal if it is reached."""
+    if environment.ended:
         return
-    features, begun = world.goals.features(goal), world.body.spot.tick
-    if world.act(goal).accepted:
-        yield features, int(world.body.spot.tick - begun)
+    features, begun = environment.goals.features(goal), environment.player.spot.tick
+    if environment.act(goal).accepted:
+        yield features, int(environment.player.spot.tick - begun)
 
 
-def _open(world: Minecraft, goals: Sequence[Action]) -> list[Action]:
-    return [goal for goal in goals if not world.goals.refusal(goal)]
+def _open(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
+    return [goal for goal in goals if not environment.goals.refusal(goal)]
 
 
-def _makings(world: Minecraft) -> list[Action]:
-    """A piece of everything that has a recipe, and putting on what is held."""
+def _makings(environment: Minecraft) -> list[Action]:
+    """Return the goals to make one of everything possible, and to equip what is held."""
     recipes = [recipe for ways in RECIPES.values() for recipe in ways]
-    held = set(world.body.inventory)
+    held = set(environment.player.inventory)
     made = [
         Action(recipe.verb, ({recipe.output: 1}, dict(recipe.ingredients), recipe.station))
         for recipe in recipes
         if held.issuperset(recipe.ingredients)
     ]
-    return made + [Action("equip", (item,)) for item in world.body.inventory if wearable(item)]
+    return made + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
 
 
-def _gatherings(world: Minecraft, dice: random.Random) -> list[Action]:
-    """Some of each source, with the best pickaxe held where it takes one."""
-    held = [name for name in PICKAXES if name in world.body.inventory]
+def _gatherings(environment: Minecraft, dice: random.Random) -> list[Action]:
+    """Return goals to gather from each source, with the best pickaxe held where one is needed."""
+    held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
         Action(source.verb, ({source.asked: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()
@@ -108,7 +108,7 @@ def _gatherings(world: Minecraft, dice: random.Random) -> list[Action]:
 
 
 def _short(value: float | str) -> float | str:
-    """Whole numbers without a point."""
+    """Return whole numbers without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -1,4 +1,4 @@
-"""What there is to do: the paper's eight groups (tables 9 to 16), and sets of parallel goals as in figure 4."""
+"""The tasks: the paper's eight groups (tables 9 to 16), and sets of parallel goals as in figure 4."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,11 +72,11 @@ GROUPS: Mapping[str, Group] = {
 EQUIP = "MT5_equipment"
 """The group whose objects must be worn."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
-"""Task types, and how many goals each has."""
+"""Task type to its number of goals."""
 PARALLEL_TICKS = 3000
-"""Long enough for any order; the world's option ``ticks`` shortens episodes, as figure 4 does."""
+"""Long enough for any order; the option ``ticks`` shortens episodes, as figure 4 does."""
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
-"""What the agent holds from the start where goals are parallel, so that each can be reached at once."""
+"""The inventory at the start of parallel tasks, so that each goal can be reached at once."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {
     "log": ("mine", 4),
     "sand": ("mine", 3),
@@ -90,13 +90,13 @@ CANDIDATES: Mapping[str, tuple[str, int]] = {
     "chicken": ("kill", 2),
     "string": ("kill", 2),
 }
-"""Goals that may be parallel: how each is reached, and the most that is asked for."""
+"""Goals that may be parallel: the verb, and the maximum count."""
 TYPES = (*GROUPS, *PARALLEL)
 _TYPE_OF = {item: kind for kind, group in GROUPS.items() for item in group.objects}
 
 
 def select(selection: Selection, ticks: int | None) -> list[Task]:
-    """The chosen tasks, one for each object and seed, in turn from each type. Raises BadSelection."""
+    """Return the chosen tasks, one for each object and seed, in turn from each type. Raises BadSelection."""
     if selection.ids:
         return [_by_id(task_id, ticks) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, WORLD)
@@ -135,7 +135,7 @@ def _by_id(task_id: str, ticks: int | None) -> Task:
 
 
 def single_task(item: str, seed: int) -> Task:
-    """The task of an object in the world of a seed."""
+    """Return the task of an object on the map of a seed."""
     kind = _TYPE_OF[item]
     return Task(
         id=f"{kind.partition('_')[0]}/{item}/{seed}",
@@ -149,24 +149,24 @@ def single_task(item: str, seed: int) -> Task:
 
 
 def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
-    """Some goals at once in the world of a seed, drawn by the seed."""
+    """Return a task of several goals on the map of a seed, drawn by the seed."""
     dice = random.Random(f"{kind}/{seed}")
     drawn = dice.sample(list(CANDIDATES), PARALLEL[kind])
     goals: list[JsonValue] = [{item: dice.randint(1, CANDIDATES[item][1])} for item in drawn]
-    told = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
+    parts = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
     return Task(
         id=f"{kind}/{seed}",
         env=WORLD,
         split="parallel",
         type=kind,
-        goal=f"obtain {', '.join(told[:-1])} and {told[-1]}",
+        goal=f"obtain {', '.join(parts[:-1])} and {parts[-1]}",
         params={"goals": goals, "ticks": ticks or PARALLEL_TICKS},
         seed=seed,
     )
 
 
 def wanted(task: Task) -> dict[str, int]:
-    """What the inventory must hold in the end (or, for equipment, what must be worn)."""
+    """Return the counts that the inventory must hold at the end (or, for equipment, what must be worn)."""
     goals = task.params.get("goals")
     if isinstance(goals, list):
         return {item: int(str(count)) for goal in goals if isinstance(goal, dict) for item, count in goal.items()}
@@ -174,7 +174,7 @@ def wanted(task: Task) -> dict[str, int]:
 
 
 def parallel_goals(task: Task) -> list[Action]:
-    """The goals of a parallel task in the order in which its sentence names them, as a plan would write them."""
+    """Return the goals of a parallel task in the order of its sentence, as a plan would write them."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if _takes_pickaxe(item) else None))
         for item, count in wanted(task).items()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, EVERYWHERE, SOURCES, STONE, Source
 
 HALF = 180
-"""The plane reaches this far from the spawn in each direction."""
+"""The map reaches this far from the spawn in each direction."""
 REGIONS = 10
 FOREVER = 10**9
 ORES: Mapping[str, int] = {
@@ -24,7 +24,7 @@ ORES: Mapping[str, int] = {
     "diamond_ore": 20,
     "obsidian": 16,
 }
-"""Veins under the plane, whatever the biome."""
+"""Number of veins under the map, whatever the biome."""
 CERTAIN: Mapping[str, int] = {
     "oak_tree": 14,
     "sheep": 8,
@@ -36,18 +36,18 @@ CERTAIN: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""One site of these lies within reach of the spawn and stays, and so many are there: no task depends on luck alone."""
+"""Sources with a lasting site of this size within reach of the spawn, so that no task depends on luck alone."""
 MEADOWS, REACH, SPREAD = 3, (90, 140), 8
-"""What is certain lies about so many places, so far from the spawn, and so close to each."""
+"""Certain sources: number of places, distance from the spawn, and spread around each place."""
 NEARBY, CLOSE, SOON = 0.6, (5, 20), (200, 600)
-"""How likely some of what is certain are also close to the spawn, how close, and when such a herd is gone."""
+"""Probability that certain sources are also close to the spawn, their distance, and when such a herd is gone."""
 LATER = (300, 3000)
 """When the other herds are gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where some of a source are. Herds wander off in one direction, and are gone after a while."""
+    """A site of a source. Herds wander off in one direction, and are gone after a while."""
 
     source: str
     x: float
@@ -59,56 +59,56 @@ class Location:
     gone_at: int = FOREVER
     number: int = 0
     soil: int = 0
-    """Blocks of soil above a vein, to be dug by hand."""
+    """Blocks of soil above a vein, dug by hand."""
 
     def at(self, tick: float) -> tuple[float, float]:
-        """Where it is at a time; a herd comes to rest after ``WANDERING`` ticks."""
+        """Return the position at a time; a herd comes to rest after ``WANDERING`` ticks."""
         moved = min(tick, WANDERING)
         return self.x + self.dx * moved, self.y + self.dy * moved
 
 
 WANDERING = 3000
 PACE = 0.025
-"""How far a herd moves in a tick, at most, in each direction."""
+"""Maximum speed of a herd per tick, in each direction."""
 
 
 Regions = tuple[tuple[float, float, str], ...]
-"""Where the middle of each region is, and its biome."""
+"""The centre of each region, and its biome."""
 Cell = tuple[int, int]
 CELL = 32
-"""Blocks along a side of the squares that the plane is divided into, to find quickly what is close."""
+"""Size of the square cells of the map, for finding near sites quickly."""
 SIGHT, VEIN_SIGHT = 48, 7
-"""Blocks that can be overlooked on the surface, and in a tunnel."""
+"""Blocks of sight on the surface, and in a tunnel."""
 
 
 def cell_of(x: float, y: float) -> Cell:
-    """The square that a place lies in."""
+    """Return the cell of a position."""
     return int(x // CELL), int(y // CELL)
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """A world as it is at the start. What was taken from it is the player's record."""
+    """A map at the start. The player records what was taken from it."""
 
     regions: Regions
     by_source: Mapping[str, tuple[Location, ...]]
     herds: tuple[Location, ...]
     surface: Mapping[Cell, tuple[Location, ...]]
     veins: Mapping[Cell, tuple[Location, ...]]
-    """What stays where it is and may be in sight from a cell of the plane, above and under the ground."""
+    """Lasting sites that may be in sight from a cell, above and under the ground."""
 
     def biome(self, x: float, y: float) -> str:
-        """The biome of a place: that of the nearest region."""
+        """Return the biome of a place: that of the nearest region."""
         return _region(x, y, self.regions)[2]
 
     def soil(self, x: float, y: float) -> int:
-        """How deep the soil is at a place."""
+        """Return the depth of the soil at a position."""
         return BIOMES[self.biome(x, y)].soil
 
 
 @lru_cache(maxsize=128)
-def layout_of(seed: int) -> Terrain:
-    """The world of a seed, always the same."""
+def terrain_of(seed: int) -> Terrain:
+    """Return the map of a seed, always the same."""
     dice = random.Random(f"minecraft/{seed}")
     names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
     regions = tuple(
@@ -135,7 +135,7 @@ def _numbered(site: Location, number: int, regions: Regions) -> Location:
 
 
 def _by_cell(sites: Sequence[Location], reach: int) -> dict[Cell, tuple[Location, ...]]:
-    """For each cell, the sites that lie within reach of some place of it."""
+    """Return, for each cell, the sites within reach of some position in it."""
     found: dict[Cell, list[Location]] = {}
     for site in sites:
         (left, top), (right, bottom) = cell_of(site.x - reach, site.y - reach), cell_of(site.x + reach, site.y + reach)
@@ -145,7 +145,7 @@ def _by_cell(sites: Sequence[Location], reach: int) -> dict[Cell, tuple[Location
 
 
 def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
-    """The region of a place: that whose middle is nearest."""
+    """Return the region of a position: that with the nearest centre."""
     return min(regions, key=lambda region: (region[0] - x) ** 2 + (region[1] - y) ** 2)
 
 
@@ -160,7 +160,7 @@ def _places(regions: Regions, dice: random.Random) -> Iterator[tuple[str, float,
 
 
 def _near(x: float, y: float, regions: Regions, dice: random.Random) -> tuple[float, float]:
-    """A place of the region around a point; after some tries, one near the point whosever it is."""
+    """Return a position in the region around a point; after some tries, one near the point in any region."""
     for _ in range(4):
         px, py = x + dice.uniform(-60, 60), y + dice.uniform(-60, 60)
         if _region(px, py, regions)[:2] == (x, y):
@@ -194,7 +194,7 @@ def _drift(dice: random.Random) -> tuple[float, float]:
 
 
 def _around(dice: random.Random, least: float, most: float) -> tuple[float, float]:
-    """A place that far from the spawn, in any direction."""
+    """Return a position at that distance from the spawn, in any direction."""
     x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
     stretch = dice.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
     return x * stretch, y * stretch
@@ -211,7 +211,7 @@ TUNNEL = 2
 
 
 class Spot(NamedTuple):
-    """Where the agent is: on the plane, how deep below the surface, and when."""
+    """The agent's position on the map, its depth below the surface, and the time."""
 
     x: float
     y: float
@@ -220,7 +220,7 @@ class Spot(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A way to a site: where and when it ends, and how many blocks of stone were dug on it."""
+    """A way to a site: where and when it ends, and how many blocks of stone were dug."""
 
     spot: Spot
     dug: int
@@ -235,16 +235,16 @@ class Trip:
     taken: dict[int, int] = field(default_factory=dict)
 
 
-def trip(layout: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
-    """Gather so many of a source, from the nearest site on; None where the world has not enough of it.
+def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source, units: int, dig: int) -> Trip | None:
+    """Gather this many of a source, nearest site first; return None if the map does not have enough.
 
-    ``gone`` is what was taken from each site before, ``dig`` the ticks that a block of stone takes.
+    ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
     wear = source.work if source.tool == "pickaxe" else 1
     done = Trip(start)
     while units > 0:
-        reached = _nearest(layout, done, gone, source, dig)
+        reached = _nearest(terrain, done, gone, source, dig)
         if reached is None:
             return None
         leg, site, left = reached
@@ -258,18 +258,18 @@ def trip(layout: Terrain, start: Spot, gone: Mapping[int, int], source: Source, 
 
 
 NOWHERE = -1
-"""Stands for the site of what is everywhere."""
+"""Site number of sources that are everywhere."""
 
 
 def _nearest(
-    layout: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
+    terrain: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Leg, int, int] | None:
-    """The quickest way to a site that has something left: way, number, how many are left."""
+    """Return the quickest way to a site that has something left, with its number and how many are left."""
     if source.name in EVERYWHERE:
-        return _below(layout, done.spot, source), NOWHERE, FOREVER
+        return _below(terrain, done.spot, source), NOWHERE, FOREVER
     best: tuple[Leg, int, int] | None = None
     spot = done.spot
-    for site in layout.by_source[source.name]:
+    for site in terrain.by_source[source.name]:
         left = site.amount - gone.get(site.number, 0) - done.taken.get(site.number, 0)
         if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].spot.tick):
             continue
@@ -280,20 +280,20 @@ def _nearest(
 
 
 def _at_least(spot: Spot, site: Location) -> float:
-    """The earliest tick at which a site could be reached, were there nothing to dig or climb."""
+    """Return the earliest tick at which a site could be reached without digging or climbing."""
     return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
 
 
-def _below(layout: Terrain, spot: Spot, source: Source) -> Leg:
-    """Down to the stone, if the agent is not there yet; up to the surface for soil."""
+def _below(terrain: Terrain, spot: Spot, source: Source) -> Leg:
+    """Return the way down to the stone, or up to the surface for soil."""
     if source is STONE:
-        depth = max(spot.depth, layout.soil(spot.x, spot.y))
+        depth = max(spot.depth, terrain.soil(spot.x, spot.y))
         return Leg(spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL), 0)
     return Leg(spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB), 0)
 
 
 def way(spot: Spot, site: Location, dig: int) -> Leg:
-    """The faster way to a site: over the surface, or through the stone where the agent is deep already."""
+    """Return the faster way to a site: over the surface, or through the stone where the agent is deep already."""
     over = _over(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
         return over
@@ -305,7 +305,7 @@ def way(spot: Spot, site: Location, dig: int) -> Leg:
 
 
 def _over(spot: Spot, site: Location, dig: int) -> Leg:
-    """Up to the surface, over it, and down. A herd is met where it will be by the time the agent gets there."""
+    """Return the way over the surface. A herd is met where it will be when the agent arrives."""
     tick = spot.tick + spot.depth * CLIMB
     x, y = site.x, site.y
     if site.dx or site.dy:
@@ -319,28 +319,28 @@ def _over(spot: Spot, site: Location, dig: int) -> Leg:
 
 
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
-"""Up to how many blocks each word reaches."""
+"""The distance in blocks up to which each word reaches."""
 Sight = dict[str, tuple[float, float, float]]
-"""By source: distance of the nearest, and where it is on the plane."""
+"""By source: distance of the nearest, and its position."""
 
 
 def seen_words(sight: Sight) -> dict[str, str]:
-    """What is in sight, nearest first, each with its distance in a word."""
+    """Return what is in sight, nearest first, each with its distance in a word."""
     return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
 
 
 def distance_word(distance: float) -> str:
-    """The word for a distance in blocks."""
+    """Return the word for a distance in blocks."""
     return next((word for reach, word in WORDS if distance <= reach), WORDS[-1][1])
 
 
-def visible(layout: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
-    """The nearest site of each source in sight: distance and place. Underground, only veins close by are seen."""
+def visible(terrain: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
+    """Return the nearest site in sight of each source. Underground, only close veins are seen."""
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     squares: dict[str, tuple[float, float, float]] = {}
-    still = (layout.veins if depth else layout.surface).get(cell_of(x, y), ())
-    for site in (*still, *(() if depth else layout.herds)):
+    still = (terrain.veins if depth else terrain.surface).get(cell_of(x, y), ())
+    for site in (*still, *(() if depth else terrain.herds)):
         there = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
         square = (there[0] - x) ** 2 + (there[1] - y) ** 2 + (site.depth - depth) ** 2
         if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):

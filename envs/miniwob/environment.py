@@ -20,11 +20,11 @@ from planbook.envs.types import EnvironmentOptions, Observation, Offered, Requir
 PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 LONGEST_CHANGE = 300
-"""Characters of a page's change that feedback tells of one action."""
+"""Maximum characters of a page's change in feedback on one action."""
 
 
 class MiniwobOptions(EnvironmentOptions):
-    """Which actions there are."""
+    """Options of MiniWoB++."""
 
     paper_actions: bool = Field(
         default=False, description="Only the five actions of the papers, and no find (also --paper-actions)."
@@ -59,7 +59,7 @@ class Miniwob(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Type by type, seed by seed, the types in turn. Seeds are 0 to 4 unless the selection names them."""
+        """Return tasks type by type, seed by seed, the types in turn. Seeds are 0 to 4 by default."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
@@ -69,18 +69,18 @@ class Miniwob(Environment):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Everything, or what the papers' agents had."""
+        """Return all actions, or those that the papers' agents had."""
         everything = super().offered(options)
         return everything.only(PAPER_ACTIONS) if MiniwobOptions.read(options).paper_actions else everything
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Nothing of goals in free wording: there the page itself says what a reader has to understand."""
+        """Return nothing for goals in free wording: there the page itself gives what a reader has to understand."""
         return {} if task.type in task_types.FREE_WORDING else task.params
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """The pages, what drives a browser, Chromium and its driver."""
+        """Return the pages, the browser packages, Chromium and its driver."""
         pages = Requirement(
             "miniwob", str(package_folder("miniwob") or "") or None, install_command("browser", only="miniwob")
         )
@@ -105,18 +105,18 @@ class Miniwob(Environment):
         return self._observe(picture)
 
     def scene(self) -> str:
-        """The page as it is now."""
+        """Return the page as it is now."""
         return self._picture.html if self._picture else ""
 
     def verdict(self) -> Verdict:
-        """Solved if the page's raw reward is 1: less is partial credit."""
+        """Return solved if the page's raw reward is 1; less is partial credit."""
         picture = self._picture
         if picture is None or not picture.done:
             return Verdict(solved=False, score=0.0)
         return Verdict(solved=picture.reward == 1, score=min(1.0, max(0.0, picture.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Whether the action was done and which tags of the page are new: each observation shows the whole page."""
+        """Return whether the action was done, and which tags of the page are new."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -126,16 +126,16 @@ class Miniwob(Environment):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The pages, with all that they load."""
+        """Return the digest of the pages with all that they load."""
         return {"pages": folder_digest(task_types.package() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Browser, Selenium, MiniWoB++, and which sentences the pages use."""
+        """Return the versions of browser, Selenium and MiniWoB++, and which sentences the pages use."""
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
     def close(self) -> None:
-        """Close the tab; the browser stays for the others, until the process ends."""
+        """Close the tab; the browser stays for others until the process ends."""
         self._drop_tab()
 
     @action("agent.click_xpath(\"//button[text()='Ok']\") -> the page's HTML")
@@ -224,7 +224,7 @@ class Miniwob(Environment):
 
     def _do(self, move: Callable[[MiniwobTab], PageState]) -> Observation:
         if self._tab is None:
-            raise EnvironmentBroken("the page of this episode is gone; only a reset brings the world back")
+            raise EnvironmentBroken("the page of this episode is gone; only a reset starts a new one")
         try:
             return self._observe(move(self._tab))
         except EnvironmentBroken:
@@ -243,7 +243,7 @@ class Miniwob(Environment):
 
 
 def _new_tags(before: str, after: str) -> str:
-    """The opening tags of a page, each with the text behind it, that it has more often than before."""
+    """Return the opening tags, each with the text after it, that a page has more often than before."""
     left = Counter(_tags(before))
     new = []
     for tag in _tags(after):

@@ -1,4 +1,4 @@
-"""One tab of the browser, playing one page at a time."""
+"""A tab of the browser that plays one MiniWoB++ page at a time."""
 
 import json
 import time
@@ -16,11 +16,11 @@ from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
-"""Where the mouse goes before an episode: beside the page, so that nothing lies under it and what was open closes."""
+"""Position of the mouse before an episode: beside the page, so that nothing lies under it and menus close."""
 LONGEST_EPISODE = 2_000_000_000
 """Milliseconds; about the longest timer a browser has."""
 DATA_MODE = "train"
-"""Which of the page's sentences are used: miniwob's own default."""
+"""The page's set of sentences: miniwob's own default."""
 DRAG_STEPS = 8
 LOAD_SECONDS = 60
 
@@ -32,9 +32,9 @@ def _script() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What a page looks like now. ``reward`` is the raw reward: it counts once ``done``.
+    """The current content of a page. ``reward`` is the raw reward, valid once ``done``.
 
-    ``refused`` says why nothing was done; ``goal`` and ``fields``, which the page itself gives, come at the beginning.
+    ``refused`` says why nothing was done; ``goal`` and ``fields`` are set at the start of an episode only.
     """
 
     html: str
@@ -65,12 +65,12 @@ class MiniwobTab:
         )
 
     def close(self) -> None:
-        """Close the tab; harmless where the browser is gone."""
+        """Close the tab; harmless if the browser is gone."""
         self._connection.close()
         self._browser.close_tab(self._target)
 
     def begin(self, url: str, seed: int, fresh: bool) -> PageState:
-        """Start an episode. The page is loaded if another one is in the tab, or ``fresh`` asks for it."""
+        """Start an episode. The page is loaded if another one is in the tab, or if ``fresh`` asks for it."""
         if fresh or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
@@ -79,19 +79,19 @@ class MiniwobTab:
         return _picture(picture)
 
     def settle(self) -> PageState:
-        """Wait for what the page still has to do, and read it."""
+        """Wait until the page has finished, and read it."""
         return _picture(self._ask("settle", self._episode))
 
     def find(self, xpath: str) -> JsonValue:
-        """The description of what an xpath matches; an invalid one matches nothing."""
+        """Return the description of what an XPath matches; an invalid one matches nothing."""
         return self._call("find", xpath)
 
     def click(self, xpath: str) -> PageState:
-        """Click on the part of the element that shows."""
+        """Click on the visible part of the element."""
         return self._finish(self._ask("locate", xpath), _click)
 
     def click_option(self, xpath: str) -> PageState:
-        """Choose an option of a list; anything that is no ``<option>`` is clicked on."""
+        """Choose an option of a list; anything that is no ``<option>`` is clicked."""
         place = self._ask("locateOption", xpath)
         return self._do("choose", xpath) if place.get("option") else self._finish(place, _click)
 
@@ -124,7 +124,7 @@ class MiniwobTab:
         return _picture(place) if "refused" in place else self._send(list(devtools.typing(text)))
 
     def press(self, key: devtools.Key) -> PageState:
-        """Press a key and let it go."""
+        """Press and release a key."""
         return self._send(list(key.commands()))
 
     def _load(self, url: str) -> None:

@@ -1,4 +1,4 @@
-"""The 53 task types that the papers evaluate, and what a goal's parameters are called."""
+"""The 53 task types that the papers evaluate, and the params of a goal."""
 
 import importlib.util
 import re
@@ -15,10 +15,10 @@ FEEDBACK = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
-"""Types whose pages answer an action with something that the next one depends on."""
+"""Types whose pages answer an action with something that the next action depends on."""
 
 FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
-"""Types whose goals are sentences in free wording; their pages publish the fields that the goal means."""
+"""Types whose goals are free sentences; their pages publish the fields that the goal means."""
 
 NO_FEEDBACK = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
@@ -31,7 +31,7 @@ NO_FEEDBACK = tuple(
 )
 
 RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
-"""Types whose page keeps traces of the last episode, so that it is loaded anew for each."""
+"""Types whose page keeps traces of the last episode, so that it is loaded again for each."""
 
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
@@ -43,20 +43,20 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def package() -> Path:
-    """The folder of the miniwob package. Raises MissingRequirement."""
+    """Return the folder of the miniwob package. Raises MissingRequirement."""
     if (folder := package_folder("miniwob")) is None:
         raise missing_extra("browser", "MiniWoB++")
     return folder
 
 
 def page(type_name: str) -> str:
-    """The address of a type's page."""
+    """Return the address of a type's page."""
     return (package() / "html" / "miniwob" / f"{type_name}.html").as_uri()
 
 
 @cache
 def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
-    """miniwob's own field extractors; its module needs nothing but the standard library."""
+    """Return miniwob's own field extractors; its module needs nothing but the standard library."""
     spec = importlib.util.spec_from_file_location("planbook_miniwob_fields", package() / "fields.py")
     if spec is None or spec.loader is None:
         command = install_command("browser", "--force-reinstall", only="miniwob")
@@ -68,7 +68,7 @@ def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
 
 
 def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
-    """What the goal sentence says, as miniwob's own extractor reads it, or the fields that the page itself gives.
+    """Return the params of a goal, as miniwob's own extractor reads it, or the fields that the page gives.
 
     The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` for a space. Numbered ones become
     one list: ``target 0``, ``target 1`` are ``targets``. A goal that the extractor cannot read has no parameters.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 NO_BOUND = 1_000_000.0
-"""The upper price of a wish that names none."""
+"""Upper price of a wish that names none."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Product:
     """One product. Prices are dollars; all texts are as the shop was given them.
 
     ``options`` has, by name of the option, its values and what each adds to ``price``. ``category`` is the shop's own
-    (``beauty``), ``query`` the words that products of the kind are found by, ``path`` where they stand in the shop
-    (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page where the price
-    does not follow from the options.
+    (``beauty``), ``query`` the words that find products of the kind, ``path`` their place in the shop
+    (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if the price does
+    not follow from the options.
     """
 
     id: str
@@ -42,12 +42,12 @@ class Product:
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
-        """What is paid; an option that was not chosen comes as its first value."""
+        """Return the price paid; an option that was not chosen has its first value."""
         extras = (added.get(chosen.get(name, next(iter(added))), 0.0) for name, added in self.options.items())
         return round(self.price + sum(extras), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        """The least and the most that it may cost as far as was chosen by now."""
+        """Return the minimum and maximum price given the options chosen so far."""
         if self.shown or not chosen:
             return self.shown or self._whole_range
         return self._range(chosen)
@@ -63,9 +63,9 @@ class Product:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a customer wants: the sentence that the agent is told, and what the purchase is judged by.
+    """A customer's wish: the sentence given to the agent, and the criteria that judge the purchase.
 
-    ``values`` are those of the wanted options. The product it was made from also says which kind is meant.
+    ``values`` are the values of the wanted options. ``product`` also defines the kind that is meant.
     """
 
     sentence: str
@@ -82,19 +82,19 @@ class Wish:
 
 @dataclass(frozen=True)
 class Shop:
-    """All products by id, and all wishes in the order in which they are dealt out to the splits."""
+    """All products by id, and all wishes in the order in which the splits take them."""
 
     products: Mapping[str, Product]
     wishes: Sequence[Wish]
 
 
 def price_text(amount: float) -> str:
-    """``$12.50``."""
+    """Return a price such as ``$12.50``."""
     return f"${amount:,.2f}"
 
 
 def price_clause(upper: float) -> str:
-    """How a wish's sentence ends where it names a price."""
+    """Return the end of a wish's sentence that names a price."""
     return f", and price lower than {upper:.2f} dollars"
 
 
@@ -133,17 +133,17 @@ _PHRASES: Mapping[str, Sequence[str]] = {
 
 
 def brand(dice: random.Random) -> str:
-    """A maker and the name of a line: ``Fenmere Juniper``."""
+    """Return a maker and a product line, such as ``Fenmere Juniper``."""
     return f"{dice.choice(_BEGINS)}{dice.choice(_ENDS)} {dice.choice(_LINES)}"
 
 
 def heading(text: str) -> str:
-    """As titles are written: each word with a capital letter."""
+    """Return a text in title case."""
     return " ".join(word[:1].upper() + word[1:] for word in text.split())
 
 
 def phrase(of: str, dice: random.Random) -> str:
-    """One of the wordings, with places for the words that it needs."""
+    """Return one of the phrases, with placeholders."""
     return dice.choice(_PHRASES[of])
 
 
@@ -152,34 +152,34 @@ SHUFFLED_WITH = 233
 """The seed with which WebShop shuffles its goals."""
 FAMILIES, WISHES = 10, 546
 WANTED = 0.6
-"""How often a wish names an option; about one in five names none, as in WebShop."""
+"""Probability that a wish names an option; about one in five names none, as in WebShop."""
 TENS = tuple(10.0 * ten for ten in range(1, 100))
 Data = Mapping[str, Any]
 
 
 @cache
 def own_shop() -> Shop:
-    """The whole catalogue, made once a process (about 50 ms)."""
+    """Return the whole catalogue, made once per process (about 50 ms)."""
     data = json.loads(KINDS.read_text(encoding="utf-8"))
     products = {
         product.id: product
-        for category, told in data["categories"].items()
-        for kind in told["kinds"]
-        for product in _kind(category, told["path"], kind, data["axes"])
+        for category, details in data["categories"].items()
+        for kind in details["kinds"]
+        for product in _kind(category, details["path"], kind, data["axes"])
     }
     return Shop(products, _wishes(list(products.values())))
 
 
 @cache
 def own_digest() -> str:
-    """What tells this catalogue from a later one."""
+    """Return the digest of this catalogue."""
     shop = own_shop()
-    told = "\n".join(map(repr, [*shop.products.values(), *shop.wishes]))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    details = "\n".join(map(repr, [*shop.products.values(), *shop.wishes]))
+    return hashlib.sha256(details.encode()).hexdigest()[:16]
 
 
 def upper_price(price: float, dice: random.Random) -> float:
-    """An upper price as WebShop draws it: the greater of two of the four tens above the price; none if it is dear."""
+    """Return an upper price as WebShop draws it: the greater of two of the next four tens; NO_BOUND above the last."""
     above = [ten for ten in TENS if ten > price][:4]
     return max(dice.sample(above, 2)) if len(above) >= 2 else NO_BOUND
 
@@ -207,11 +207,11 @@ def _family(
         price=round(dice.uniform(least, most), 2),
         rating=f"{dice.uniform(2.8, 5.0):.1f}",
     )
-    yield _told(first, dice)
+    yield _with_texts(first, dice)
     swapped = (*first.attributes[:3], attributes[4])
-    yield _told(replace(first, id=_new_id(dice), attributes=swapped, price=round(first.price * 0.97, 2)), dice)
+    yield _with_texts(replace(first, id=_new_id(dice), attributes=swapped, price=round(first.price * 0.97, 2)), dice)
     fewer = {name: dict(list(values.items())[1:]) for name, values in first.options.items()}
-    yield _told(replace(first, id=_new_id(dice), options=fewer, price=round(first.price * 1.6, 2)), dice)
+    yield _with_texts(replace(first, id=_new_id(dice), options=fewer, price=round(first.price * 1.6, 2)), dice)
 
 
 def _new_id(dice: random.Random) -> str:
@@ -219,13 +219,13 @@ def _new_id(dice: random.Random) -> str:
 
 
 def _values(axis: Sequence[str], least: float, dice: random.Random) -> dict[str, float]:
-    """Some values of an option, in the order of their axis, and what each adds to the price: some nothing."""
+    """Return some values of an option, in the order of their axis, and what each adds to the price."""
     chosen = sorted(dice.sample(range(len(axis)), dice.randint(3, min(5, len(axis)))))
     return {axis[each]: dice.choice((0.0, 0.0, round(least * dice.uniform(0.1, 0.6), 2))) for each in chosen}
 
 
-def _told(product: Product, dice: random.Random) -> Product:
-    """The product with its texts: one attribute stands in the title, two in the description, all in the bullets."""
+def _with_texts(product: Product, dice: random.Random) -> Product:
+    """Return the product with its texts: one attribute in the title, two in the description, all in the bullets."""
     noun, attributes = product.query, dice.sample(product.attributes, len(product.attributes))
     first, second = attributes[:2]
     made_with = product.title.partition(" with ")[2].lower()
@@ -239,7 +239,7 @@ def _told(product: Product, dice: random.Random) -> Product:
 
 
 def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
-    """Wishes for products drawn at random, shuffled as WebShop's goals are."""
+    """Return wishes for random products, shuffled as WebShop's goals are."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
     random.Random(SHUFFLED_WITH).shuffle(wishes)
     return wishes[:WISHES]

@@ -33,7 +33,7 @@ from planbook.envs.types import Action, EnvironmentOptions, Observation, Selecti
 
 
 class ShoppingOptions(EnvironmentOptions):
-    """How the shop is set up; recorded beside every figure."""
+    """Options of the shop, recorded with every figure."""
 
     results_per_page: Literal[3, 10] = Field(default=10, description="How many products a page of results shows.")
     items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
@@ -48,24 +48,24 @@ class ShoppingOptions(EnvironmentOptions):
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""The wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit were tested on the first 100."""
+"""The wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit used the first 100."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
 def shop(options: ShoppingOptions) -> Shop:
-    """The shop that the options name. Raises BadSelection for files that cannot be read."""
+    """Return the shop that the options name. Raises BadSelection for files that cannot be read."""
     return shop_of(options.items, options.attributes, options.goals) if options.items else own_shop()
 
 
 @cache
 def search(items: str, attributes: str, goals: str) -> ProductSearch:
-    """The index of a shop's products, made once a process (our own: 0.2 s)."""
+    """Return the search index of a shop, made once per process (ours: 0.2 s)."""
     named = ShoppingOptions(items=items, attributes=attributes, goals=goals)
     return ProductSearch(list(shop(named).products.values()))
 
 
 def wish_of(task: Task, options: ShoppingOptions) -> Wish:
-    """What the task is about. Raises BadSelection if the shop has no such task."""
+    """Return the wish of a task. Raises BadSelection if the shop has no such task."""
     wishes = shop(options).wishes
     if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
         raise BadSelection(f"shopping: {task.id} is no task of this shop; was it made from other product files?")
@@ -73,7 +73,7 @@ def wish_of(task: Task, options: ShoppingOptions) -> Wish:
 
 
 def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
-    """The chosen tasks, in turn from each type. Raises BadSelection."""
+    """Return the chosen tasks, in turn from each type. Raises BadSelection."""
     stocked = shop(options)
     if selection.ids:
         return [find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids]
@@ -96,7 +96,7 @@ def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
 
 
 def _task(split: str, place: int, stocked: Shop) -> Task:
-    """A task without what only the judge may know: the product that the wish was made from, and how it is judged."""
+    """Return a task without what only the judge may know: the product of the wish, and its criteria."""
     wish = stocked.wishes[place]
     return Task(
         id=f"{split}/{place}",
@@ -116,9 +116,9 @@ class Shopping(Environment):
     40 after those, "example" six more, which demonstrations play. ``task.params`` has ``price_below`` where the goal
     says so.
 
-    Pages, buttons and reward are WebShop's. What is ours: one box of search, on the search page only; options that
-    cost more, where WebShop has one price a product; search by our BM25 and ``r_type`` without a tagger (see
-    ``reward.py``). Product files of WebShop's format play by its own prices.
+    Pages, buttons and reward are WebShop's. The differences: the search box is on the search page only; options may
+    cost more, where WebShop has one price for each product; search uses our BM25, and ``r_type`` no tagger (see
+    ``webshop.py``). Product files in WebShop's format use its own prices.
     """
 
     name = "shopping"
@@ -154,27 +154,27 @@ agent.click("Buy Now")
         self._place = ShopState()
         self._wish: Wish | None = None
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """The chosen tasks, taken in turn from each type."""
+        """Return the chosen tasks, taken in turn from each type."""
         return select(selection, ShoppingOptions.read(options))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The files of products, or what our own catalogue is made from."""
+        """Return the digest of the product files, or of what our own catalogue is made from."""
         given = ShoppingOptions.read(options)
         named = [Path(name) for name in (given.items, given.attributes, given.goals) if name]
         return {"products": files_digest(named or [KINDS])}
 
     def versions(self) -> Mapping[str, str]:
-        """What search and reward are computed with, and which products these are."""
+        """Return the digest of the products."""
         named = self._options.items, self._options.attributes, self._options.goals
         products = digest_of(*named) if self._options.items else own_digest()
         return {"products": products}
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Start on the search page."""
@@ -183,38 +183,38 @@ agent.click("Buy Now")
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}")
 
     def scene(self) -> str:
-        """The page at hand."""
+        """Return the current page."""
         return self._pages.text(self._place)
 
     def state(self) -> str:
-        """Where the agent is."""
+        """Return where the agent is."""
         return self._pages.summary(self._place)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """The first line of a page."""
+        """Return the first line of a page."""
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Solved when what was bought earns the whole reward; the score is the reward."""
+        """Return solved if the purchase earns the whole reward; the score is the reward."""
         earned = self._reward()
         return Verdict(earned == 1.0, earned)
 
     def measures(self) -> Mapping[str, float]:
-        """The reward."""
+        """Return the reward."""
         return {"reward": self._reward()}
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """The page, and the options chosen on it."""
+        """Return the page, and the options chosen on it."""
         chosen: dict[str, JsonValue] = {line(name): line(value) for name, value in self._place.chosen.items()}
         return {"page": self._place.page, "selected": chosen}
 
     def possible_actions(self) -> list[Action]:
-        """Every click; on the search page, searching for the goal's own words."""
+        """Return every click; on the search page, a search for the goal's own words."""
         if self._place.page == SEARCH and self._wish is not None:
             return [Action("search", (self._wish.sentence,))]
         return [Action("click", (button,)) for button in self._pages.buttons(self._place)]
 
-    # The actions.
+    # Actions.
 
     @action("agent.search('paraben free body lotion') -> \"Results for 'paraben free body lotion': 1 to 10 of 50 ...\"")
     def search(self, keywords: str) -> Observation:
@@ -233,8 +233,8 @@ agent.click("Buy Now")
         for button in self._pages.buttons(self._place):
             if button.lower() == wanted:
                 return self._clicked(button)
-        told = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
-        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {told}")
+        listed = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
+        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {listed}")
 
     @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
     def clickable(self) -> list[str]:
@@ -277,7 +277,7 @@ agent.click("Buy Now")
         return self._go(replace(place, page=DONE)) if button == BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
-        """Choose an option; a value that several options have is the last one's, as in WebShop."""
+        """Choose an option; a value of several options belongs to the last one, as in WebShop."""
         options = self._shop.products[self._place.product].options
         name, real = [(name, real) for name, values in options.items() for real in values if line(real) == value][-1]
         return self._go(replace(self._place, chosen={**self._place.chosen, name: real}))

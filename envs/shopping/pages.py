@@ -1,7 +1,7 @@
 """The pages of the shop as text, and what can be clicked on each.
 
-What can be clicked stands in square brackets. Texts of products are put on one line, and have round brackets where they
-had square ones, so that no product can show a button of its own.
+What can be clicked is in square brackets. Texts of products are put on one line, with round brackets in place of square
+ones, so that no product can show a button of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,15 @@ from planbook.envs.shopping.catalogue import Product, Shop, price_text
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
-"""Button of an item's page to the page that it leads to."""
+"""Button of an item's page to the page it leads to."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _OWN = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
-"""What the buttons of an item's page read, besides its options."""
+"""Labels of the buttons of an item's page, besides its options."""
 
 
 @dataclass(frozen=True)
 class ShopState:
-    """Where a customer is in the shop; all that changes in an episode. ``number`` is that of the page of results."""
+    """The customer's place in the shop: all that changes in an episode. ``number`` is that of the page of results."""
 
     page: str = SEARCH
     keywords: str = ""
@@ -32,23 +32,23 @@ class ShopState:
 
 @lru_cache(maxsize=20_000)
 def line(text: str) -> str:
-    """A product's text as pages show it."""
+    """Return a product's text as pages show it."""
     shown = " ".join(text.split()).replace("[", "(").replace("]", ")")
     return shown if shown.isprintable() else "".join(filter(str.isprintable, shown))
 
 
 class ShopPages:
-    """What there is to be seen and clicked at a place."""
+    """The text and the buttons of each page."""
 
     def __init__(self, shop: Shop, window: int) -> None:
         self._shop, self._window = shop, window
 
     def on_page(self, place: ShopState) -> tuple[str, ...]:
-        """The ids of the products that a page of results shows."""
+        """Return the ids of the products that a page of results shows."""
         return place.results[(place.number - 1) * self._window : place.number * self._window]
 
     def buttons(self, place: ShopState) -> list[str]:
-        """What can be clicked, in the order of the page."""
+        """Return what can be clicked, in the order of the page."""
         if place.page == RESULTS:
             return [*self._turning(place), *self.on_page(place)]
         if place.page == ITEM:
@@ -57,9 +57,9 @@ class ShopPages:
         return [BACK, PREV] if place.page in SUB_PAGES.values() else []
 
     def options(self, place: ShopState) -> dict[str, list[str]]:
-        """The options of the product at hand as its page shows them; nothing elsewhere.
+        """Return the options of the current product as its page shows them; elsewhere none.
 
-        A value that reads like a button of the shop is left out: clicking it would be clicking that.
+        A value with the label of a button of the shop is left out, as a click would mean that button.
         """
         if place.page != ITEM:
             return {}
@@ -68,7 +68,7 @@ class ShopPages:
         return {name: [value for value in values if value.lower() not in _OWN] for name, values in shown.items()}
 
     def text(self, place: ShopState) -> str:
-        """The page."""
+        """Return the page."""
         if place.page == SEARCH:
             return "The search page. There is a search box here, and nothing to click."
         if place.page == RESULTS:
@@ -80,7 +80,7 @@ class ShopPages:
         return "\n".join(self._sub_page(place))
 
     def summary(self, place: ShopState) -> str:
-        """Where the customer is, in one line."""
+        """Return the customer's place in one line."""
         if place.page == RESULTS:
             return f"You are on page {place.number} of the results for '{line(place.keywords)}'."
         if place.page == SEARCH:
@@ -96,11 +96,11 @@ class ShopPages:
 
     def _results(self, place: ShopState) -> Sequence[str]:
         shown, first = self.on_page(place), (place.number - 1) * self._window + 1
-        told = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
+        content = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
         products = [self._shop.products[each] for each in shown]
         listed = [f"[{each.id}] {line(each.title)}, {_price(each, {})}" for each in products]
         buttons = " ".join(f"[{button}]" for button in self._turning(place))
-        return [f"Results for '{line(place.keywords)}': {told}", buttons, *listed]
+        return [f"Results for '{line(place.keywords)}': {content}", buttons, *listed]
 
     def _item(self, place: ShopState) -> Sequence[str]:
         product, buttons = self._product(place), " ".join(f"[{button}]" for button in SUB_PAGES)
@@ -117,7 +117,7 @@ class ShopPages:
 
     def _sub_page(self, place: ShopState) -> Sequence[str]:
         product = self._product(place)
-        told = {
+        content = {
             "description": [line(product.description)],
             "features": [f"- {line(bullet)}" for bullet in product.bullets],
             "reviews": [f"- {line(review)}" for review in product.reviews],
@@ -128,7 +128,7 @@ class ShopPages:
                 f"kind: {line(product.path)}",
             ],
         }[place.page]
-        shown = [each for each in told if each] or ["There are none."]
+        shown = [each for each in content if each] or ["There are none."]
         return [f"The {place.page} page of {self._heading(place)}", f"[{BACK}] [{PREV}]", *shown]
 
     def _product(self, place: ShopState) -> Product:

@@ -1,10 +1,10 @@
 """Product files of the user's own, in WebShop's format.
 
-``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table by product id of what each is said to
-be (``items_ins_v2.json``), ``goals`` one by product id of what people wanted (``items_human_ins.json``). Without goals
-the wishes are made as WebShop makes its synthetic ones: the instruction of the attributes' file, with every combination
-of options. As there, a product with a price range costs an amount drawn from it; here the draws follow from the
-product's id, so that every run has the same.
+``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table of their attributes by product id
+(``items_ins_v2.json``), ``goals`` a table of what people wanted by product id (``items_human_ins.json``). Without
+goals, the wishes are made as WebShop makes its synthetic ones: the instruction of the attributes' file, with every
+combination of options. As there, a product with a price range costs an amount drawn from it; here the draw follows from
+the product's id, so that every run has the same prices.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLED_WITH, Product, Shop, Wish, price_clause, upper_price
 
 USUAL_PRICE = 100.0
-"""Of a product that says none."""
+"""Price of a product that states none."""
 LONGEST_ID = 10
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 Entry = Mapping[str, Any]
@@ -29,7 +29,7 @@ Entry = Mapping[str, Any]
 
 @cache
 def shop_of(items: str, attributes: str, goals: str) -> Shop:
-    """The shop that the files describe, read once a process. Raises BadSelection for files that do not."""
+    """Return the shop that the files describe, read once per process. Raises BadSelection for other files."""
     said, wanted = _table(attributes), _table(goals)
     products: dict[str, Product] = {}
     try:
@@ -51,7 +51,7 @@ def shop_of(items: str, attributes: str, goals: str) -> Shop:
 
 
 def digest_of(*files: str) -> str:
-    """What tells these files from others."""
+    """Return one digest of the files."""
     digests = []
     for file in filter(None, files):
         with Path(file).open("rb") as opened:
@@ -70,7 +70,7 @@ def _read(file: str, expected: type) -> Any:
 
 
 def _table(file: str) -> Mapping[str, Any]:
-    return {id.upper(): told for id, told in _read(file, dict).items()} if file else {}
+    return {id.upper(): entry for id, entry in _read(file, dict).items()} if file else {}
 
 
 def _product(id: str, entry: Entry, said: Entry) -> Product:
@@ -93,15 +93,15 @@ def _product(id: str, entry: Entry, said: Entry) -> Product:
     )
 
 
-def _prices(told: object) -> tuple[float, float]:
-    amounts = told if isinstance(told, list) else _AMOUNT.findall(str(told or ""))
+def _prices(entry: object) -> tuple[float, float]:
+    amounts = entry if isinstance(entry, list) else _AMOUNT.findall(str(entry or ""))
     found = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
     return (found[0], found[-1]) if found else (USUAL_PRICE, USUAL_PRICE)
 
 
-def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Values as WebShop writes them: small letters, ``a | b`` for ``a/b``. None adds to the price."""
-    for name, contents in told.items():
+def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Yield options as WebShop writes them: lower case, ``a | b`` for ``a/b``. None adds to the price."""
+    for name, contents in entry.items():
         values = [str(each["value"]).strip().replace("/", " | ").lower() for each in contents or ()]
         if values:
             yield name.lower(), dict.fromkeys(values, 0.0)
@@ -109,23 +109,23 @@ def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]
 
 def _wishes(product: Product, said: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> Iterator[Wish]:
     if wanted is not None:
-        for told in wanted.get(product.id, ()):
-            values = told["instruction_options"]
+        for entry in wanted.get(product.id, ()):
+            values = entry["instruction_options"]
             values = list(values.values()) if isinstance(values, dict) else values
-            yield from _wish(product, str(told["instruction"]).strip("."), told["instruction_attributes"], values)
+            yield from _wish(product, str(entry["instruction"]).strip("."), entry["instruction_attributes"], values)
         return
-    told = said.get(product.id, {})
-    if not told.get("instruction"):
+    entry = said.get(product.id, {})
+    if not entry.get("instruction"):
         return
     names = sorted(product.options)
     for values in itertools.product(*(product.options[name] for name in names)):
         given = ", and ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
-        sentence = f"{told['instruction']} with {given}" if given else str(told["instruction"])
-        yield from _wish(product, sentence, told["instruction_attributes"], list(values))
+        sentence = f"{entry['instruction']} with {given}" if given else str(entry["instruction"])
+        yield from _wish(product, sentence, entry["instruction_attributes"], list(values))
 
 
 def _wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """The wish, unless it wants nothing in particular: such ones WebShop leaves out."""
+    """Yield the wish, unless it names no attribute: WebShop leaves out such wishes."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         sentence += price_clause(upper) if upper < NO_BOUND else ""

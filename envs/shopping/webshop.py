@@ -2,13 +2,13 @@
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward is exact but for one thing: the nouns of titles, which ``r_type`` compares. WebShop takes them from
+The reward is exact except for one thing: the nouns of titles, which ``r_type`` compares. WebShop takes them from
 spaCy's large English model; here a word of a title counts as a noun unless ``NOT_NOUNS`` lists it. Nearly every word of
 a title is written like a name, so the tagger, too, takes most of them for nouns. Where the kinds of two products agree
 (same query, or two shared steps of the path) this decides nothing as long as the titles share a tenth of their nouns.
 
 The search is BM25 over title, description, first bullet and options, as WebShop indexes its products. WebShop has
-Lucene do this; here the folding of words is simpler (small letters, a plural's s).
+Lucene do this; here words are normalized more simply (lower case, a plural's s).
 """
 
 import re
@@ -19,41 +19,41 @@ from planbook.envs.shopping.catalogue import Product, Wish
 from planbook.envs.text_matching import BM25, token_set_ratio
 
 MOST = 50
-"""How many results a search has at most."""
+"""Maximum number of results of a search."""
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Scores that agree in so many places are a tie, which the order of the products decides."""
+"""Scores equal to this many digits are a tie, which the order of the products decides."""
 
 
 def words(text: str) -> list[str]:
-    """What is compared of a text."""
+    """Return the words of a text that are compared."""
     found = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
     return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
 
 
 def indexed_text(product: Product) -> str:
-    """What a product is found by."""
+    """Return the text that a product is found by."""
     options = ", ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
     return " ".join([product.title, product.description, *product.bullets[:1], options])
 
 
 class ProductSearch:
-    """An index of products, made once."""
+    """A search index of products."""
 
     def __init__(self, products: Sequence[Product]) -> None:
         self._ids = [product.id for product in products]
         self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
-        """The ids of the products that fit best, the best first; those that share no word are left out."""
+        """Return the ids of the best matching products, best first; those that share no word are left out."""
         scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
         order = sorted(range(len(scores)), key=lambda position: -scores[position])[:MOST]
         return tuple(self._ids[position] for position in order if scores[position] > 0)
 
 
 HIT = 85
-"""Texts hit each other if their token set ratio is above this."""
+"""Texts match if their token set ratio is above this."""
 COLORS = tuple(
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo "
     "caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream "
@@ -63,7 +63,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""An option's value that contains one of these counts as the first of them that it contains."""
+"""An option's value that contains one of these counts as the first one it contains."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -72,13 +72,13 @@ NOT_NOUNS = frozenset(
     "pure quick real rechargeable safe set short single slim small smart soft solid strong super that the their these "
     "thick thin this to top ultra under up use very vintage warm waterproof wide wireless with without you your".split()
 )
-"""Words of titles that are no nouns: function words, and the adjectives and adverbs that titles use most."""
+"""Words of titles that are no nouns: function words, and the most common adjectives and adverbs."""
 _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 @dataclass(frozen=True)
 class Reward:
-    """A reward and what it is made of; ``total`` lies between 0 and 1."""
+    """A reward and its parts; ``total`` is from 0 to 1."""
 
     total: float
     kind: float
@@ -88,7 +88,7 @@ class Reward:
 
 
 def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> Reward:
-    """What a purchase is worth. ``wanted`` is the product that the wish was made from."""
+    """Return the reward of a purchase. ``wanted`` is the product that the wish was made from."""
     kind = kind_factor(product, wanted)
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = options_hit(chosen.values(), wish.values)
@@ -98,7 +98,7 @@ def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Prod
 
 
 def kind_factor(product: Product, wanted: Product) -> float:
-    """``r_type``: 1 for the same kind of product, and less the less their titles share."""
+    """Return ``r_type``: 1 for the same kind of product, and less the less their titles share."""
     shared = title_score(product.title, wanted.title)
     if shared == 0.0:
         return 0.0
@@ -109,13 +109,13 @@ def kind_factor(product: Product, wanted: Product) -> float:
 
 
 def title_score(title: str, wanted: str) -> float:
-    """The share of the wanted title's nouns that a title has; 0.2 where it has none."""
+    """Return the share of the wanted title's nouns that a title has; 0.2 if it has none."""
     asked = _nouns(wanted)
     return len(set(asked) & set(_nouns(title))) / len(asked) if asked else 0.2
 
 
 def has_attribute(product: Product, attribute: str) -> bool:
-    """Whether the product lists the attribute, or something like it, or names it in one of its texts."""
+    """Return whether the product lists the attribute or a similar one, or names it in one of its texts."""
     if any(_hits(own, attribute) for own in product.attributes):
         return True
     texts = (product.title, " ".join(product.bullets), product.description)
@@ -123,7 +123,7 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 
 def options_hit(chosen: Iterable[str], wanted: Collection[str]) -> int:
-    """How many of the wanted values were chosen, or something like them, under whatever option."""
+    """Return how many of the wanted values, or similar ones, were chosen, under any option."""
     has = [_plain_color(value) for value in chosen]
     return sum(any(_hits(value, _plain_color(asked)) for value in has) for asked in wanted)
 

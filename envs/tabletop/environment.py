@@ -10,14 +10,14 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.tabletop.planning import TabletopGoals, preconditions
-from planbook.envs.tabletop.scenes import DEALERS, GOALS, TableScene, deal, done_share
+from planbook.envs.tabletop.scenes import GOALS, SCENES, TableScene, done_share, make_scene
 from planbook.envs.tabletop.table import CONTAINERS, JOINED, SIZES, Supports, Table
 from planbook.envs.types import Observation, Selection, Task, Verdict
 
 RUNS = range(5)
-"""The seeds of a selection that names none; the paper plays each task five times."""
+"""The default seeds; the paper plays each task five times."""
 DEV_SEEDS = 10_000
-"""The first seed of the split ``dev``: there, seeds are counted from here on, so that no task is in both splits."""
+"""Offset of the seeds of the split ``dev``, so that no task is in both splits."""
 
 
 class Tabletop(Environment):
@@ -33,7 +33,7 @@ class Tabletop(Environment):
         "changes nothing and returns 'Nothing happens: ' and the reason. The task is done, and the episode over, as "
         "soon as everything it asks for is in place; not everything on the table has a part in it."
     )
-    types = tuple(DEALERS)
+    types = tuple(SCENES)
     splits = ("test", "dev")
     seeded = True
     action_limit = 15
@@ -42,11 +42,11 @@ class Tabletop(Environment):
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._scene = TableScene({})
-        self.layout = Table({}, {})
+        self.table = Table({}, {})
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """One task for each chosen type and seed; ``dev`` counts its seeds from DEV_SEEDS on."""
+        """Return one task for each chosen type and seed; ``dev`` offsets its seeds by DEV_SEEDS."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         first = DEV_SEEDS if chosen_split(selection, cls.splits, cls.name) == "dev" else 0
@@ -58,7 +58,7 @@ class Tabletop(Environment):
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Those of ``dev`` are counted from DEV_SEEDS on."""
+        """Return the seeds of the split; ``dev`` offsets them by DEV_SEEDS."""
         return [DEV_SEEDS + seed for seed in seeds] if split == "dev" else seeds
 
     @classmethod
@@ -68,24 +68,24 @@ class Tabletop(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """The rules of the table, on the scene as it is dealt."""
-        return preconditions(deal(task.type, task.seed))
+        """Return the rules of the table, for the scene of the task."""
+        return preconditions(make_scene(task.type, task.seed))
 
     def begin(self, task: Task) -> Observation:
-        """Deal the scene."""
-        self._scene = deal(task.type, task.seed)
-        self.layout = Table(self._scene.things, self._scene.on)
+        """Set up the scene."""
+        self._scene = make_scene(task.type, task.seed)
+        self.table = Table(self._scene.things, self._scene.on)
         return Observation(f"{self.scene()} {self.state()}\nYour task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """The places, which stay where they are."""
-        fixed = [each.told for each in self.layout.things.values() if each.name not in self.layout.on]
+        """Return the places, which never change."""
+        fixed = [each.label for each in self.table.things.values() if each.name not in self.table.on]
         places = ", ".join(each for each in fixed if not each.startswith("spot_"))
         return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
     def goals(self) -> TabletopGoals:
-        """Moves, and whether the table allows them now."""
+        """The moves, and whether the table allows them now."""
         return TabletopGoals(self)
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
@@ -97,26 +97,26 @@ class Tabletop(Environment):
         shapes, a peg a ring; a ring goes only on a larger ring, and nothing goes on a smaller thing. What is small
         takes 1 of the box's room, what is large 3. To clear the way, put things on a free spot.
         """
-        if why := self.layout.refusal(object, target):
+        if why := self.table.refusal(object, target):
             return Observation.refused(why)
-        self.layout.move(object, target)
+        self.table.move(object, target)
         return Observation(f"You put {object} {self._where(object)}.", terminated=self.verdict().solved)
 
     @query("agent.things() -> {'red_block': 'spot_3', 'blue_block': 'red_block', 'pink_ring': 'dark_peg'}")
     def things(self) -> dict[str, str]:
         """All that can be moved, each with what it is on or in; a block across two others has both their names."""
-        return {name: JOINED.join(supports) for name, supports in self.layout.on.items()}
+        return {name: JOINED.join(supports) for name, supports in self.table.on.items()}
 
     @query("agent.places() -> {'red_bowl': ['red_block'], 'star_hole': []}")
     def places(self) -> dict[str, list[str]]:
         """The places other than spots, each with what is directly on or in it."""
-        fixed = [each for each in self.layout.things.values() if each.name not in self.layout.on]
-        return {each.name: list(self.layout.upon(each.name)) for each in fixed if each.kind != "spot"}
+        fixed = [each for each in self.table.things.values() if each.name not in self.table.on]
+        return {each.name: list(self.table.upon(each.name)) for each in fixed if each.kind != "spot"}
 
     @query("agent.free_spots() -> ['spot_2', 'spot_5']")
     def free_spots(self) -> list[str]:
         """The spots of the table that have nothing on them."""
-        return list(self.layout.free_spots())
+        return list(self.table.free_spots())
 
     @query("agent.look_at('pink_ring') -> {'kind': 'ring', 'colour': 'pink', 'size': 'small', 'carries': [], ...}")
     def look_at(self, name: str) -> dict[str, object]:
@@ -124,35 +124,35 @@ class Tabletop(Environment):
 
         Positions count in widths of a block, levels from the table up. A box has 'room left'. Empty for unknown names.
         """
-        if not isinstance(name, str) or name not in self.layout.things:
+        if not isinstance(name, str) or name not in self.table.things:
             return {}
-        thing = self.layout.things[name]
+        thing = self.table.things[name]
         plain = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
         said: dict[str, object] = {key: value for key, value in plain.items() if value}
-        if name not in self.layout.on:
+        if name not in self.table.on:
             said.pop("size")
         if thing.kind == "box":
-            said["room left"] = thing.room - self.layout.filled(name)
-        carried, position = list(self.layout.upon(name)), list(self.layout.position(name))
+            said["room left"] = thing.room - self.table.filled(name)
+        carried, position = list(self.table.upon(name)), list(self.table.position(name))
         return {**said, "carries": carried, "position": position}
 
     def _where(self, name: str) -> str:
-        supports: Supports = self.layout.on[name]
-        inside = self.layout.things[supports[0]].kind in CONTAINERS
+        supports: Supports = self.table.on[name]
+        inside = self.table.things[supports[0]].kind in CONTAINERS
         return f"{'in' if inside else 'on'} {JOINED.join(supports)}"
 
     def state(self) -> str:
-        """What is where."""
-        lying = [f"{self.layout.things[name].told} {self._where(name)}" for name in self.layout.on]
+        """Return what is where."""
+        lying = [f"{self.table.things[name].label} {self._where(name)}" for name in self.table.on]
         return f"On the table: {'; '.join(lying)}."
 
     def verdict(self) -> Verdict:
-        """Solved when every placement is done."""
-        share = done_share(self._scene, self.layout) if self.task else 0.0
+        """Return solved if every placement is done."""
+        share = done_share(self._scene, self.table) if self.task else 0.0
         return Verdict(share == 1.0, share)
 
     def _save(self) -> object:
-        return self.layout.on
+        return self.table.on
 
     def _load(self, native: Any) -> None:
-        self.layout.on = native
+        self.table.on = native

@@ -1,4 +1,4 @@
-"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+"""Knowledge for planners: goals for a selector (DEPS), and preconditions for the dry run."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
 
 
 KNOWN = 2_000
-"""Moves that a line may be taken for, at most."""
+"""Maximum number of moves that a line may be matched to."""
 
 
 class TabletopGoals(Goals):
-    """A goal is one move. Of two that need the same place, only one can be reached."""
+    """The goals of the table: each is one move. Of two that need the same place, only one can be reached."""
 
-    def __init__(self, world: "Tabletop") -> None:
-        super().__init__(world)
-        self._layout: Table = world.layout
+    def __init__(self, environment: "Tabletop") -> None:
+        super().__init__(environment)
+        self._table: Table = environment.table
 
     def refusal(self, goal: Action) -> str:
-        """What the move would be refused with now; nothing is moved."""
-        return self._layout.refusal(*goal.args)
+        """Return why the move would be refused now; nothing is moved."""
+        return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the arm can make the move: what lies where is in plain sight."""
+        """Return whether the arm can make the move, which is visible."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """The thing that is moved, and the place that is used up by having it put there; a box takes several."""
+        """Return the moved thing, and the place that it takes up; a box takes several."""
         moved, supports = str(goal.args[0]), self._supports(goal)
         taken = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
         return dict.fromkeys((moved, *taken), 1)
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Any free spot serves as well as the spot that was named."""
+        """Return the goal, and the same with any other free spot in place of a spot."""
         thing, target = goal.args
         if self._kind(target) != "spot":
             return (goal,)
-        others = [spot for spot in self._layout.free_spots() if spot != target]
+        others = [spot for spot in self._table.free_spots() if spot != target]
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
-        """Each thing put wherever its kind may go, also across two blocks where there are bases to stand side by side.
+        """Return each thing put wherever its kind may go, also across two blocks if there are bases side by side.
 
-        The first KNOWN of them.
+        At most KNOWN of them.
         """
         return list(islice(self._moves(), KNOWN))
 
     def _moves(self) -> Iterator[Action]:
-        things = self._layout.things
+        things = self._table.things
         bases = [name for name, thing in things.items() if thing.kind == "base"]
         blocks = [name for name, thing in things.items() if thing.kind == "block"] if bases else []
-        for moved in self._layout.on:
+        for moved in self._table.on:
             takers = [name for name, thing in things.items() if things[moved].kind in TAKES[thing.kind]]
             yield from (Action("pick_place", (moved, name)) for name in takers if name != moved)
             for pair in combinations(blocks, 2):
@@ -66,9 +66,9 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, JOINED.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """What is to be moved, onto what, how high up that is, and how much lies in the way."""
+        """Return what is moved, onto what, how high that is, and how much is in the way."""
         supports = self._supports(goal)
-        levels = [self._layout.position(name)[2] for name in supports]
+        levels = [self._table.position(name)[2] for name in supports]
         return {
             "kind": self._kind(goal.args[0]),
             "target": self._kind(supports[0]) if supports else "",
@@ -77,51 +77,51 @@ class TabletopGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """One move, and one for each thing that must be moved away before."""
+        """Return one move, and one for each thing that must be moved away before."""
         return 1.0 + self._in_the_way(goal)
 
     def _kind(self, name: object) -> str:
-        thing = self._layout.things.get(name) if isinstance(name, str) else None
+        thing = self._table.things.get(name) if isinstance(name, str) else None
         return thing.kind if thing else ""
 
     def _supports(self, goal: Action) -> tuple[str, ...]:
         target = goal.args[1]
-        names = self._layout.supports(target) if isinstance(target, str) else ()
-        return tuple(name for name in names if name in self._layout.things)
+        names = self._table.supports(target) if isinstance(target, str) else ()
+        return tuple(name for name in names if name in self._table.things)
 
     def _in_the_way(self, goal: Action) -> int:
-        """How many things lie on what is to be moved, and on a single place that it is to be put on."""
+        """Return the number of things on what is moved, and on a single place that it is moved to."""
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]
-        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._layout.things]
+        roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._table.things]
         found: set[str] = set()
         while roots:
-            above = set(self._layout.upon(roots.pop())) - found - {str(moved)}
+            above = set(self._table.upon(roots.pop())) - found - {str(moved)}
             found |= above
             roots += above
         return len(found)
 
 
 LYING = Fact("what lies where")
-"""Its value: pairs of a thing and what it lies on, as ``Layout.on`` has them."""
+"""Its value: pairs of a thing and what it lies on, as in ``Table.on``."""
 
 
 def preconditions(scene: TableScene) -> Preconditions:
-    """What a scene's moves need."""
+    """Return the preconditions of a scene's moves."""
 
     def pick_place(thing: Given, target: Given) -> Deed:
         if thing is UNKNOWN or target is UNKNOWN:
             return Deed(changes=[Change(LYING, UNKNOWN)])
 
-        def layout(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Table:
+        def table(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Table:
             return Table(scene.things, dict(lying))
 
         def moved(lying: tuple[tuple[str, tuple[str, ...]], ...]) -> Hashable:
-            after = layout(lying)
+            after = table(lying)
             after.move(thing, target)
             return tuple(after.on.items())
 
-        return Deed([Need(LYING, lambda now: layout(now).refusal(thing, target))], [Change(LYING, moved)], sure=True)
+        return Deed([Need(LYING, lambda now: table(now).refusal(thing, target))], [Change(LYING, moved)], sure=True)
 
     return Preconditions({"pick_place": pick_place}, start={LYING: tuple(scene.on.items())})

@@ -13,19 +13,19 @@ BOX = "brown_box"
 
 @dataclass
 class TableScene:
-    """A task's beginning. ``wanted`` is where things must go; empty for the pyramid, where any block will do."""
+    """The start of a task. ``wanted`` is where things must go; empty for the pyramid, where any block counts."""
 
     things: dict[str, Thing]
     on: dict[str, Supports] = field(default_factory=dict)
     wanted: dict[str, Supports] = field(default_factory=dict)
 
     def place(self, thing: Thing, support: str) -> None:
-        """Let a thing begin there."""
+        """Place a thing at the start."""
         self.things[thing.name] = thing
         self.on[thing.name] = (support,)
 
     def scatter(self, dice: random.Random, things: Iterable[Thing]) -> None:
-        """Let each thing begin on a free spot."""
+        """Place each thing on a free spot at the start."""
         taken = {name for supports in self.on.values() for name in supports}
         free = [name for name, thing in self.things.items() if thing.kind == "spot" and name not in taken]
         for thing, spot in zip(things, dice.sample(free, len(free)), strict=False):
@@ -37,7 +37,7 @@ def _scene(*places: list[Thing]) -> TableScene:
 
 
 def _cover(scene: TableScene, dice: random.Random, covers: Iterable[Thing], under: Iterable[str]) -> None:
-    """Let each of the first things lie upon one of the others, half of the time; else on a free spot."""
+    """Place each of the first things upon one of the others with probability a half; else on a free spot."""
     for thing, below in zip(covers, under, strict=False):
         if dice.random() < 0.5:
             scene.place(thing, below)
@@ -46,7 +46,7 @@ def _cover(scene: TableScene, dice: random.Random, covers: Iterable[Thing], unde
 
 
 def _assembling_kits(dice: random.Random) -> TableScene:
-    """Five holes; some of their objects, and some that fit into none."""
+    """Return five holes, some of their objects, and some that fit into none."""
     forms = dice.sample(SHAPES, 7)
     scene = _scene(row("hole", [f"{form}_hole" for form in sorted(forms[:5])]))
     fitting = [shape(dice.choice(COLOURS), form) for form in forms[: dice.randint(3, 5)]]
@@ -58,7 +58,7 @@ def _assembling_kits(dice: random.Random) -> TableScene:
 
 
 def _towers_of_hanoi(dice: random.Random) -> TableScene:
-    """Three rings on the lightest or the middle peg, and blocks that have no part in it."""
+    """Return three rings on the lightest or the middle peg, and blocks without a role."""
     scene = _scene(row("peg", PEGS))
     colours = dice.sample(COLOURS, 5)
     large, medium, small = (ring(colour, size) for colour, size in zip(colours, (3, 2, 1), strict=False))
@@ -70,7 +70,7 @@ def _towers_of_hanoi(dice: random.Random) -> TableScene:
 
 
 def _put_block_in_bowl(dice: random.Random) -> TableScene:
-    """Blocks and bowls in pairs of one colour, blocks and bowls without a partner; one block may be in a wrong bowl."""
+    """Return blocks and bowls in pairs of one colour, and some without a partner; one block may be in a wrong bowl."""
     colours = dice.sample(COLOURS, 8)
     pairs = dice.randint(2, 4)
     paired, lone_bowls, lone_blocks = colours[:pairs], colours[4 : 4 + dice.randint(1, 2)], colours[6:]
@@ -88,7 +88,7 @@ def _put_block_in_bowl(dice: random.Random) -> TableScene:
 
 
 def _packing_shapes(dice: random.Random) -> TableScene:
-    """A box with room for just the shapes, and blocks that must stay out; one may be in there."""
+    """Return a box with room for just the shapes, and blocks that must stay out; one may be in there."""
     shapes = [
         shape(dice.choice(COLOURS), form, dice.choice((1, 3))) for form in dice.sample(SHAPES, dice.randint(3, 5))
     ]
@@ -103,7 +103,7 @@ def _packing_shapes(dice: random.Random) -> TableScene:
 
 
 def _stack_block_pyramid(dice: random.Random) -> TableScene:
-    """Six blocks, some upon others, and shapes that are no good for building."""
+    """Return six blocks, some upon others, and shapes that are useless for building."""
     scene = _scene(row("base", BASES, gap=1.0))
     blocks = [block(colour) for colour in dice.sample(COLOURS, 6)]
     scene.scatter(dice, blocks[:4])
@@ -113,7 +113,7 @@ def _stack_block_pyramid(dice: random.Random) -> TableScene:
     return scene
 
 
-DEALERS: Mapping[str, Callable[[random.Random], TableScene]] = {
+SCENES: Mapping[str, Callable[[random.Random], TableScene]] = {
     "assembling_kits": _assembling_kits,
     "towers_of_hanoi": _towers_of_hanoi,
     "put_block_in_bowl": _put_block_in_bowl,
@@ -130,36 +130,36 @@ GOALS: Mapping[str, str] = {
 """The instruction of each task, in our words."""
 
 
-def deal(kind: str, seed: int) -> TableScene:
-    """The beginning of a task: the same for a type and a seed, always and everywhere."""
-    scene = DEALERS[kind](random.Random(f"tabletop/{kind}/{seed}"))
-    scene.on = dict(sorted(scene.on.items()))  # the order in which things were dealt would tell which ones matter
+def make_scene(kind: str, seed: int) -> TableScene:
+    """Return the start of a task: the same for a type and a seed, always."""
+    scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
+    scene.on = dict(sorted(scene.on.items()))  # the original order would reveal which things matter
     return scene
 
 
 PYRAMID = 6
-"""Blocks in a pyramid of three levels."""
+"""Number of blocks in a pyramid of three levels."""
 
 
-def done_share(scene: TableScene, layout: Table) -> float:
-    """The share of the placements that are done, 0 to 1.
+def done_share(scene: TableScene, table: Table) -> float:
+    """Return the share of the placements that are done, 0 to 1.
 
-    A ring counts where it will stay: the largest on its peg, each other on the next larger one.
+    A ring counts in its final place: the largest on its peg, each other on the next larger one.
     """
     if not scene.wanted:
-        return sum(_in_pyramid(layout, name) for name in layout.on) / PYRAMID
+        return sum(_in_pyramid(table, name) for name in table.on) / PYRAMID
     settled: set[str] = set()
-    for name, supports in scene.wanted.items():  # what a thing must lie on comes before it
-        if layout.on[name] == supports and all(each in settled or each not in layout.on for each in supports):
+    for name, supports in scene.wanted.items():  # supports come before what lies on them
+        if table.on[name] == supports and all(each in settled or each not in table.on for each in supports):
             settled.add(name)
     return len(settled) / len(scene.wanted)
 
 
-def _in_pyramid(layout: Table, name: str) -> bool:
-    """Whether this is a block on a base, or one across two blocks that are in the pyramid."""
-    if layout.things[name].kind != "block":
+def _in_pyramid(table: Table, name: str) -> bool:
+    """Return whether this is a block on a base, or one across two blocks that are in the pyramid."""
+    if table.things[name].kind != "block":
         return False
-    supports = layout.on[name]
+    supports = table.on[name]
     if len(supports) == 1:
-        return layout.things[supports[0]].kind == "base"
-    return all(_in_pyramid(layout, support) for support in supports)
+        return table.things[supports[0]].kind == "base"
+    return all(_in_pyramid(table, support) for support in supports)

@@ -23,16 +23,16 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 }
 """Kind of support to the kinds of things that it takes."""
 CONTAINERS = ("bowl", "hole", "box")
-"""What lies in one of these carries nothing."""
+"""Kinds whose content carries nothing."""
 JOINED = " and "
-"""Between the names of the two blocks that carry a third."""
+"""Separates the names of the two blocks that carry a third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A thing or a place. Only what counts for its kind is set.
+    """A thing or a place. Only the fields of its kind are set.
 
-    ``size`` is 1 to 3; ``room`` how much of size a box takes; ``x`` and ``y`` where a place is, in widths of a block.
+    ``size`` is 1 to 3; ``room`` is the total size that a box takes; ``x`` and ``y`` are in widths of a block.
     """
 
     name: str
@@ -45,30 +45,30 @@ class Thing:
     y: float = 0.0
 
     @property
-    def told(self) -> str:
-        """The name, with what cannot be seen from it and yet counts."""
+    def label(self) -> str:
+        """The name, with the properties that it does not show."""
         if self.kind == "box":
             return f"{self.name} (room for {self.room})"
         return f"{self.name} ({SIZES[self.size]})" if self.kind in ("ring", "shape") else self.name
 
 
 def block(colour: str) -> Thing:
-    """A block; all are of one size."""
+    """Return a block; all are of one size."""
     return Thing(f"{colour}_block", "block", colour)
 
 
 def shape(colour: str, form: str, size: int = 1) -> Thing:
-    """A flat thing such as a star; a large one takes room for three."""
+    """Return a flat thing such as a star; a large one takes room for three."""
     return Thing(f"{colour}_{form}", "shape", colour, form, size)
 
 
 def ring(colour: str, size: int) -> Thing:
-    """A ring for a peg."""
+    """Return a ring for a peg."""
     return Thing(f"{colour}_ring", "ring", colour, size=size)
 
 
 def row(kind: str, names: Iterable[str], colours: Iterable[str] = (), room: int = 1, gap: float = 2.0) -> list[Thing]:
-    """Places side by side at the back of the table; what a name says first is the colour, or a hole's shape."""
+    """Return places side by side at the back of the table; a name starts with the colour, or a hole's shape."""
     places = []
     for number, name in enumerate(names):
         first = name.split("_")[0]
@@ -78,7 +78,7 @@ def row(kind: str, names: Iterable[str], colours: Iterable[str] = (), room: int 
 
 
 def spots() -> list[Thing]:
-    """The twelve spots of the table, too far apart for a block to lie across two of them."""
+    """Return the twelve spots of the table, too far apart for a block to lie across two of them."""
     return [Thing(f"spot_{n + 1}", "spot", x=2.0 * (n % 4), y=2.0 + 2.0 * (n // 4)) for n in range(12)]
 
 
@@ -87,40 +87,40 @@ Supports = tuple[str, ...]
 
 
 class Table:
-    """Where every thing is. ``on`` is replaced with each move, never changed, so that it can be kept as it is."""
+    """The positions of all things. ``on`` is replaced with each move, never changed, so that it can be kept."""
 
     def __init__(self, things: Mapping[str, Thing], on: Mapping[str, Supports]) -> None:
         self.things, self.on = things, on
 
     def upon(self, name: str) -> list[str]:
-        """What lies directly on or in something."""
+        """Return what lies directly on or in something."""
         return [thing for thing, supports in self.on.items() if name in supports]
 
     def position(self, name: str) -> tuple[float, float, int]:
-        """Where a thing or place is: to the right, to the front (in widths of a block), and its level from 0 up."""
+        """Return a position: to the right, to the front (in widths of a block), and the level from 0 up."""
         if name not in self.on:
             return self.things[name].x, self.things[name].y, 0
         under = [self.position(support) for support in self.on[name]]
         return sum(x for x, _, _ in under) / len(under), under[0][1], under[0][2] + 1
 
     def free_spots(self) -> list[str]:
-        """The spots with nothing on them."""
+        """Return the spots with nothing on them."""
         taken = {name for supports in self.on.values() for name in supports}
         return [thing.name for thing in self.things.values() if thing.kind == "spot" and thing.name not in taken]
 
     def filled(self, box: str) -> int:
-        """How much of a box's room is taken."""
+        """Return how much of a box's room is taken."""
         return sum(self.things[name].size for name in self.upon(box))
 
     def supports(self, target: str) -> Supports:
-        """The target of a move as names; two are put in order from left to right."""
+        """Return the target of a move as names; two are put in order from left to right."""
         names = target.split(JOINED)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
         return tuple(names)
 
     def refusal(self, thing: object, target: object) -> str:
-        """Why a move cannot be made; empty if it can."""
+        """Return why a move cannot be made; empty if it can."""
         if not isinstance(thing, str) or thing not in self.things:
             return f"nothing is called {thing!r}"
         supports = self.supports(target) if isinstance(target, str) else (str(target),)
@@ -134,64 +134,64 @@ class Table:
         self.on = {**self.on, thing: self.supports(target)}
 
 
-def _lifted(layout: Table, thing: Thing, supports: Supports) -> str:
+def _lifted(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
-    above = layout.upon(thing.name)
+    above = table.upon(thing.name)
     return f"{_listed(above)} on {thing.name}; it must be moved first" if above else ""
 
 
-def _elsewhere(layout: Table, thing: Thing, supports: Supports) -> str:
+def _elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.name in supports:
         return f"{thing.name} cannot be put on itself"
-    return f"{thing.name} is there already" if layout.on[thing.name] == supports else ""
+    return f"{thing.name} is there already" if table.on[thing.name] == supports else ""
 
 
-def _taken_by_kind(layout: Table, thing: Thing, supports: Supports) -> str:
-    for support in (layout.things[name] for name in supports):
+def _taken_by_kind(table: Table, thing: Thing, supports: Supports) -> str:
+    for support in (table.things[name] for name in supports):
         takes = TAKES[support.kind]
         if thing.kind not in takes:
             return f"{support.name} takes only {' and '.join(f'{kind}s' for kind in takes)}"
     return ""
 
 
-def _not_upon_content(layout: Table, thing: Thing, supports: Supports) -> str:
+def _not_upon_content(table: Table, thing: Thing, supports: Supports) -> str:
     for name in supports:
-        where = layout.on[name][0] if name in layout.on else ""
-        if where and layout.things[where].kind in CONTAINERS:
+        where = table.on[name][0] if name in table.on else ""
+        if where and table.things[where].kind in CONTAINERS:
             return f"{name} is in {where}, so nothing can be put on it"
     return ""
 
 
-def _across(layout: Table, thing: Thing, supports: Supports) -> str:
-    """Two supports: blocks side by side, with nothing in the way between them."""
+def _across(table: Table, thing: Thing, supports: Supports) -> str:
+    """Return why a block cannot lie across two supports, which must be blocks side by side with nothing between."""
     if len(supports) == 1:
         return ""
-    if len(supports) > 2 or {thing.kind, *(layout.things[name].kind for name in supports)} != {"block"}:
+    if len(supports) > 2 or {thing.kind, *(table.things[name].kind for name in supports)} != {"block"}:
         return "only a block can lie across, and only on two blocks"
-    left, right = (layout.position(name) for name in supports)
+    left, right = (table.position(name) for name in supports)
     if (right[0] - left[0], right[1], right[2]) != (1.0, left[1], left[2]):
         return f"{supports[0]} and {supports[1]} do not stand side by side at the same height"
     for name in supports:
-        for above in layout.upon(name):
-            if above != thing.name and layout.on[above] in ((name,), supports):
+        for above in table.upon(name):
+            if above != thing.name and table.on[above] in ((name,), supports):
                 return f"{above} is on {name}"
     return ""
 
 
-def _room(layout: Table, thing: Thing, supports: Supports) -> str:
+def _room(table: Table, thing: Thing, supports: Supports) -> str:
     if len(supports) > 1:
         return ""
-    support = layout.things[supports[0]]
+    support = table.things[supports[0]]
     if support.kind != "box":
-        there = [name for name in layout.upon(support.name) if name != thing.name]
+        there = [name for name in table.upon(support.name) if name != thing.name]
         return f"{support.name} is taken: {_listed(there)} there" if there else ""
-    left = support.room - layout.filled(support.name)
+    left = support.room - table.filled(support.name)
     return f"{support.name} has room for {left} more, and {thing.name} needs {thing.size}" if thing.size > left else ""
 
 
-def _fits(layout: Table, thing: Thing, supports: Supports) -> str:
-    support = layout.things[supports[0]]
+def _fits(table: Table, thing: Thing, supports: Supports) -> str:
+    support = table.things[supports[0]]
     if support.kind == "hole" and support.shape != thing.shape:
         return f"{thing.name} does not fit into {support.name}"
     if support.kind == "ring" and thing.size >= support.size:
@@ -214,4 +214,4 @@ RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
     _room,
     _fits,
 )
-"""Each says why a move is refused, or nothing; the first that speaks is told."""
+"""Functions that return why a move is refused, or ""; the first reason is given."""

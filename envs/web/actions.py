@@ -16,11 +16,11 @@ from planbook.envs.web.tabs import Browsing
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip
-"""Roles of what a click alone does nothing to."""
+"""Roles of elements that a click alone does nothing to."""
 
 
 def actions(visit: Browsing) -> list[Action]:
-    """Clicks on what is in view, choices of select boxes, scrolling, and going back and forward."""
+    """Return clicks on what is in view, choices of select boxes, scrolling, and going back and forward."""
     page = visit.page
     if page is None:
         return []
@@ -47,7 +47,7 @@ DIRECTIONS = {"down": 1, "up": -1}
 
 
 class Acting(Environment):
-    """The actions of the world, on the tabs of one episode."""
+    """The actions of the environment, on the tabs of one episode."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -56,7 +56,7 @@ class Acting(Environment):
         self._notes: list[str] = []
         self._answer: str | None = None
         self._verdict: Verdict | None = None
-        """The judgement of the present state, once it was asked for."""
+        """The verdict on the current state, once it was requested."""
 
     @action("agent.click(12) -> the page as it is then")
     def click(self, element: int) -> Observation:
@@ -181,7 +181,7 @@ class Acting(Environment):
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
         if self._visit is None:
-            raise EnvironmentBroken("the browser of this episode is gone; only a reset brings the world back")
+            raise EnvironmentBroken("the browser of this episode is gone; only a reset starts a new one")
         return self._visit
 
     def _drop(self) -> None:
@@ -196,7 +196,7 @@ def _sentence(answer: Mapping[str, object]) -> str:
 
 
 def _in_the_way(answer: Mapping[str, Any], name: str) -> str:
-    """The reason that a page's answer gives why nothing was done to an element; empty if it was."""
+    """Return why nothing was done to an element, from a page's answer; empty if it was."""
     if "refused" not in answer:
         return ""
     cover = answer.get("cover")

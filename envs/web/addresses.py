@@ -12,18 +12,18 @@ from pydantic import JsonValue
 SCHEMES = ("http", "https")
 BLANK = "about:blank"
 INNER = ("about", "blob", "data")
-"""What a page may fill its frames and pictures with: nothing of it leaves the page."""
+"""Schemes that a page may fill its frames and pictures with: nothing of them leaves the page."""
 PORTS = {"http": 80, "https": 443}
 NEAR_HOSTS = ("127.*", "localhost*", "*.localhost*", "0*", "10.*", "172.*", "192.168.*", "169.254.*", "[*",
               "*.local/*", "*.local:*", "*.internal/*", "*.internal:*")  # fmt: skip
 NEAR = tuple(f"*://{host}" for host in NEAR_HOSTS)
-"""Patterns of the browser that cover every address of this machine and its network; ``is_near`` decides."""
+"""Browser patterns that cover every address of this machine and its network; ``is_near`` decides."""
 NOWHERE = "http://127.0.0.1:1"
-"""A proxy that is not there: what has to go through it goes nowhere."""
+"""A proxy that does not exist: requests that must use it go nowhere."""
 
 
 def host_of(url: str) -> tuple[str, str]:
-    """Host, and host with port. Empty where the address has none or is not well-formed."""
+    """Return host, and host with port. Empty if the address has none or is not well-formed."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
@@ -33,7 +33,7 @@ def host_of(url: str) -> tuple[str, str]:
 
 
 def is_near(host: str) -> bool:
-    """Whether the host is this machine or in its private network."""
+    """Return whether the host is this machine or in its private network."""
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
     try:
@@ -45,7 +45,7 @@ def is_near(host: str) -> bool:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """Lets addresses through: those whose host fits a pattern, and where ``public``, every host of the internet.
+    """A policy that allows hosts that fit a pattern, and, if ``public``, every host of the internet.
 
     A pattern with a port (``127.0.0.1:8000``) means this port only.
     """
@@ -54,7 +54,7 @@ class AddressPolicy:
     public: bool = False
 
     def why_not(self, url: str) -> str:
-        """Why the address may not be opened; empty if it may."""
+        """Return why the address may not be opened; empty if it may."""
         if url == BLANK:
             return ""
         scheme, colon, _ = url.partition(":")
@@ -70,15 +70,15 @@ class AddressPolicy:
         return f"{with_port[:100]} may not be visited here; allowed is {self}"
 
     def lets(self, url: str) -> bool:
-        """Whether a page may ask for this."""
+        """Return whether a page may request this."""
         return url.partition(":")[0] in INNER or not self.why_not(url)
 
     def watched(self) -> Sequence[str]:
-        """The browser's patterns of what has to be looked at before it is asked for, besides documents."""
+        """Return the browser's patterns of requests to check, besides documents."""
         return NEAR if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
-        """How the browser is kept from all other hosts where they can be named, whatever asks for them."""
+        """Return the proxy settings that keep the browser from all other hosts, where the allowed ones can be named."""
         direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
         return {} if self.public else {"proxyServer": NOWHERE, "proxyBypassList": direct}
 
@@ -92,30 +92,30 @@ class AddressPolicy:
 
 @dataclass(frozen=True)
 class Names:
-    """Short names of sites: ``http://trac/wiki`` stands for a page of the server that runs on some port of ours.
+    """Short names of sites: ``http://trac/wiki`` stands for a page of the server on one of our ports.
 
-    The port differs from run to run; what the agent reads and writes must not.
+    The port differs between runs; what the agent reads and writes must not.
     """
 
     sites: Mapping[str, str] = field(default_factory=dict)
     """Name to base address, without a slash at the end."""
 
     def short(self, text: str) -> str:
-        """The text with every site's address replaced by its name."""
+        """Return the text with every site's address replaced by its name."""
         for name, base in self.sites.items():
             text = text.replace(base, f"http://{name}")
         return text
 
-    def shorter(self, told: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """The same with every text made short."""
-        return {key: self.short(value) if isinstance(value, str) else value for key, value in told.items()}
+    def shorter(self, described: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the dict with every text made short."""
+        return {key: self.short(value) if isinstance(value, str) else value for key, value in described.items()}
 
     def address(self, url: str, here: str) -> str:
-        """The address that is meant on the page ``here``."""
+        """Return the address that is meant on the page ``here``."""
         return urljoin(here, url) if url.startswith("/") else self.real(url)
 
     def real(self, url: str) -> str:
-        """The address that a short one stands for."""
+        """Return the real address of a short one."""
         for name, base in self.sites.items():
             short = f"http://{name}"
             if url == short or url.startswith((f"{short}/", f"{short}?", f"{short}#")):
@@ -124,7 +124,7 @@ class Names:
 
 
 class Address(NamedTuple):
-    """An address without what makes no difference: fragment, slash at the end, default port, order, encoding."""
+    """An address without what makes no difference: fragment, final slash, default port, order, encoding."""
 
     host: str
     path: str
@@ -132,11 +132,11 @@ class Address(NamedTuple):
 
 
 def address(url: str) -> Address:
-    """The parts of an address that tell pages apart; http and https of one host are one page."""
+    """Return the parts of an address that distinguish pages; http and https of one host are one page."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # no address, then: a text that is only equal to itself
+    except ValueError:  # not an address: equal only to itself
         return Address("", url.strip(), ())
     if port is not None and port != PORTS.get(parts.scheme):
         host += f":{port}"
@@ -145,12 +145,12 @@ def address(url: str) -> Address:
 
 
 def equal(url: str, any_of: Sequence[str]) -> bool:
-    """Whether the address is one of these."""
+    """Return whether the address is one of these."""
     return address(url) in {address(each) for each in any_of}
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Whether it is the page of one of these, with at least its query."""
+    """Return whether it is the page of one of these, with at least its query."""
     return any(_includes(address(url), address(each)) for each in any_of)
 
 

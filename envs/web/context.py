@@ -23,7 +23,7 @@ ANSWERED: Mapping[str, tuple[bool, str]] = {
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""By kind of dialog: whether it is accepted, and how that is told."""
+"""By kind of dialog: whether it is accepted, and the text that says so."""
 
 
 @dataclass
@@ -35,55 +35,185 @@ class TabTarget:
     traffic: Traffic
     hidden: bool = False
     refused: bool = False
-    """Whether it was kept from going somewhere."""
+    """True if it was kept from going somewhere."""
     gone: bool = False
     closed: bool = False
-    """Whether it is not even there any more: its page, or the browser, closed it."""
+    """True if it no longer exists: its page, or the browser, closed it."""
 
 
 @dataclass
 class News:
-    """What happened unasked since it was last told."""
+    """Events since the last observation."""
 
-    told: dict[str, int] = field(default_factory=dict)
-    """Sentences, and how often each was to be told."""
+    sentences: dict[str, int] = field(default_factory=dict)
+    """Sentences to report, and how often each occurred."""
     refused: list[str] = field(default_factory=list)
-    """Why a tab did not go where it was to go."""
+    """Reasons why a tab did not go to a page."""
     dialogs: int = 0
 
     def taken(self) -> "News":
-        """What there is, and from now on nothing of it."""
-        taken = News(self.told, self.refused, self.dialogs)
-        self.told, self.refused, self.dialogs = {}, [], 0
+        """Return the news, and start again with none."""
+        taken = News(self.sentences, self.refused, self.dialogs)
+        self.sentences, self.refused, self.dialogs = {}, [], 0
         return taken
 
     def tell(self, sentence: str) -> None:
-        """Tell this with the next look."""
-        self.told[sentence] = self.told.get(sentence, 0) + 1
+        """Report this sentence in the next observation."""
+        self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
     def lines(self) -> list[str]:
-        """A line for each sentence."""
-        return [f"{told} ({times} times)" if times > 1 else told for told, times in self.told.items()]
+        """Return a line for each sentence."""
+        return [f"{sentence} ({times} times)" if times > 1 else sentence for sentence, times in self.sentences.items()]
 
 
-class EventListener:
-    """A browser context: the tabs that there are in it, and what became known of them unasked.
+QUIET = 0.03
+"""Seconds of silence after which a page that waits for nothing counts as settled."""
+RESTLESS = 1.5
+"""Seconds after which a busy page that goes nowhere is read as it is."""
 
-    ``popups`` holds those that pages opened, until the world takes them.
+
+class TabGone(EnvironmentBroken):
+    """The tab of an action crashed, was closed, or no longer answers; the browser itself is alive."""
+
+
+class Context:
+    """The tabs of one environment, in a browser context of their own.
+
+    ``popups`` holds the tabs that pages opened, until the environment takes them.
     """
 
-    def __init__(self, browser: chromium.Browser, gate: AddressPolicy) -> None:
-        self.gate = gate
+    def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
+        """``patience`` is in seconds: how long a page may load, or leave a command without an answer."""
+        self.gate, self.patience = gate, patience
         self.news = News()
         self.popups: list[TabTarget] = []
         self._targets: dict[str, TabTarget] = {}
         self._awaited = 0
         self._origins: set[str] = set()
-        self.connection = Connection(browser.url, heard=self._hear)
+        self.connection = Connection(browser.url, on_event=self._handle)
         made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(made["browserContextId"])
         self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
         self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
+
+    def close(self) -> None:
+        """End the context with its tabs, cookies and storage; harmless if the browser is gone."""
+        try:
+            self._browser("Target.disposeBrowserContext", browserContextId=self._id)
+        except EnvironmentBroken:
+            pass
+        finally:
+            self.connection.close()
+
+    def renew(self) -> TabTarget:
+        """End all tabs and start again with an empty one, without cookies and storage.
+
+        The browser's HTTP cache stays, so this is only for servers of ours.
+        """
+        first = self.open()
+        for target in [*self._targets.values()]:
+            if target is not first:
+                self.drop(target)
+        self._browser("Storage.clearCookies", browserContextId=self._id)
+        for origin in sorted(self._origins):
+            self.call(first, "Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        self.popups, self.news = [], News()
+        return first
+
+    def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
+        """Set cookies, as ``Storage.setCookies`` takes them. Raises EnvironmentBroken if one is refused."""
+        try:
+            self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
+        except CommandRefused as error:
+            raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
+
+    def open(self, hidden: bool = False) -> TabTarget:
+        """Open an empty tab. A ``hidden`` one reports no news."""
+        made = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
+        attached = self._browser("Target.attachToTarget", targetId=made["targetId"], flatten=True)
+        target = self._know(str(made["targetId"]), str(attached["sessionId"]), hidden)
+        self.call_all(target, self._preparations())
+        return target
+
+    def drop(self, target: TabTarget) -> None:
+        """Close a tab, whatever its state."""
+        target.gone = True
+        self._targets.pop(target.session, None)
+        try:
+            self._browser("Target.closeTarget", targetId=target.id)
+        except CommandRefused:
+            return
+
+    def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
+        """Send one command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken if the browser is gone."""
+        return self.call_all(target, [(method, parameters)])[0]
+
+    def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
+        """Send several commands to a tab, in order."""
+        if target.gone:
+            raise TabGone("the page crashed")
+        try:
+            return self.connection.call_all(commands, session=target.session, seconds=self.patience)
+        except NoAnswer as error:
+            target.gone = True
+            raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
+
+    def catch_up(self, target: TabTarget) -> str:
+        """Learn what a tab showed before it was listened to, wait for it, and return its address."""
+        tree, state = self.call_all(
+            target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
+        )
+        target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
+        if state["result"].get("value") != "complete":
+            target.traffic.announce()
+        self.rest(target, target.traffic.document)
+        return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
+
+    def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
+        """Send a tab to another page; ``rest`` waits for it."""
+        target.traffic.announce()
+        self.connection.post(method, target.session, **parameters)
+
+    def rest(self, target: TabTarget, document: str) -> str:
+        """Wait until a tab has settled, and stop a page that does not load.
+
+        Return why it did not load; empty if it did, or if none was expected.
+        """
+        if self.settle(target):
+            return self._turn_back(target) if target.traffic.failed else ""
+        if target.traffic.document != document or not target.traffic.moving:
+            self.news.tell(f"The page is still loading after {self.patience:g} seconds.")
+            return ""
+        self.call(target, "Page.stopLoading")
+        target.traffic.forget()
+        self.settle(target)
+        return f"the page did not load within {self.patience:g} seconds"
+
+    def _turn_back(self, target: TabTarget) -> str:
+        """Leave the browser's own page about a failure; return what failed."""
+        failed, target.traffic.failed = target.traffic.failed, ""
+        history = self.call(target, "Page.getNavigationHistory")
+        if history["currentIndex"]:
+            before = history["entries"][history["currentIndex"] - 1]["id"]
+            self.travel(target, "Page.navigateToHistoryEntry", entryId=before)
+            self.settle(target)
+        return failed
+
+    def settle(self, target: TabTarget) -> bool:
+        """Wait until nothing more happens; return whether the tab settled within the patience."""
+        begun = time.monotonic()
+        while (passed := time.monotonic() - begun) < self.patience:
+            if target.gone:
+                raise TabGone("the page crashed")
+            received = self.connection.listen(QUIET)
+            if not received and not target.traffic.busy:
+                return True
+            if passed > RESTLESS and not target.traffic.moving:
+                target.traffic.forget()
+                return True
+        return False
+
+    # Events.
 
     def _browser(self, method: str, **parameters: JsonValue) -> Answer:
         return self.connection.call_all([(method, parameters)])[0]
@@ -105,12 +235,12 @@ class EventListener:
             ("Fetch.enable", {"patterns": [*watched, *documents]}),
         ]
 
-    def _hear(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         method, params = event["method"], event["params"]
         if handler := _OF_BROWSER.get(method):
             handler(self, params)
         elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
-            target.traffic.hear(method, params)
+            target.traffic.handle(method, params)
             if method == "Page.frameNavigated":
                 self._origins.add(str(params["frame"].get("securityOrigin", "")))
             if handler := _OF_TAB.get(method):
@@ -161,7 +291,7 @@ class EventListener:
             self.news.tell(f"A dialog ({kind}){said}; {how}.")
 
     def _paused(self, target: TabTarget, params: Params) -> None:
-        """A request waits for leave. Where a document may not come, an empty answer leaves the page where it is."""
+        """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
         request, url = params["requestId"], str(params["request"]["url"])
         document = params.get("resourceType") == "Document"
         if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
@@ -176,149 +306,13 @@ class EventListener:
 
 
 _OF_BROWSER: Mapping[str, Any] = {
-    "Target.targetCreated": EventListener._created,
-    "Target.attachedToTarget": EventListener._attached,
-    "Target.targetDestroyed": EventListener._destroyed,
-    "Browser.downloadWillBegin": EventListener._download,
+    "Target.targetCreated": Context._created,
+    "Target.attachedToTarget": Context._attached,
+    "Target.targetDestroyed": Context._destroyed,
+    "Browser.downloadWillBegin": Context._download,
 }
 _OF_TAB: Mapping[str, Any] = {
-    "Inspector.targetCrashed": EventListener._crashed,
-    "Page.javascriptDialogOpening": EventListener._dialog,
-    "Fetch.requestPaused": EventListener._paused,
+    "Inspector.targetCrashed": Context._crashed,
+    "Page.javascriptDialogOpening": Context._dialog,
+    "Fetch.requestPaused": Context._paused,
 }
-
-
-QUIET = 0.03
-"""Seconds without a word from the browser after which a page that waits for nothing is taken for settled."""
-RESTLESS = 1.5
-"""Seconds after which a page that stays at work, though it goes nowhere, is looked at as it is."""
-
-
-class TabGone(EnvironmentBroken):
-    """The tab of an action crashed, was closed, or does not answer any more; the browser itself is there."""
-
-
-class Context(EventListener):
-    """The tabs of one world."""
-
-    def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
-        """``patience`` in seconds: how long a page may load, or leave a command without an answer."""
-        super().__init__(browser, gate)
-        self.patience = patience
-
-    def close(self) -> None:
-        """End the context with its tabs, cookies and storage; harmless where the browser is gone."""
-        try:
-            self._browser("Target.disposeBrowserContext", browserContextId=self._id)
-        except EnvironmentBroken:
-            pass
-        finally:
-            self.connection.close()
-
-    def renew(self) -> TabTarget:
-        """End all tabs and begin again with an empty one, without cookies and storage.
-
-        What the browser keeps of pages that their servers let it keep stays: this is for servers of ours.
-        """
-        first = self.open()
-        for target in [*self._targets.values()]:
-            if target is not first:
-                self.drop(target)
-        self._browser("Storage.clearCookies", browserContextId=self._id)
-        for origin in sorted(self._origins):
-            self.call(first, "Storage.clearDataForOrigin", origin=origin, storageTypes="all")
-        self.popups, self.news = [], News()
-        return first
-
-    def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Set cookies, as ``Storage.setCookies`` takes them. Raises EnvironmentBroken if one is refused."""
-        try:
-            self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
-        except CommandRefused as error:
-            raise EnvironmentBroken(f"the browser refuses a cookie of the login: {error}") from error
-
-    def open(self, hidden: bool = False) -> TabTarget:
-        """A new, empty tab. A ``hidden`` one keeps its news to itself."""
-        made = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
-        attached = self._browser("Target.attachToTarget", targetId=made["targetId"], flatten=True)
-        target = self._know(str(made["targetId"]), str(attached["sessionId"]), hidden)
-        self.call_all(target, self._preparations())
-        return target
-
-    def drop(self, target: TabTarget) -> None:
-        """Close a tab, whatever state it is in."""
-        target.gone = True
-        self._targets.pop(target.session, None)
-        try:
-            self._browser("Target.closeTarget", targetId=target.id)
-        except CommandRefused:
-            return
-
-    def call(self, target: TabTarget, method: str, **parameters: JsonValue) -> Answer:
-        """One command to a tab. Raises CommandRefused, TabGone, and EnvironmentBroken where the browser is gone."""
-        return self.call_all(target, [(method, parameters)])[0]
-
-    def call_all(self, target: TabTarget, commands: Sequence[Command]) -> list[Answer]:
-        """Several commands to a tab, in order."""
-        if target.gone:
-            raise TabGone("the page crashed")
-        try:
-            return self.connection.call_all(commands, session=target.session, seconds=self.patience)
-        except NoAnswer as error:
-            target.gone = True
-            raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
-
-    def catch_up(self, target: TabTarget) -> str:
-        """Learn what a tab showed before it was listened to, and wait until it is there. The address it came to."""
-        tree, state = self.call_all(
-            target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
-        )
-        target.traffic.document = tree["frameTree"]["frame"]["loaderId"]
-        if state["result"].get("value") != "complete":
-            target.traffic.announce()
-        self.rest(target, target.traffic.document)
-        return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
-
-    def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Send a tab to another page; ``rest`` waits for it."""
-        target.traffic.announce()
-        self.connection.post(method, target.session, **parameters)
-
-    def rest(self, target: TabTarget, document: str) -> str:
-        """Wait until a tab that showed a document has come to rest, and give up a page that does not come.
-
-        Why it did not come; empty if it did, or if none was to come.
-        """
-        if self.settle(target):
-            return self._turn_back(target) if target.traffic.failed else ""
-        if target.traffic.document != document or not target.traffic.moving:
-            self.news.tell(f"The page is still loading after {self.patience:g} seconds.")
-            return ""
-        self.call(target, "Page.stopLoading")
-        target.traffic.forget()
-        self.settle(target)
-        return f"the page did not load within {self.patience:g} seconds"
-
-    def _turn_back(self, target: TabTarget) -> str:
-        """Leave the browser's own page about a failure. What failed."""
-        failed, target.traffic.failed = target.traffic.failed, ""
-        history = self.call(target, "Page.getNavigationHistory")
-        if history["currentIndex"]:
-            before = history["entries"][history["currentIndex"] - 1]["id"]
-            self.travel(target, "Page.navigateToHistoryEntry", entryId=before)
-            self.settle(target)
-        return failed
-
-    def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more comes of what was done; whether the tab came to rest within the patience."""
-        begun = time.monotonic()
-        while (passed := time.monotonic() - begun) < self.patience:
-            if target.gone:
-                raise TabGone("the page crashed")
-            heard = self.connection.listen(QUIET)
-            if not heard and not target.traffic.busy:
-                return True
-            if passed > RESTLESS and not target.traffic.moving:
-                target.traffic.forget()
-                return True
-        return False

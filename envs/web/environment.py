@@ -25,7 +25,7 @@ from planbook.envs.web.tabs import Browsing
 from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, load_tasks, offered, placed, to_task, types
 
 OWN = "own"
-"""Id and type of a task of the user's own."""
+"""Id and type of the user's own task."""
 
 
 def _web_address(text: str) -> str:
@@ -38,9 +38,9 @@ Address = Annotated[str, AfterValidator(_web_address)]
 
 
 class WebOptions(EnvironmentOptions):
-    """Which tasks there are, where a browser may go for them, and how pages are told.
+    """Options: the tasks, where a browser may go, and how pages are shown.
 
-    Each field's description is what ``planbook envs --env web`` tells of it.
+    ``planbook envs --env web`` shows the description of each field.
     """
 
     tasks: Path | None = Field(
@@ -90,12 +90,12 @@ class WebOptions(EnvironmentOptions):
 
 
 def chosen(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
-    """The tasks under these options that can be judged. Raises BadSelection."""
+    """Return the tasks under these options that can be judged. Raises BadSelection."""
     return offered(every_task(options), ids)
 
 
 def every_task(options: BaseModel | None) -> list[WebTask]:
-    """Return the tasks under these options, those too that cannot be judged. Raises BadSelection."""
+    """Return the tasks under these options, including those that cannot be judged. Raises BadSelection."""
     given = WebOptions.read(options)
     if given.start is not None:
         goal = given.goal or f"look around at {given.start}"
@@ -106,7 +106,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
 
 
 def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """What may be visited for a task whose addresses are in place."""
+    """Return the address policy for a task whose addresses are in place."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
     public = not options.allowed and not any(is_near(host_of(url)[0]) for url in starts)
@@ -156,7 +156,7 @@ class Web(Acting):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Those of the task file, or the user's own, in the file's order."""
+        """Return the tasks of the task file, or the user's own, in the file's order."""
         listed = [to_task(task) for task in chosen(options, selection.ids)]
         split = chosen_split(selection, cls.splits, cls.name)
         if selection.ids:
@@ -165,7 +165,7 @@ class Web(Acting):
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Count WebArena's tasks whose checks cannot be made here."""
+        """Return the number of WebArena's tasks whose checks cannot be made here, by reason."""
         if selection.ids:
             return {}
         tasks = every_task(options)
@@ -175,19 +175,19 @@ class Web(Acting):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Everything, or what the paper's agent had."""
+        """Return all actions, or those that the paper's agent had."""
         everything = super().offered(options)
         return everything.only(PAPER_ACTIONS) if WebOptions.read(options).paper_actions else everything
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Chromium and its driver; a site of ours for the tasks on it."""
+        """Return Chromium and its driver, and the site for the tasks on it."""
         return [*chromium.requirements(), *sites.requirements()]
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Bring the task's site back to its beginning and open the start in a browser without a past."""
+        """Reset the task's site and open the start in a clean browser."""
         found = next((each for each in chosen(self._set, (task.id,)) if each.id == task.id), None)
         if found is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
@@ -203,7 +203,7 @@ class Web(Acting):
         except EnvironmentBroken:
             if not used:
                 raise
-            self._drop()  # the browser died since the last episode: another one is started
+            self._drop()  # the browser died since the last episode; start another
             return self._begin(self._web_task, Names(own))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
@@ -226,7 +226,7 @@ class Web(Acting):
         return first
 
     def _enter(self, task: WebTask, names: Names) -> Browsing:
-        """A browser without a past: a new context, or on a site of ours the last one, cleared."""
+        """Return a clean browser: a new context, or on a site of ours the last one, cleared."""
         gate, context = gate_of(self._set, task), self._context
         if context is not None and task.site and context.gate == gate:
             return Browsing(context, context.renew(), names, self._set.characters)
@@ -235,25 +235,25 @@ class Web(Acting):
         return Browsing(context, context.open(), names, self._set.characters)
 
     def close(self) -> None:
-        """Close the tabs and give the site back; the browser stays for the others, until the process ends."""
+        """Close the tabs and release the site; the browser stays for others until the process ends."""
         self._drop()
         if self._site is not None:
             self._site.close()
             self._site = None
 
-    # What the host asks.
+    # Observing and judging.
 
     def state(self) -> str:
-        """The address, and what was noted down."""
+        """Return the address, and the notes."""
         noted = "".join(f"\n- {note}" for note in self._notes)
         return f"You are at {self._address()}.{f' Noted down:{noted}' if noted else ''}"
 
     def scene(self) -> str:
-        """What is in view now."""
+        """Return what is in view now."""
         return self._last.text
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """The address of the current tab."""
+        """Return the address of the current tab."""
         return {"url": self._address()}
 
     def _address(self) -> str:
@@ -261,7 +261,7 @@ class Web(Acting):
         return visit.names.short(visit.page.url) if visit and visit.page else ""
 
     def verdict(self) -> Verdict:
-        """What the task's checks say of the present state."""
+        """Return the result of the task's checks on the current state."""
         if self._verdict is None and self._visit is not None and self._web_task is not None:
             try:
                 self._verdict = judge(
@@ -273,7 +273,7 @@ class Web(Acting):
         return self._verdict or Verdict(solved=False, score=0.0)
 
     def unjudged(self) -> str:
-        """The answer to a task without checks."""
+        """Return the answer to a task without checks."""
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
@@ -282,18 +282,18 @@ class Web(Acting):
         return self._site if self._web_task and self._web_task.site else None
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """What the action changed: the reason why nothing happened, the page gone to, or the lines new and gone."""
+        """Return what the action changed: why nothing happened, the new page, or the new and removed lines."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.change(before.text, observation.text)
 
     def possible_actions(self) -> list[Action]:
-        """Clicks on what is in view, choices, scrolling, and going back and forward; nothing is typed."""
+        """Return clicks on what is in view, choices, scrolling, and going back and forward; nothing is typed."""
         return actions.actions(self._seen())
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """The task file, and what the site of ours holds and runs on, if a task is on it."""
+        """Return the digests of the task file, and of the site of ours if a task is on it."""
         given = WebOptions.read(options)
         found = {} if given.start is not None else {"list of tasks": file_digest(given.tasks or SHIPPED)}
         wanted = {task.id for task in tasks}
@@ -301,7 +301,7 @@ class Web(Acting):
         return found | {f"the site {name}": sites.checksum(name) for name in sorted(used)}
 
     def versions(self) -> Mapping[str, str]:
-        """Browser, Selenium, and which actions there are."""
+        """Return the versions of browser and Selenium, and which actions there are."""
         return chromium.versions() | {"paper_actions": str(not self.offer.queries).lower()}
 
     def _save(self) -> object:

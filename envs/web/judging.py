@@ -1,7 +1,7 @@
-"""Judging: comparing answers, pages and stored data with the checks of a task at the end of an episode.
+"""Judging: compare answers, pages and stored data with the checks of a task at the end of an episode.
 
 The score is the mean of what each check gives; a task is solved when all give 1. Beyond its checks, a task on a site of
-ours must leave the site as it was: what changed is exactly what a server check names, and nothing where there is none.
+ours must leave the rest of the site unchanged: only what a server check names may change, and nothing without one.
 """
 
 import json
@@ -33,17 +33,17 @@ from planbook.envs.web.tasks import (
 OR = " |OR| "
 """Between alternatives of one value, as in WebArena's files."""
 ALIKE = 85
-"""From this likeness on (0 to 100) two wordings count as the same for ``fuzzy``."""
+"""From this similarity on (0 to 100), two wordings count as the same for ``fuzzy``."""
 QUOTES = "\"'`“”‘’„«»"
 
 
 def spaced(text: str) -> str:
-    """The text with single spaces and plain ends."""
+    """Return the text with single spaces, without blanks at its ends."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def clean(text: str) -> str:
-    """The text in small letters, with single spaces, without quotation marks around it."""
+    """Return the text in lower case, with single spaces, without quotation marks around it."""
     text = spaced(text).casefold()
     while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
         text = text[1:-1].strip()
@@ -51,42 +51,42 @@ def clean(text: str) -> str:
 
 
 def exact(answer: str, values: Sequence[str]) -> bool:
-    """Whether the answer is one of the values, or one of their alternatives."""
+    """Return whether the answer is one of the values, or one of their alternatives."""
     return clean(answer) in {clean(each) for value in values for each in value.split(OR)}
 
 
 def must_include(answer: str, values: Sequence[str]) -> bool:
-    """Whether all values, or one alternative of each, occur in the answer; a single character as a word of its own."""
+    """Return whether all values, or an alternative of each, occur in the answer; a single character as a whole word."""
     text = clean(answer)
     return all(any(_occurs(clean(each), text) for each in value.split(OR)) for value in values)
 
 
 def same_lines(text: str, wanted: str) -> bool:
-    """Whether two texts have the same lines, whatever the blanks in them and at the ends of the text."""
+    """Return whether two texts have the same lines, ignoring blanks in them and at the ends of the text."""
     return [*map(spaced, text.strip().splitlines())] == [*map(spaced, wanted.strip().splitlines())]
 
 
 def holds(text: str, values: Sequence[str]) -> bool:
-    """Whether all values occur in the text as they are written, whatever the spaces between words."""
+    """Return whether all values occur in the text as written, ignoring the spaces between words."""
     return all(spaced(value) in spaced(text) for value in values)
 
 
 def numbers(answer: str, values: Sequence[str]) -> bool:
-    """Whether the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
+    """Return whether the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
     found = {_number(match) for match in NUMBER.findall(answer)}
     return found == {_number(value) for value in values}
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
-    """Whether the answer lists the values and nothing else; a full stop at the end does not count."""
+    """Return whether the answer lists exactly the values; a final full stop does not count."""
     parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
     return {clean(part) for part in parts if part.strip()} == {clean(value) for value in values}
 
 
 def fuzzy(answer: str, values: Sequence[str]) -> bool:
-    """Whether the answer is worded much like each value and has every number of it.
+    """Return whether the answer is worded like each value and has every number of it.
 
-    Where WebArena asks a model for this, it is an approximation: a synonym fails, and a small contradiction may pass.
+    This approximates the model that WebArena asks: a synonym fails, and a small contradiction may pass.
     """
     text = clean(answer)
     return all(
@@ -95,7 +95,7 @@ def fuzzy(answer: str, values: Sequence[str]) -> bool:
 
 
 def says_impossible(answer: str) -> bool:
-    """Whether the answer begins with N/A; a reason may follow."""
+    """Return whether the answer begins with N/A; a reason may follow."""
     return re.match(r"n/?a\b", clean(answer)) is not None
 
 
@@ -122,12 +122,12 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
 }
 
 
-class Evidence(Protocol):
+class EpisodeEvidence(Protocol):
     """What judging may look at."""
 
     @property
     def answer(self) -> str | None:
-        """What ``stop`` was given; None where the episode ended without it."""
+        """The argument of ``stop``; None if the episode ended without it."""
 
     @property
     def url(self) -> str:
@@ -135,42 +135,44 @@ class Evidence(Protocol):
 
     @property
     def site(self) -> LocalSite | None:
-        """The site of ours that the task is about."""
+        """The site of ours that the task is on."""
 
     def page_text(self, url: str, selector: str = "", script: str = "") -> str:
-        """Text of a page as the agent's browser sees it, loaded in a hidden tab; the current page where that is its
-        address. Of the first element that a CSS selector matches, or the value of a JavaScript expression, or of the
-        whole page. Empty where the page cannot be loaded or nothing matches."""
+        """Return text of a page as the agent's browser sees it: the current page, or another loaded in a hidden tab.
+
+        It is the text of the first element that a CSS selector matches, the value of a JavaScript expression, or the
+        text of the whole page. Empty if the page cannot be loaded or nothing matches.
+        """
 
 
-def judge(task: WebTask, facts: Evidence) -> Verdict:
-    """The verdict on a task whose addresses are in place (``tasks.placed``); one without checks is never solved."""
-    if not task.checks or task.unjudged or _strayed(task, facts):
+def judge(task: WebTask, facts: EpisodeEvidence) -> Verdict:
+    """Return the verdict on a task with real addresses (``tasks.placed``); a task without checks is never solved."""
+    if not task.checks or task.unjudged or _changed_unasked(task, facts):
         return Verdict(solved=False, score=0.0)
     marks = [_JUDGES[type(check)](check, facts) for check in task.checks]
     return Verdict(solved=all(mark == 1 for mark in marks), score=sum(marks) / len(marks))
 
 
-def _strayed(task: WebTask, facts: Evidence) -> bool:
-    """Whether our site was changed although the task asks for no change."""
+def _changed_unasked(task: WebTask, facts: EpisodeEvidence) -> bool:
+    """Return whether our site was changed although the task asks for no change."""
     if facts.site is None or any(isinstance(check, ServerCheck) for check in task.checks):
         return False
     return bool(facts.site.changes())
 
 
-def _answer(check: AnswerCheck, facts: Evidence) -> float:
+def _answer(check: AnswerCheck, facts: EpisodeEvidence) -> float:
     return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
 
 
-def _unachievable(check: UnachievableCheck, facts: Evidence) -> float:
+def _unachievable(check: UnachievableCheck, facts: EpisodeEvidence) -> float:
     return float(facts.answer is not None and says_impossible(facts.answer))
 
 
-def _url(check: UrlCheck, facts: Evidence) -> float:
+def _url(check: UrlCheck, facts: EpisodeEvidence) -> float:
     return float(addresses.MATCHES[check.how](facts.url, check.any_of))
 
 
-def _page(check: PageCheck, facts: Evidence) -> float:
+def _page(check: PageCheck, facts: EpisodeEvidence) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
@@ -181,8 +183,8 @@ def _page(check: PageCheck, facts: Evidence) -> float:
     )
 
 
-def _server(check: ServerCheck, facts: Evidence) -> float:
-    """The share of right changes among those wanted and those made."""
+def _server(check: ServerCheck, facts: EpisodeEvidence) -> float:
+    """Return the share of right changes among those wanted and those made."""
     if facts.site is None:
         return 0.0
     made = facts.site.changes()
@@ -198,7 +200,7 @@ def _is(value: str | None, wanted: str | Text | None) -> bool:
     return holds(value, wanted.must_include) and not any(holds(value, (each,)) for each in wanted.must_exclude)
 
 
-_JUDGES: Mapping[type[Check], Callable[[Any, Evidence], float]] = {
+_JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEvidence], float]] = {
     AnswerCheck: _answer,
     UrlCheck: _url,
     PageCheck: _page,
@@ -212,7 +214,7 @@ WHOLE = "document.body?.innerText"
 
 @dataclass
 class BrowserEvidence:
-    """The end of an episode; pages are looked at in tabs of which the episode hears nothing."""
+    """The end of an episode; pages are loaded in hidden tabs that the episode does not notice."""
 
     visit: Browsing
     answer: str | None
@@ -220,7 +222,7 @@ class BrowserEvidence:
     site: LocalSite | None
 
     def page_text(self, url: str, selector: str = "", script: str = "") -> str:
-        """Text of a page; empty where it cannot be loaded or nothing matches."""
+        """Return the text of a page; empty if it cannot be loaded or nothing matches."""
         asked = script or (_first(selector) if selector else WHOLE)
         try:
             if url == self.url:

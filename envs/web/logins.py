@@ -25,10 +25,10 @@ class _Cookie(BaseModel):
     same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
 
     def parameter(self) -> dict[str, JsonValue]:
-        """Return it as the browser takes it; without ``expires``, it lasts as long as the context.
+        """Return the cookie as the browser takes it; without ``expires``, it lasts as long as the context.
 
-        Playwright wrote "None" where a cookie does not state ``sameSite``; without ``secure``, Chromium drops such a
-        cookie silently.
+        Playwright wrote "None" if a cookie does not state ``sameSite``; without ``secure``, Chromium silently drops
+        such a cookie.
         """
         unstated = {"expires"} if self.expires <= 0 else set()
         if self.same_site == "None" and not self.secure:
@@ -47,7 +47,7 @@ class _StoredOrigin(BaseModel):
 
 
 class Login(BaseModel):
-    """What a browser that is logged in holds."""
+    """The content of a login file."""
 
     cookies: tuple[_Cookie, ...] = ()
     origins: tuple[_StoredOrigin, ...] = ()
@@ -68,7 +68,7 @@ def read_login(path: Path) -> Login:
 
 
 def log_in(context: Context, login: Login) -> None:
-    """Give a context the login's cookies and local storage. Raises EnvironmentBroken where a site does not open."""
+    """Set the login's cookies and local storage. Raises EnvironmentBroken if a site does not open."""
     context.set_cookies([cookie.parameter() for cookie in login.cookies])
     for origin in login.origins:
         tab = WebTab(context, context.open(hidden=True))

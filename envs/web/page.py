@@ -1,4 +1,4 @@
-"""Pages: reading one from the browser, numbering its elements, and writing it as text."""
+"""Pages: read one from the browser, number its elements, and write it as text."""
 
 import json
 from collections import Counter
@@ -27,25 +27,25 @@ from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
 
 WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
-"""Functions of ours for the page, as one expression."""
+"""Our functions for the page, as one expression."""
 READS = 4
-"""How often a page that changes while it is read is read again."""
+"""Maximum number of attempts to read a page that changes meanwhile."""
 LARGE = 8_000
-"""Elements of a page beyond which only what is in view is read."""
+"""Number of elements above which only what is in view is read."""
 MOST_PARTS = 1_500
-"""Nodes in view that are read of a large page."""
+"""Maximum number of nodes in view that are read of a large page."""
 
 
 @dataclass
 class Trail:
-    """Where a tab has been and can go again: addresses, and which of them it shows."""
+    """The history of a tab: addresses, and the index of the current one."""
 
     urls: list[str]
     at: int
 
 
 def trail_of(history: Answer) -> Trail:
-    """The browser's history of a tab, without the empty page that every tab begins with."""
+    """Return the browser's history of a tab, without the empty page that every tab begins with."""
     urls, at = [entry["url"] for entry in history["entries"]], history["currentIndex"]
     blank = len(urls) > 1 and urls[0] == BLANK
     return Trail(urls[blank:], max(0, at - blank))
@@ -53,7 +53,7 @@ def trail_of(history: Answer) -> Trail:
 
 @dataclass
 class Page:
-    """What a tab shows. ``above`` and ``below``: pixels of the page beyond the window. ``part``: not all was read."""
+    """The content of a tab. ``above`` and ``below`` are pixels outside the window; ``part`` means not all was read."""
 
     url: str
     title: str
@@ -72,11 +72,11 @@ class Page:
 
 
 def read(context: Context, target: TabTarget) -> Page:
-    """The tab's page as it is now. Raises TabGone, EnvironmentBroken."""
+    """Return the tab's page as it is now. Raises TabGone, EnvironmentBroken."""
     for _ in range(READS):
         try:
             return _read(context, target)
-        except CommandRefused:  # a frame went away in between
+        except CommandRefused:  # a frame disappeared meanwhile
             context.settle(target)
     raise TabGone("the page changes faster than it can be read")
 
@@ -112,7 +112,7 @@ def _whole(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def _in_view(context: Context, target: TabTarget) -> AccessibilityNode:
-    """A large page without what is out of view: the nodes in view are found first and asked for one by one."""
+    """Return a large page without what is out of view: find the nodes in view, and read each."""
     frame = target.traffic.frame
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
     found = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MOST_PARTS})", contextId=world)
@@ -138,7 +138,7 @@ def _in_view(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def mark_visible(root: AccessibilityNode) -> None:
-    """Mark what is in the window, and what holds such a node. What has no box is seen with what it is in."""
+    """Mark what is in the window, and what holds such a node. A node without a box is visible with its parent."""
     nodes = list(root.walk())
     boxed: dict[int, bool] = {}
     for node in reversed(nodes):
@@ -153,7 +153,7 @@ def mark_visible(root: AccessibilityNode) -> None:
 
 
 def number_turns(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
-    """Count the nodes of each role and name, and return all."""
+    """Number the nodes of each role and name, and return all."""
     turns: dict[tuple[str, str], int] = {}
     nodes = list(root.walk())
     for node in nodes:
@@ -163,7 +163,7 @@ def number_turns(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
 
 
 Sign = tuple[str, str, str, int]
-"""What an element is known by when its page is loaded again: address, role, name, and which of these it is."""
+"""Identifies an element when its page is loaded again: address, role, name, and index among these."""
 
 
 class ElementRef(NamedTuple):
@@ -175,7 +175,7 @@ class ElementRef(NamedTuple):
 
 
 class ElementNumbers:
-    """The numbers of one episode. No two elements that are there at the same time have the same one."""
+    """The numbers of one episode. No two elements that exist at the same time have the same one."""
 
     def __init__(self) -> None:
         self._next = count(1)
@@ -184,7 +184,7 @@ class ElementNumbers:
         self._known: dict[Sign, int] = {}
 
     def of(self, page: Page, node: AccessibilityNode, open_elsewhere: Callable[[str], bool]) -> int:
-        """The node's number. ``open_elsewhere``: whether another tab shows the document."""
+        """Return the node's number. ``open_elsewhere`` returns whether another tab shows the document."""
         here = (page.document, node.backend)
         if here in self._of:
             return self._of[here]
@@ -198,7 +198,7 @@ class ElementNumbers:
         return number
 
     def place(self, number: int) -> ElementRef | None:
-        """Where the element of that number was last."""
+        """Return where the element of that number was last."""
         return self._places.get(number)
 
     def _taken(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
@@ -209,21 +209,21 @@ class ElementNumbers:
 
 
 LONG_TEXT = 1_000
-"""Characters of a text that are shown."""
+"""Maximum characters shown of a text."""
 MOST_OPTIONS = 40
-"""Options of a select box that are shown."""
+"""Maximum number of options shown of a select box."""
 TEXTS = ("text", "paragraph", "listitem", "cell", "gridcell", "blockquote", "code", "definition", "term")
 LONGEST_CHANGE = 600
-"""Characters of a page's change that feedback tells of one action."""
+"""Maximum characters of a page's change in feedback on one action."""
 INDENT = "  "
 ADDRESS, TITLE, TABS, IN_VIEW = "Address: ", "Title: ", "Tabs: ", "In view ("
-"""How the lines of an observation begin that are not the page's own."""
+"""Prefixes of the lines of an observation that are not the page's own."""
 
 Number = Callable[[AccessibilityNode], int]
 
 
-def told(page: Page, number: Number, most: int) -> str:
-    """The page, at most so many characters of its nodes."""
+def page_text(page: Page, number: Number, most: int) -> str:
+    """Return the page as text, with at most this many characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
     if page.part:
         where += "; the page is so large that find sees only what is in view"
@@ -254,7 +254,7 @@ def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:
 
 
 def line_of(node: AccessibilityNode, number: int) -> str:
-    """``[12] textbox 'Name' value='Ada' required``."""
+    """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
         parts.append(quoted(node.name, LONG_TEXT if node.role in TEXTS else NAME))
@@ -277,7 +277,7 @@ def _options(options: Sequence[str]) -> str:
 
 
 def described(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
-    """The node as ``find`` tells it."""
+    """Return the node as ``find`` describes it."""
     link: dict[str, JsonValue] = {"url": node.link} if node.link else {}
     return {
         "id": number,
@@ -292,7 +292,7 @@ def described(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
 
 
 def change(before: str, after: str) -> str:
-    """What is otherwise in an observation than in the one before, in short."""
+    """Return the difference between two observations, in short."""
     (old_head, old), (head, new) = _parts(before), _parts(after)
     if _stated(head, ADDRESS) != _stated(old_head, ADDRESS):
         return _joined([*_unusual(head), f"now at {_stated(head, ADDRESS)}, {_stated(head, TITLE)}"])
@@ -302,7 +302,7 @@ def change(before: str, after: str) -> str:
 
 
 def _parts(text: str) -> tuple[list[str], list[str]]:
-    """What an observation says of the tab, and the lines of its page."""
+    """Return the lines about the tab, and the lines of its page."""
     lines = text.split("\n")
     at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
     return lines[:at], [line.strip().removesuffix(" focused") for line in lines[at:]]

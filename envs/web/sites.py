@@ -22,7 +22,7 @@ from planbook.envs.resources import folder_digest, install_command, package_fold
 from planbook.envs.types import Requirement
 
 FIELDS = "type component severity priority owner reporter cc version milestone status resolution summary keywords"
-"""Of a ticket, beside its description."""
+"""Fields of a ticket, besides its description."""
 PREFERENCES = ("name", "email", "tz", "language", "dateinfo", "default_format")
 TABLES = {
     "milestone": ("due", "completed", "description"),
@@ -30,13 +30,13 @@ TABLES = {
     "version": ("time", "description"),
     "report": ("title", "description", "query"),
 }
-"""Tables with one row a thing, named by the first column, and what is told of each."""
+"""Tables with one row for each thing, named by the first column, and their other columns."""
 
 
 def state_of(database: Path) -> dict[str, str]:
-    """Place to value: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due`` ...
+    """Return place to value: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due`` ...
 
-    Empty values are left out; times are told as days.
+    Empty values are left out; times are given as days.
     """
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
         connection.execute("BEGIN")
@@ -60,13 +60,13 @@ def _comments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def _pages(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """The newest version of each page."""
+    """Yield the newest version of each page."""
     for name, text, _ in connection.execute("SELECT name, text, max(version) FROM wiki GROUP BY name"):
         yield f"wiki/{name}", text
 
 
 def _choices(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """What can be chosen as priority, resolution and type, and where it stands in the list."""
+    """Yield the choices of priority, resolution and type, with their position in the list."""
     yield from connection.execute("SELECT 'choice/' || type || '/' || name, value FROM enum")
 
 
@@ -80,7 +80,7 @@ def _things(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def _preferences(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """What users set themselves; Trac also notes down what they last looked for."""
+    """Yield the preferences that users set themselves; Trac also stores what they last searched for."""
     preferences = "SELECT sid, name, value FROM session_attribute WHERE authenticated = 1"
     for user, name, value in connection.execute(preferences):
         if name in PREFERENCES:
@@ -93,7 +93,7 @@ def _attachments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
 
 
 def _plain(value: str | int | None) -> str:
-    """Trac stores times in microseconds, 0 where there is none."""
+    """Return a value as text; times, which Trac stores in microseconds, as days."""
     if isinstance(value, int):
         return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if value else ""
     return value or ""
@@ -105,7 +105,7 @@ _READERS = (_tickets, _comments, _pages, _choices, _things, _preferences, _attac
 PROJECT = Path(__file__).with_name("trac_project")
 DATABASE = Path("db", "trac.db")
 PATIENCE = 60
-"""Seconds until a silent server is taken for dead. This is for a stalled machine: it answers within a second."""
+"""Seconds until a silent server is considered dead. This is for a stalled machine: it answers within a second."""
 
 
 def remedy() -> str:
@@ -119,17 +119,17 @@ def trac_requirements() -> Sequence[Requirement]:
 
 
 def trac_checksum() -> str:
-    """The digest of what every episode begins with: the project, and Trac itself. Raises MissingRequirement."""
+    """Return the digest of the project and of Trac itself. Raises MissingRequirement."""
     if (package := package_folder("trac")) is None:
         raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
     return texts_digest([folder_digest(PROJECT), folder_digest(package)])
 
 
 class TracSite:
-    """One server with an environment of its own. ``close`` only gives it back; ``end`` stops it."""
+    """One server with its own Trac environment. ``close`` returns it to the pool; ``end`` stops it."""
 
     def __init__(self, seed: Path, folder: Path) -> None:
-        """``seed`` is the environment to begin with, ``folder`` one that does not exist yet."""
+        """``seed`` is the Trac environment to copy, ``folder`` a folder that does not exist yet."""
         self.seed, self.folder = seed, folder
         self._seeded = state_of(seed / DATABASE)
         shutil.copytree(seed, folder)
@@ -140,7 +140,7 @@ class TracSite:
         self.url = f"http://127.0.0.1:{self._answer()}"
 
     def reset(self) -> None:
-        """Bring back the seeded state; the server does it between two requests. One that is gone is started anew."""
+        """Restore the seeded state between two requests. A server that is gone is started again."""
         if self.server.poll() is not None:
             self._start()
         assert self.server.stdin is not None
@@ -149,24 +149,24 @@ class TracSite:
         self._answer()
 
     def changes(self) -> Mapping[str, str | None]:
-        """Places whose value is no longer the seeded one, see ``state_of``."""
+        """Return the places whose value is no longer the seeded one, see ``state_of``."""
         now = state_of(self.folder / DATABASE)
         places = sorted(self._seeded.keys() | now.keys())
         return {place: now.get(place) for place in places if now.get(place) != self._seeded.get(place)}
 
     def close(self) -> None:
-        """Give it back."""
+        """Return it to the pool."""
         _give(self)
 
     def end(self) -> None:
-        """Stop the server: it ends when its input does."""
+        """Stop the server, which ends when its input does."""
         for pipe in (self.server.stdin, self.server.stdout):
             if pipe is not None:
                 pipe.close()
         self.server.wait(timeout=PATIENCE)
 
     def _answer(self) -> str:
-        """The server's next line. Raises EnvironmentBroken if there is none."""
+        """Return the server's next line. Raises EnvironmentBroken if there is none."""
         assert self.server.stdout is not None
         ready, _, _ = select.select([self.server.stdout], [], [], PATIENCE)
         answer = self.server.stdout.readline().strip() if ready else ""
@@ -179,7 +179,7 @@ class TracSite:
 
 
 def _run(script: str, *arguments: Path) -> "subprocess.Popen[str]":
-    """A script beside this file in a process of its own, which sees no folder of ours in its import path."""
+    """Run a script beside this file as a process, with none of our folders in its import path."""
     log = arguments[0] / "log" / "server.log" if script == "trac_server.py" else Path(os.devnull)
     with log.open("w", encoding="utf-8") as errors:
         return subprocess.Popen(
@@ -194,7 +194,7 @@ def _run(script: str, *arguments: Path) -> "subprocess.Popen[str]":
 
 
 class _TracPool:
-    """This process's servers: all that were started, and those that nobody uses."""
+    """This process's servers: all started ones, and the free ones."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -210,7 +210,7 @@ _sharing = threading.Lock()
 
 
 def take_trac() -> TracSite:
-    """A server nobody else uses, reset. Raises MissingRequirement, EnvironmentBroken."""
+    """Return a free server, reset. Raises MissingRequirement, EnvironmentBroken."""
     global _trac_pool
     if trac_requirements()[0].found is None:
         raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
@@ -234,7 +234,7 @@ def _give(site: TracSite) -> None:
 
 
 def _build(folder: Path) -> None:
-    """Make the environment that every server begins with, in a process of its own."""
+    """Make the Trac environment that every server begins with, in a separate process."""
     process = _run("trac_seed.py", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
@@ -254,20 +254,20 @@ def end_all() -> None:
 
 
 class LocalSite(Protocol):
-    """A running site. It belongs to one world instance at a time, and ends with this process."""
+    """A running site. It belongs to one environment at a time, and ends with this process."""
 
     @property
     def url(self) -> str:
         """Its address, without a slash at the end."""
 
     def reset(self) -> None:
-        """Bring back what it stored in the beginning. Raises EnvironmentBroken where the server is gone."""
+        """Restore its initial content. Raises EnvironmentBroken if the server is gone."""
 
     def changes(self) -> Mapping[str, str | None]:
-        """What it stores otherwise than in the beginning: places and their values now, None for what is gone."""
+        """Return what differs from the initial content: places and their values now, None for what is gone."""
 
     def close(self) -> None:
-        """Give it back, for the next who asks; closing twice is harmless."""
+        """Release it for reuse. Closing twice is harmless."""
 
 
 SITES: Mapping[str, Callable[[], LocalSite]] = {"trac": take_trac}
@@ -275,17 +275,17 @@ CHECKSUMS: Mapping[str, Callable[[], str]] = {"trac": trac_checksum}
 
 
 def site_of(name: str) -> LocalSite:
-    """A running site of one's own, started at first use. Raises MissingRequirement, EnvironmentBroken, BadSelection."""
+    """Return a running site, started at first use. Raises MissingRequirement, EnvironmentBroken, BadSelection."""
     if name not in SITES:
         raise BadSelection(f"there is no site {name!r}; there are {', '.join(SITES)}")
     return SITES[name]()
 
 
 def requirements() -> Sequence[Requirement]:
-    """What the sites need beyond the Python packages that planbook itself needs."""
+    """Return what the sites need beyond planbook's own Python packages."""
     return trac_requirements()
 
 
 def checksum(name: str) -> str:
-    """The digest of what a site of ours begins with. Raises MissingRequirement, KeyError."""
+    """Return the digest of a site's initial content. Raises MissingRequirement, KeyError."""
     return CHECKSUMS[name]()

@@ -1,4 +1,4 @@
-"""What is done in one tab: going to pages, and using mouse and keyboard on them."""
+"""One tab: navigating, and using mouse and keyboard on its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ from planbook.envs.web.context import Context, TabTarget
 from planbook.envs.web.page import PAGE, ElementRef, Trail, trail_of
 
 TYPED = 100
-"""Characters that are typed key by key; a longer text is put in as a whole."""
+"""Maximum characters typed key by key; a longer text is inserted as a whole."""
 WORLD = "planbook"
 
 
 @dataclass
 class WebTab:
-    """A tab of the world. ``before`` and ``after`` are what lies beyond the browser's own history of it.
+    """A tab of the environment. ``before`` and ``after`` are history beyond the browser's own.
 
-    A tab that was restored is a new one of the browser, with an empty history.
+    A restored tab is a new tab of the browser, with an empty history.
     """
 
     context: Context
@@ -28,28 +28,28 @@ class WebTab:
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
-    # Going.
+    # Navigating.
 
     def load(self, url: str) -> str:
-        """Set out for an address. Why it may not be opened; whether it came is known at rest."""
+        """Navigate to an address without waiting; return why it may not be opened."""
         if why := self.context.gate.why_not(url):
             return why
         self.context.travel(self.target, "Page.navigate", url=url)
         return ""
 
     def fetch(self, url: str) -> str:
-        """Go to an address and wait until its page is there. Why it is not."""
+        """Go to an address and wait for its page; return why it did not load."""
         document = self.target.traffic.document
         return self.load(url) or self.context.rest(self.target, document)
 
     def trail(self, own: Trail | None = None) -> Trail:
-        """The whole history, with what lies beyond the browser's ``own``."""
+        """Return the whole history, including what is beyond the browser's ``own``."""
         own = own or trail_of(self._history())
-        after = self.after if len(own.urls) == 1 else []  # whoever went on from here has no way forward
+        after = self.after if len(own.urls) == 1 else []  # after a new navigation there is no way forward
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
 
     def step(self, by: int) -> bool:
-        """Set out for the page before (-1) or after (1) in the browser's own history; whether there is one in it."""
+        """Navigate one page back (-1) or forward (1) in the browser's own history; return whether it has one."""
         history = self._history()
         own, at = trail_of(history), history["currentIndex"] + by
         there = 0 <= own.at + by < len(own.urls)
@@ -61,19 +61,19 @@ class WebTab:
         return self.context.call(self.target, "Page.getNavigationHistory")
 
     def scrolled(self) -> tuple[float, float]:
-        """How far the page is scrolled, in pixels: to the right, down."""
+        """Return how far the page is scrolled, in pixels: to the right, down."""
         seen = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
         return float(seen["pageX"]), float(seen["pageY"])
 
     def scroll_to(self, x: float, y: float) -> None:
-        """Scroll the page there, as far as it goes."""
+        """Scroll the page to a position, as far as possible."""
         self.value(f"scrollTo({{left: {x}, top: {y}, behavior: 'instant'}})")
         self.context.settle(self.target)
 
     # Mouse and keyboard.
 
     def click(self, place: ElementRef) -> dict[str, Any]:
-        """Click on an element where it can be seen. The answer says what is in the way, if something is."""
+        """Click on the visible part of an element. The answer says what is in the way."""
         point = self._aim(place)
         if "refused" not in point:
             self.send(_click(point["x"], point["y"]))
@@ -88,7 +88,7 @@ class WebTab:
         return kind if "refused" in kind else self.ask(place, "aim")
 
     def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Put a text into a field in place of what it holds."""
+        """Replace the content of a field by a text."""
         field_ = self.ask(place, "field")
         if "refused" in field_:
             return field_
@@ -125,13 +125,13 @@ class WebTab:
         return dict(self._evaluate(expression, contextId=world) or {})
 
     def send(self, commands: Sequence[Command]) -> None:
-        """Mouse and keyboard events, and what the page does at once because of them."""
+        """Send mouse and keyboard events."""
         self.context.call_all(self.target, commands)
 
-    # Asking the page.
+    # Scripts.
 
     def ask(self, place: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
-        """What one of our functions (page.js) answers about an element."""
+        """Call one of our functions (page.js) on an element and return its answer."""
         try:
             world = self._world(place.frame)
             held = self.context.call(
@@ -154,7 +154,7 @@ class WebTab:
         return dict(answer["result"].get("value") or {})
 
     def value(self, expression: str) -> JsonValue:
-        """The value of an expression in the page; None where it fails."""
+        """Return the value of an expression in the page; None if it fails."""
         value: JsonValue = self._evaluate(expression)
         return value
 

@@ -10,23 +10,34 @@ from planbook.envs.types import Observation
 from planbook.envs.web.accessibility import AccessibilityNode, quoted
 from planbook.envs.web.addresses import BLANK, Names
 from planbook.envs.web.context import MOST_TABS, Context, TabGone, TabTarget
-from planbook.envs.web.page import ADDRESS, TABS, TITLE, ElementNumbers, ElementRef, Page, Trail, described, read, told
+from planbook.envs.web.page import (
+    ADDRESS,
+    TABS,
+    TITLE,
+    ElementNumbers,
+    ElementRef,
+    Page,
+    Trail,
+    described,
+    page_text,
+    read,
+)
 from planbook.envs.web.tab import WebTab
 
 
 @dataclass(frozen=True)
 class SavedTabs:
-    """Where the tabs were: history and scrolling of each, and the number of the current one."""
+    """A copy of the tabs: history and scroll position of each, and the index of the current one."""
 
     tabs: Sequence[tuple[Trail, tuple[float, float]]]
     current: int
 
 
 class Tabs:
-    """Tabs in a browser context of their own. Their numbers count from 0 here."""
+    """Tabs in their own browser context. Their numbers count from 0 here."""
 
     def __init__(self, context: Context, first: TabTarget) -> None:
-        """``first`` is the tab to begin in."""
+        """``first`` is the tab to start in."""
         self.context = context
         self.tabs = [WebTab(context, first)]
         self.current = 0
@@ -37,7 +48,7 @@ class Tabs:
         return self.tabs[self.current]
 
     def step(self, tab: WebTab, by: int) -> str:
-        """One page back (-1) or forward (1)."""
+        """Go one page back (-1) or forward (1)."""
         trail = tab.trail()
         at = trail.at + by
         if not 0 <= at < len(trail.urls):
@@ -47,7 +58,7 @@ class Tabs:
         return ""
 
     def open_tab(self) -> str:
-        """An empty tab behind the others, which becomes the current one."""
+        """Open an empty tab behind the others, which becomes the current one."""
         self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
@@ -55,7 +66,7 @@ class Tabs:
     def switch(self, number: int) -> None:
         """Make another tab the current one."""
         self.current = number
-        with suppress(TabGone):  # whoever looks at it next is told
+        with suppress(TabGone):  # the next observation reports it
             self.context.call(self.tab.target, "Page.bringToFront")
 
     def close_tab(self) -> None:
@@ -66,13 +77,13 @@ class Tabs:
 
     @property
     def room(self) -> bool:
-        """Whether one more tab may be opened."""
+        """True if one more tab may be opened."""
         return len(self.tabs) < MOST_TABS
 
-    # Coming back.
+    # Restoring.
 
     def save(self) -> SavedTabs:
-        """Where the tabs are."""
+        """Return a copy of the tabs."""
         return SavedTabs([self._where(tab) for tab in self.tabs], self.current)
 
     @staticmethod
@@ -83,7 +94,7 @@ class Tabs:
             return Trail([BLANK], 0), (0, 0)
 
     def bring_back(self, saved: SavedTabs) -> None:
-        """Load the pages of a moment again, as they are now."""
+        """Load the pages of a copy again, as they are now."""
         for tab in self.tabs[len(saved.tabs) :]:
             self.context.drop(tab.target)
         del self.tabs[len(saved.tabs) :]
@@ -96,7 +107,7 @@ class Tabs:
             self.switch(saved.current)
 
     def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
-        """Show a page of a history in a new tab of the browser in the place of this one."""
+        """Show a page of a history in a new browser tab that replaces this one."""
         old, tab.target = tab.target, self.context.open()
         after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
         tab.before, tab.after = trail.urls[: trail.at], after
@@ -112,10 +123,10 @@ class Tabs:
         if why:
             self.context.news.tell(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
 
-    # What happens without us.
+    # Popups and lost tabs.
 
-    def mourn(self, tab: WebTab, why: str, last: Page | None) -> None:
-        """Put an empty tab in the place of one that is of no use any more. ``last`` is the page that was seen last."""
+    def replace_lost(self, tab: WebTab, why: str, last: Page | None) -> None:
+        """Replace a tab that is no longer usable by an empty one. ``last`` is the page that was seen last."""
         old = tab.target
         if old.closed and len(self.tabs) > 1:
             return
@@ -128,7 +139,7 @@ class Tabs:
         self.context.news.tell(f"The tab was lost and replaced by an empty one: {why}.")
 
     def take_popups(self) -> None:
-        """Tabs that pages opened, if they may be seen; the last of them becomes the current one."""
+        """Take over tabs that pages opened, if allowed; the last of them becomes the current one."""
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
@@ -147,7 +158,7 @@ class Tabs:
                 self.context.news.tell("The page opened a new tab, which is the current one now.")
 
     def forget_closed(self) -> None:
-        """Leave out the tabs that their own pages closed."""
+        """Remove the tabs that their own pages closed."""
         current = self.tab
         open_ones = [tab for tab in self.tabs if not tab.target.closed]
         if open_ones and len(open_ones) < len(self.tabs):
@@ -156,7 +167,7 @@ class Tabs:
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
     def lasting(self) -> bool:
-        """Whether servers may have stored something since this was last asked."""
+        """Return whether servers may have stored something since this was last asked."""
         traffics = [tab.target.traffic for tab in self.tabs]
         lasting = any(traffic.lasting for traffic in traffics)
         for traffic in traffics:
@@ -166,19 +177,19 @@ class Tabs:
 
 REFUSED = "Nothing happens: "
 Move = Callable[[WebTab], str]
-"""Something done in a tab: why it was not done, or nothing."""
+"""Something done in a tab; returns why it was not done, or ""."""
 
 
 class Browsing(Tabs):
     """The tabs of an episode, and what was seen in them."""
 
     def __init__(self, context: Context, first: TabTarget, names: Names, characters: int) -> None:
-        """``first`` is the tab to begin in; of a page so many ``characters`` are told at most."""
+        """``first`` is the tab to start in; at most ``characters`` of a page are shown."""
         super().__init__(context, first)
         self.names, self._characters = names, characters
         self.page: Page | None = None
         self.base = ""
-        """The address last seen that is one of a site."""
+        """The last address on a site."""
         self._numbers = ElementNumbers()
 
     @property
@@ -186,36 +197,36 @@ class Browsing(Tabs):
         """The address of the current tab."""
         return self.page.url if self.page else ""
 
-    # Doing.
+    # Acting.
 
     def do(self, move: Move) -> Observation:
-        """Do something in the current tab, wait for what comes of it, and look."""
+        """Do something in the current tab, wait until it settles, and observe."""
         tab, document = self.tab, self.tab.target.traffic.document
-        tab.target.traffic.forget()  # what was waited for in vain before is not waited for again
+        tab.target.traffic.forget()  # do not wait again for what timed out before
         try:
             refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:
             refusal = ""
-            self.mourn(tab, str(gone), self.page)
+            self.replace_lost(tab, str(gone), self.page)
         self.take_popups()
         self.forget_closed()
         stayed = tab is self.tab and tab.target.traffic.document == document
         return self._look(refusal, stayed)
 
     def load(self, saved: SavedTabs) -> Observation:
-        """Load the pages of a moment again, as they are now, and look."""
+        """Load the pages of a copy again, as they are now, and observe."""
         self.bring_back(saved)
         return self.do(lambda _: "")
 
     # Elements.
 
     def number(self, node: AccessibilityNode) -> int:
-        """The number of a node of the current page."""
+        """Return the number of a node of the current page."""
         assert self.page is not None
         return self._numbers.of(self.page, node, self._open_elsewhere)
 
     def place(self, number: int) -> ElementRef | str:
-        """Where the element of that number is, or why there is none."""
+        """Return where the element of that number is, or why there is none."""
         place = self._numbers.place(number)
         if place is None:
             return f"there is no element [{number}]"
@@ -225,12 +236,12 @@ class Browsing(Tabs):
         return f"the element [{number}] is {where}"
 
     def name(self, number: int, place: ElementRef) -> str:
-        """``[3] button 'Ok'``: the element as it was seen last."""
+        """Return the element as it was seen last: ``[3] button 'Ok'``."""
         node = self.page.by_backend.get(place.backend) if self.page else None
         return f"[{number}] {node.role} {quoted(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """The elements of the whole page with that role and in whose name that text occurs, both in small letters."""
+        """Return the elements of the whole page with that role and that text in their name, both in lower case."""
         nodes = list(self.page.root.walk())[1:] if self.page else []
         found = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
         return [self.names.shorter(described(node, self.number(node))) for node in found]
@@ -238,17 +249,17 @@ class Browsing(Tabs):
     def _open_elsewhere(self, document: str) -> bool:
         return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
 
-    # Telling.
+    # Observing.
 
     def again(self) -> Observation:
-        """What was seen last."""
+        """Return the last observation."""
         return Observation(self.names.short(self._page(self.page)) if self.page else "")
 
     def _look(self, refusal: str, stayed: bool) -> Observation:
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
-            self.mourn(self.tab, str(gone), self.page)
+            self.replace_lost(self.tab, str(gone), self.page)
             self.forget_closed()
             page = read(self.context, self.tab.target)
         self.page = page
@@ -267,4 +278,4 @@ class Browsing(Tabs):
                 f"{number} (current)" if tab is self.tab else str(number) for number, tab in enumerate(self.tabs, 1)
             ]
             head.insert(0, f"{TABS}{', '.join(listed)}")
-        return "\n".join([*head, told(page, self.number, self._characters)])
+        return "\n".join([*head, page_text(page, self.number, self._characters)])

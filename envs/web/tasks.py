@@ -30,8 +30,8 @@ class AnswerCheck(_FrozenModel):
 
     - ``exact``: it is one of the values.
     - ``must_include``: every value is in it (a value may hold alternatives, ``a |OR| b``).
-    - ``numbers``: the numbers in it are exactly the values, in any order, whatever words stand around them.
-    - ``items``: separated at commas, semicolons and line ends, it is exactly the values, in any order.
+    - ``numbers``: the numbers in it are exactly the values, in any order, whatever the words around them.
+    - ``items``: split at commas, semicolons and line ends, it is exactly the values, in any order.
     - ``fuzzy``: an approximation of WebArena's judging model, see ``planbook.envs.web.judging``.
     """
 
@@ -51,8 +51,8 @@ class UrlCheck(_FrozenModel):
 
     - ``equal``: the same page with the same query.
     - ``including``: the same page, and the query has at least these values.
-    - ``within``: WebArena's "GOLD in PRED": host and path occur in those reached, and each name of the query has one
-      of the values that the alternatives give it.
+    - ``within``: WebArena's "GOLD in PRED": host and path occur in the final address, and each name of the query has
+      one of its values in the alternatives.
     """
 
     kind: Literal["url"] = "url"
@@ -91,7 +91,7 @@ class Text(_FrozenModel):
 
 
 class ServerCheck(_FrozenModel):
-    """What our site must store differently at the end: exactly this, nothing more and nothing less.
+    """The exact changes of what our site stores, nothing more and nothing less.
 
     ``changes`` maps a place (``ticket/12/status``, ``wiki/Roadmap``) to its value; None: it is no longer there.
     """
@@ -111,15 +111,15 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 SHIPPED = Path(__file__).with_name("trac.json")
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""What a task asks of an agent; a task's split. A backtracking task's first likely way is the wrong one."""
+"""What a task requires of an agent; its split. In a backtracking task the first likely way is wrong."""
 SPLITS = ("all", *KINDS)
 
 
 class WebTask(BaseModel):
-    """A task. ``params`` says what the goal says, parsed, never what is to be found out.
+    """A task on web pages. ``params`` is the parsed goal, never what has to be found out.
 
-    ``more_tabs`` are opened behind ``start``. Where ``unjudged`` says why the checks cannot be made here, the task is
-    not offered. ``site`` names a site that we run ourselves and reset for the task.
+    ``more_tabs`` are opened behind ``start``. ``unjudged`` is the reason why the checks cannot be made here; such a
+    task is not offered. ``site`` names a site that we run ourselves and reset for the task.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -135,7 +135,7 @@ class WebTask(BaseModel):
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
     login: Path | None = None
-    """The file of a login that the browser begins with (``planbook.envs.web.logins``)."""
+    """The login file that the browser starts with (``planbook.envs.web.logins``)."""
 
 
 def load_tasks(
@@ -146,10 +146,10 @@ def load_tasks(
     logged_in: bool = False,
     logins: Path | None = None,
 ) -> list[WebTask]:
-    """The tasks of a file, by default the shipped ones, in the file's order.
+    """Return the tasks of a file, by default the shipped ones, in the file's order.
 
-    The others are for WebArena's files: ``sites`` (name to address) stands in for its placeholders, ``approximate``
-    lets a comparison of words stand in for its judging model, ``logged_in`` says that the sites log the browser in by
+    The other arguments are for WebArena's files: ``sites`` (name to address) replaces its placeholders, ``approximate``
+    replaces its judging model by a comparison of words, ``logged_in`` says that the sites log the browser in by
     themselves, ``logins`` is the folder of the logins that tasks name. Raises BadSelection.
     """
     if path is None:
@@ -177,12 +177,12 @@ def _shipped() -> tuple[WebTask, ...]:
 
 
 def types() -> tuple[str, ...]:
-    """The types of the shipped tasks, in their order."""
+    """Return the types of the shipped tasks, in their order."""
     return tuple(dict.fromkeys(task.type for task in load_tasks()))
 
 
 def _task(entry: webarena.Entry, where: str, read: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
-    """The task of an entry; ``read`` translates one of WebArena's. Raises BadSelection."""
+    """Return the task of an entry; ``read`` translates one of WebArena's. Raises BadSelection."""
     try:
         return WebTask.model_validate(read(entry, where) if webarena.is_theirs(entry) else entry)
     except ValidationError as error:
@@ -191,12 +191,12 @@ def _task(entry: webarena.Entry, where: str, read: Callable[[webarena.Entry, str
 
 
 def to_task(task: WebTask) -> Task:
-    """The task as the rest of planbook knows it; start and checks stay here."""
+    """Return the task as the rest of planbook knows it; start and checks stay here."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
 def offered(tasks: Iterable[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
-    """The tasks that can be judged here. Raises BadSelection where one that cannot is asked for by its id."""
+    """Return the tasks that can be judged here. Raises BadSelection if one that cannot is requested by its id."""
     for task in (kept := list(tasks)):
         if task.unjudged and task.id in ids:
             raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
@@ -204,7 +204,7 @@ def offered(tasks: Iterable[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
 
 
 def placed(task: WebTask, sites: Mapping[str, str]) -> WebTask:
-    """The task with the sites' addresses in place of their names in braces. Raises BadSelection for an unknown one."""
+    """Return the task with the sites' addresses in place of their names in braces. Raises BadSelection."""
 
     def put(text: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: _address(match[1], task.id, sites), text)

@@ -45,19 +45,19 @@ TICKET = "type component priority owner reporter version milestone status resolu
 
 
 def at(seconds: int) -> int:
-    """The time as Trac stores it."""
+    """Return the time as Trac stores it."""
     return seconds * 1_000_000
 
 
 def noon(day: str) -> int:
-    """Noon of an ISO day, as Trac stores it; 0 for none."""
+    """Return noon of an ISO day, as Trac stores it; 0 for none."""
     if not day:
         return 0
     return at(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
 
 
 def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
-    """Users, permissions, components, versions, milestones and reports."""
+    """Insert users, permissions, components, versions, milestones and reports."""
     for table in ("component", "version", "milestone"):
         database.execute(f"DELETE FROM {table}")
     database.executemany("INSERT INTO component VALUES (?, ?, '')", project["components"])
@@ -81,7 +81,7 @@ def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
 
 
 def fill_wiki(database: sqlite3.Connection) -> None:
-    """One version of each page."""
+    """Insert one version of each page."""
     database.execute("DELETE FROM wiki")
     folder = PROJECT / "wiki"
     for number, file in enumerate(sorted(folder.rglob("*.txt"))):
@@ -91,7 +91,7 @@ def fill_wiki(database: sqlite3.Connection) -> None:
 
 
 def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
-    """A ticket, its comments, and the change that closed it, which bears the last comment."""
+    """Insert a ticket, its comments, and the change that closed it, which has the last comment."""
     number, created = ticket["id"], FIRST + ticket["id"] * 37 * HOUR
     comments = ticket.get("comments", [])
     values = [ticket.get(field, "") for field in TICKET.split()]

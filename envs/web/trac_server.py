@@ -1,9 +1,9 @@
-"""Serves one Trac environment on loopback. Run as a process of its own: ``server.py ENVIRONMENT SEEDED_DATABASE``.
+"""Serve one Trac environment on loopback. Runs as its own process: ``trac_server.py ENVIRONMENT SEEDED_DATABASE``.
 
-It is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
-clock is a made-up one, ``reset`` on standard input brings the seeded database back without a restart, and the process
-ends when standard input does, that is with its owner, however that ends. Then it removes the folder of all
-environments, too.
+This is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
+clock is fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends
+when standard input closes, that is with its owner, however that ends. It then also removes the folder of all
+environments.
 """
 
 import itertools
@@ -19,24 +19,24 @@ from typing import Any
 
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""When an episode begins; every look at the clock is a second later than the one before."""
+"""Time at the start of an episode; every call of the clock is a second later than the one before."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """The made-up time: unlike a frozen one it keeps two changes of one ticket apart."""
+    """Return the fictional time; it advances, which keeps two changes of one ticket apart."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
 import trac.util.datefmt  # noqa: E402
 
-trac.util.datefmt.datetime_now = now  # before the modules below take it by name
+trac.util.datefmt.datetime_now = now  # before the modules below import it by name
 from trac.env import open_environment  # noqa: E402
 from trac.web.main import dispatch_request  # noqa: E402
 from trac.web.standalone import TracHTTPServer  # noqa: E402
 
 STATIC = "/chrome/"
-"""Below it lie style sheets, scripts and icons, which never change while the server runs."""
+"""Prefix of style sheets, scripts and icons, which never change while the server runs."""
 KEEP = ("Cache-Control", "max-age=86400")
 CONDITIONS = ("HTTP_IF_MODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
 File = tuple[str, list[tuple[str, str]], bytes]
@@ -51,13 +51,13 @@ class Application:
         self.files: dict[str, File] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-        """Answer one request, as the one user; Trac gives the pieces of the body."""
+        """Answer one request as the one user."""
         environ["REMOTE_USER"] = USER
         environ["trac.env_path"] = self.environment
         path = environ.get("PATH_INFO", "")
         if not path.startswith(STATIC) or environ["REQUEST_METHOD"] != "GET":
             return dispatch_request(environ, start_response)
-        if path not in self.files:  # each costs Trac as much as half a page, and every episode loads them anew
+        if path not in self.files:  # Trac serves these slowly, and every episode loads them
             self.files[path] = _file({name: environ[name] for name in environ if name not in CONDITIONS})
         status, headers, content = self.files[path]
         start_response(status, headers)
@@ -65,24 +65,23 @@ class Application:
 
 
 def _file(environ: dict[str, Any]) -> File:
-    """What Trac answers, whole."""
+    """Return Trac's whole answer."""
     pieces: list[bytes] = []
-    told: list[Any] = []
+    answer: list[Any] = []
 
     def start(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
-        told[:] = [status, [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]]
+        answer[:] = [status, [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]]
         return pieces.append
 
     pieces.extend(dispatch_request(environ, start))
-    status, headers = told
+    status, headers = answer
     return status, headers, b"".join(pieces)
 
 
 def reset(seeded: Path, database: Path) -> None:
     """Copy the seeded database over the served one, through SQLite, so that open connections see it.
 
-    Trac's caches notice by themselves: each is kept with a number that is in the database, too, and a change that
-    raises the number empties the cache.
+    Trac's caches notice the change: each has a generation number that is also in the database.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:
@@ -93,8 +92,8 @@ def reset(seeded: Path, database: Path) -> None:
 
 
 def main(folder: Path, seeded: Path) -> None:
-    """Serve until standard input ends; one line to standard output when ready, and one for each reset."""
-    open_environment(str(folder), use_cache=True)  # a damaged one is told at once, not by every page
+    """Serve until standard input ends. Print one line when ready, and one for each reset."""
+    open_environment(str(folder), use_cache=True)  # fail at once if it is damaged, not on every page
     server = TracHTTPServer(("127.0.0.1", 0), Application(folder), None, None, use_http_11=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_port, flush=True)

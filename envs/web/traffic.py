@@ -1,4 +1,4 @@
-"""What a tab is waiting for, told by the browser's events."""
+"""The requests and frames that a tab is waiting for, from the browser's events."""
 
 import time
 from collections.abc import Mapping
@@ -7,17 +7,17 @@ from typing import Any
 from planbook.envs.web.accessibility import quoted
 
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
-"""The kinds of requests after which a page may look otherwise; pictures and fonts are not waited for."""
+"""Kinds of requests that may change a page; pictures and fonts are not waited for."""
 HARMLESS = ("GET", "HEAD", "OPTIONS")
-"""Methods of requests that by the rules of the web change nothing at the server."""
+"""Request methods that by definition change nothing on the server."""
 ANNOUNCED = 1.0
-"""Seconds within which a navigation that a page asked for must have begun."""
+"""Seconds within which a navigation that a page requested must have begun."""
 
 Params = Mapping[str, Any]
 
 
 class Traffic:
-    """Requests under way and frames that load, of one tab."""
+    """Requests and loading frames of one tab."""
 
     def __init__(self, frame: str) -> None:
         """``frame`` is the id of the tab's own frame."""
@@ -25,36 +25,36 @@ class Traffic:
         self.requests: dict[str, str] = {}
         self.loading: set[str] = set()
         self.document = ""
-        """The loader's id of the document that is shown; another one means another document."""
+        """The loader id of the current document; another id means another document."""
         self.lasting = False
-        """Whether a request left that may have changed what a server stores; whoever reads it puts it back."""
+        """True if a request may have changed what a server stores; the reader resets it."""
         self.failed = ""
-        """Why the browser shows a page of its own in the place of one that failed to load."""
+        """Why the browser shows its own page in place of one that failed to load."""
         self._failure = ""
         self._announced = 0.0
 
     @property
     def busy(self) -> bool:
-        """Whether something is under way that may change the page."""
+        """True if something is under way that may change the page."""
         return bool(self.requests or self.loading) or time.monotonic() < self._announced
 
     @property
     def moving(self) -> bool:
-        """Whether the tab's own frame is on its way to a document."""
+        """True if the tab's own frame is loading a document."""
         return self.frame in self.loading or time.monotonic() < self._announced
 
     def forget(self) -> None:
-        """Wait no longer for what is under way."""
+        """Stop waiting for what is under way."""
         self.requests.clear()
         self.loading.clear()
         self._announced = 0.0
 
     def announce(self) -> None:
-        """The tab was told to go somewhere: the browser's word of it is awaited."""
+        """Expect the tab to navigate."""
         self._announced = time.monotonic() + ANNOUNCED
 
-    def hear(self, method: str, params: Params) -> None:
-        """Take in one event of the tab."""
+    def handle(self, method: str, params: Params) -> None:
+        """Handle one event of the tab."""
         if handler := _HANDLERS.get(method):
             handler(self, params)
 

@@ -38,7 +38,7 @@ Entry = dict[str, JsonValue]
 
 
 class Unjudged(Exception):
-    """Why a task's checks cannot be made here."""
+    """The reason why a task's checks cannot be made here."""
 
 
 class _PageTarget(BaseModel):
@@ -67,7 +67,7 @@ class _Theirs(BaseModel):
 
 
 def is_theirs(entry: Mapping[str, JsonValue]) -> bool:
-    """Whether an object of a task file is one of WebArena's tasks."""
+    """Return whether an object of a task file is one of WebArena's tasks."""
     return "intent" in entry and "eval" in entry
 
 
@@ -80,7 +80,7 @@ def converted(
     logged_in: bool = False,
     logins: Path | None = None,
 ) -> Entry:
-    """The task as ``WebTask`` has it. ``where`` is for messages. Raises BadSelection."""
+    """Return the task as ``WebTask`` has it. ``where`` is for messages. Raises BadSelection."""
     entry = json.loads(_with_sites(json.dumps(entry), where, sites))
     try:
         theirs = _Theirs.model_validate(entry)
@@ -128,7 +128,7 @@ def _with_sites(text: str, where: str, sites: Mapping[str, str]) -> str:
 
 
 def _kind(evaluation: _Eval) -> str:
-    """Their three classes, read off the checks: the files do not name them."""
+    """Return the kind of a task, derived from its checks: the files do not name it."""
     if "program_html" in evaluation.eval_types:
         return "edit"
     if "url_match" in evaluation.eval_types:
@@ -190,7 +190,7 @@ def _page_check(target: _PageTarget) -> JsonValue:
 
 
 def _script(target: _PageTarget) -> str:
-    """Their locator as an expression that gives a text; the preparing actions run before it, and may fail."""
+    """Return the locator as an expression that gives a text; preparing actions run before it, and may fail."""
     locator = target.locator.strip()
     if locator and not re.match(r"(\[\.\.\.)?document\.", locator):
         raise Unjudged(f"its locator is neither JavaScript on the document nor empty: {locator}")

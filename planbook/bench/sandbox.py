@@ -14,8 +14,7 @@ from planbook.bench import Row
 from planbook.bench.peers import MONTY, Engine, Monty, Ours, engines, missing
 from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.timing import in_turn, percentile, seconds, seconds_together
-from planbook.sandbox import Sandbox
-from planbook.sandbox.policy.tables import PRELOADED
+from planbook.sandbox import PRELOADED, Sandbox
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (

@@ -98,7 +98,7 @@ def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: 
         if not world.act(chosen.action).accepted:
             return ENDLESS
         goals.pop(ways[chosen.place][0])
-    return world.body.spot.tick
+    return world.player.spot.tick
 
 
 def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:

@@ -23,7 +23,7 @@ from planbook.envs import MissingRequirement
 from planbook.knowledge import memory_of
 from planbook.planner import Body, EventKind
 from planbook.run import Run
-from planbook.sandbox.reading import read_reply, statements_of
+from planbook.sandbox import read_reply, statements_of
 from planbook.workers import Hosting, check_roles, play_episodes
 
 TOKENS_A_SECOND = 30.0

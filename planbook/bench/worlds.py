@@ -1,6 +1,6 @@
-"""The worlds that are our own code: the actions of their procedures walked again, without sandbox and store.
+"""Speed of the environments that are our own code: the actions of their procedures, without sandbox and store.
 
-Seconds are processor time: a world does all its work in this process.
+Seconds are processor time, as an environment does all its work in this process.
 """
 
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ from planbook.manuals import ProcedureLibrary
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Sandbox
 
-WORLDS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
+ENVIRONMENTS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200
 LONG = {"crafter": (1, 1)}
-"""Worlds whose games take a thousand actions, and whose beginning takes a while: fewer tasks and repeats."""
+"""Environments with slow starts and games of a thousand actions: fewer tasks and repeats."""
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
-"""At least so many actions a second; at most so many microseconds for a snapshot and coming back to it."""
+"""Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
 STEPS_GOALS = {"crafter": 1_000.0}
-"""Where a step is the genuine package's own, with all its creatures."""
+"""Environments whose step is the genuine package's own, with all its creatures."""
 Walk = tuple[Task, Sequence[Action]]
 
 
 def rows() -> list[Row]:
-    """Actions a second, resets included, and the time of snapshot and restore, for each world."""
-    return [row for name in WORLDS for row in _rows_of(load_environment(name))]
+    """Return actions per second, resets included, and the time of snapshot and restore, for each environment."""
+    return [row for name in ENVIRONMENTS for row in _rows_of(load_environment(name))]
 
 
-def _rows_of(world: type[Environment]) -> list[Row]:
-    begun, goal = world(), STEPS_GOALS.get(world.name, STEPS_GOAL)
-    tasks, repeats = LONG.get(world.name, (TASKS, REPEATS))
-    walks = _walks(world, tasks)
+def _rows_of(env: type[Environment]) -> list[Row]:
+    begun, goal = env(), STEPS_GOALS.get(env.name, STEPS_GOAL)
+    tasks, repeats = LONG.get(env.name, (TASKS, REPEATS))
+    walks = _walks(env, tasks)
     steps = repeats * sum(len(actions) for _, actions in walks)
     speed = steps / cpu_seconds(lambda: _walk_all(begun, walks, repeats))
     spans = [cpu_seconds(lambda: [begun.restore(begun.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)]
@@ -40,26 +40,26 @@ def _rows_of(world: type[Environment]) -> list[Row]:
     source = f"{len(walks)} tasks by procedures, {repeats} times"
     at_least, at_most = f"at least {goal:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
     return [
-        Row(f"{world.name}: actions", speed, "/s", None, source, at_least, speed >= goal),
-        Row(f"{world.name}: snapshot and restore", micros, "us", None, "", at_most, micros <= SNAPSHOT_GOAL),
+        Row(f"{env.name}: actions", speed, "/s", None, source, at_least, speed >= goal),
+        Row(f"{env.name}: snapshot and restore", micros, "us", None, "", at_most, micros <= SNAPSHOT_GOAL),
     ]
 
 
-def _walks(world: type[Environment], tasks: int) -> list[Walk]:
-    """What the shipped procedures do, on the first tasks of each type."""
-    library, procedures = ProcedureLibrary(world), method("procedures")
+def _walks(env: type[Environment], tasks: int) -> list[Walk]:
+    """Return what the shipped procedures do on the first tasks of each type."""
+    library, procedures = ProcedureLibrary(env), method("procedures")
     walks: list[Walk] = []
     with Sandbox() as sandbox:
-        for task in world.select(Selection(limit=tasks)):
-            settings = EpisodeSettings(actions=world.action_limit)
-            episode = Episode(task, world(), sandbox, MemoryJournal(), settings=settings, memory=library)
+        for task in env.select(Selection(limit=tasks)):
+            settings = EpisodeSettings(actions=env.action_limit)
+            episode = Episode(task, env(), sandbox, MemoryJournal(), settings=settings, memory=library)
             play(episode, procedures.play, procedures.options())
             walks.append((task, [step.action for step in episode.steps]))
     return walks
 
 
-def _walk_all(world: Environment, walks: Sequence[Walk], repeats: int) -> None:
+def _walk_all(env: Environment, walks: Sequence[Walk], repeats: int) -> None:
     for task, actions in [*walks] * repeats:
-        world.reset(task)
+        env.reset(task)
         for action in actions:
-            world.act(action)
+            env.act(action)

@@ -11,7 +11,7 @@ from planbook.envs import Beliefs, Environment, Preconditions, Selection, Task
 from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.planner.action_docs import TASK, seen_task
 from planbook.planner.dry_runs import Known
-from planbook.sandbox.dry import DryRun, dry_run
+from planbook.sandbox import DryRun, dry_run
 
 
 def dry_runs(plan: Path, asked: Asked) -> Iterator[tuple[Task, DryRun | None]]:

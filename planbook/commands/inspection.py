@@ -18,11 +18,7 @@ from planbook.manuals import ProcedureLibrary
 from planbook.option_help import option_facts, options_table
 from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.planner.action_docs import AGENT, TASK
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check, check_procedure
-from planbook.sandbox.dry import DryRun
-from planbook.sandbox.reading import bound_names
-from planbook.sandbox.types import Fault
+from planbook.sandbox import DryRun, Fault, Sandbox, bound_names, check, check_procedure
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 

@@ -34,7 +34,7 @@ FAILED = "failed"
 @JSON
 def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
     """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first not solved."""
-    with closing(Run.open(run)) as opened:
+    with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
         entry = _chosen(opened, episode, endings)
         events = list(opened.store.events(entry.path))

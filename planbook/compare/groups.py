@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook.compare.gathering import Gathered, Played
 from planbook.compare.settings import setting
 from planbook.planner import Outcome, Spent
-from planbook.planner.strategies.figures import mean_of
+from planbook.planner.strategies.base import mean_of
 from planbook.results.statistics import wilson
 
 

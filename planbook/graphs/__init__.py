@@ -1,9 +1,10 @@
 """`planbook graph`: prompt graphs without coding.
 
-``commands`` parse and print. ``making`` asks questions for a new graph and keeps it in a ``sheet``; ``running`` runs
-one on what ``giving`` puts into its database.
+``commands`` parse and print, ``running`` runs a graph in a run folder.
+``new.yaml`` is what ``planbook graph new`` writes.
 """
 
 from planbook.graphs.commands import graph
+from planbook.graphs.running import GraphRun
 
-__all__ = ["graph"]
+__all__ = ["GraphRun", "graph"]

@@ -1,43 +1,59 @@
 """The commands of `planbook graph`: they parse, call and print."""
 
 import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import JsonValue
 
 from planbook import errors
 from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.console import console
+from planbook.envs import known_environments
 from planbook.errors import BadArgument
-from planbook.graphs.giving import needs_no_world, values_of, with_inputs
-from planbook.graphs.making import make_graph
-from planbook.graphs.running import Given, run_graph
+from planbook.graphs.running import GraphArguments, run_graph
+from planbook.option_values import pairs
 from planbook.options import ASKING, JSON, SPENDING, options
 from planbook.planner import graph as written
-from planbook.planner.graph import GraphFile, file_faults, graph_of, graph_path, read_graph
-from planbook.planner.graph.drawing import FORMATS
-from planbook.planner.graph.lookups import nearest, told
-from planbook.planner.graph.picture import picture
+from planbook.planner.graph import (
+    FORMATS,
+    SHIPPED_GRAPHS,
+    GraphDatabase,
+    GraphFile,
+    GraphNode,
+    file_faults,
+    graph_of,
+    graph_path,
+    nearest,
+    read_graph,
+    text_of,
+    value_text,
+    whole_graph,
+)
 from planbook.planner.roles import DEFAULT
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import opened
 
-NAMED = "a YAML file, or the name of a graph that ships"
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
-"""The endings of files that a drawing may be written to, by its format; the first is the usual one."""
+"""Endings of the files of a drawing by its format; the first is the usual one."""
+WORLD = "world"
+"""The path at which an agent's graph finds its environment."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group()
 def graph() -> None:
-    """Prompt graphs: files of questions to a model that build on each other; no coding."""
+    """Prompt graphs: files of questions to a model that build on each other, without coding."""
 
 
 @graph.command(name="format")
 def tell_format() -> int:
-    """How a graph file is written: every key, shape and condition."""
+    """Describe graph files: every key, form of answer and condition."""
     click.echo(inspect.getdoc(written))
     return errors.OK
 
@@ -45,8 +61,18 @@ def tell_format() -> int:
 @graph.command()
 @click.argument("file", type=OUT)
 def new(file: Path) -> int:
-    """Make the graph FILE by answering questions; one that is there is added to."""
-    return make_graph(file)
+    """Write FILE, a small graph with comments to edit; it runs as it is."""
+    path = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
+    text = (resources.files(__package__) / "new.yaml").read_text("utf-8").replace("FILE", str(path))
+    try:
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise BadArgument(f"{path} exists already; edit it, or name another file") from None
+    except OSError as error:
+        raise BadArgument(f"{path} cannot be written: {error.strerror}; name another file") from error
+    click.echo(f"{path}: edit it; its first lines say how to check, draw and run it")
+    return errors.OK
 
 
 @graph.command()
@@ -55,7 +81,7 @@ def new(file: Path) -> int:
 def check(name: str, as_json: bool) -> int:
     """Check GRAPH without running it: every fault at once, with lines."""
     path = graph_path(name)
-    text = _text(path)
+    text = text_of(path)
     faults = file_faults(text, path)
     out = console(as_json)
     for fault in faults:
@@ -65,7 +91,8 @@ def check(name: str, as_json: bool) -> int:
     else:
         file = graph_of(text, path)
         layers = _layers(file)
-        out.print(f"{path}: no faults; {counted(len(file.every_node), 'node')} in {counted(len(layers), 'layer')}:")
+        nodes = counted(len(file.every_node), "node")
+        out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", markup=False, soft_wrap=True)
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
     answered = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
@@ -73,13 +100,13 @@ def check(name: str, as_json: bool) -> int:
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
-    """The nodes as they come if every branch is taken; of those that may be missing it is said what they hang on."""
-    hangs: dict[str, str] = {}
+    """Return the nodes by layer with every branch taken; those of branches and loops with the node they depend on."""
+    of: dict[str, str] = {}
     for node in file.every_node:
-        hangs |= {inner.name: f" (if {node.name})" for branch in node.branches for inner in branch.nodes}
-        if node.loop:
-            hangs[node.loop.node.name] = f" (each of {node.name})"
-    return [[f"{name}{hangs.get(name, '')}" for name in layer] for layer in picture(file).layers]
+        if isinstance(node, GraphNode):
+            of |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
+            of |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
+    return [[f"{name}{of.get(name, '')}" for name in layer] for layer in whole_graph(file).layers()]
 
 
 @graph.command()
@@ -104,7 +131,7 @@ def draw(name: str, form: str | None, out: Path | None) -> int:
 
 
 def _form(form: str | None, out: Path | None) -> str:
-    """The format that was asked for, or that of the file's ending. Raises BadArgument where they do not fit."""
+    """Return the format asked for, or that of the file's ending. Raises BadArgument where they do not fit."""
     if out is None or (form and not out.suffix):
         return form or "mermaid"
     fitting = [each for each, endings in ENDINGS.items() if out.suffix.lower() in endings]
@@ -119,21 +146,23 @@ def _form(form: str | None, out: Path | None) -> str:
 @click.argument("name", metavar="GRAPH")
 @click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
 @click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
-@click.option("--passes", default=1, type=click.IntRange(min=1), help="So many passes on one database.")
-@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Nodes that are asked at the same time.")
+@click.option("--passes", default=1, type=click.IntRange(min=1), help="Passes over the graph, on one database.")
+@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Nodes asked at the same time.")
 @options(ASKING[:2], SPENDING)
-@click.option("--out", default=None, type=click.Path(path_type=Path), help="The run's folder; a second time, go on.")
+@click.option(
+    "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; the same command continues it."
+)
 @JSON
 def run(
     name: str, values: tuple[str, ...], files: tuple[str, ...], out: Path | None, as_json: bool, **asked: Any
 ) -> int:
-    """Run GRAPH: its nodes are printed as they are answered, and the last answer at the end."""
+    """Run GRAPH: print its nodes as they are answered, and the last answer at the end."""
     path = graph_path(name)
-    text = _text(path)
+    text = text_of(path)
     file = graph_of(text, path)
     put = values_of(file, values, files)
-    needs_no_world(file, path, put)
-    given = Given(
+    refuse_agents(file, path, put)
+    given = GraphArguments(
         models=_models(file, asked["models"]),
         sampling=Asked(env=None, sampling=asked["sampling"]).sampling_by_role({}),
         values=with_inputs(file, put),
@@ -143,19 +172,12 @@ def run(
     )
     code, ran = run_graph(file, text, given, out)
     if not as_json and not ran.problem:
-        click.echo(told(ran.answer))
+        click.echo(value_text(ran.answer))
     return answer(code, ran, as_json=as_json)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadArgument(f"{path} cannot be read as a graph: {error}") from error
-
-
 def _models(file: GraphFile, texts: tuple[str, ...]) -> dict[str, str]:
-    """A model for every role that the graph asks. Raises BadArgument, ModelError."""
+    """Return a model for every role that the graph asks. Raises BadArgument, ModelError."""
     models = {role: lasting_model(model) for role, model in by_role(texts).items()}
     known = {DEFAULT, *file.roles}
     if unknown := sorted(set(models) - known):
@@ -169,3 +191,78 @@ def _models(file: GraphFile, texts: tuple[str, ...]) -> dict[str, str]:
     for model in dict.fromkeys(models.values()):
         opened(model)
     return models
+
+
+# The values that a graph runs on
+
+
+def values_of(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
+    """Return the values of ``--set`` and ``--input``. Raises BadArgument, GraphError."""
+    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_of_files(files)}
+    _filled(file, values)
+    if not file.hooks:  # a hook may use any
+        _refuse_unused(file, values)
+    return values
+
+
+def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Return the values with the inputs that are missing, which a person at a terminal is asked for.
+
+    Raises BadArgument where there is no terminal.
+    """
+    asked: dict[str, JsonValue] = {}
+    database = _filled(file, values)
+    for path, what in file.inputs.items():
+        if not database.has(path):
+            if not sys.stdin.isatty():
+                raise BadArgument(
+                    f"{file.name} needs {path} ({what}): give it with --set {path}=... or --input {path}=@FILE"
+                )
+            asked[path] = click.prompt(f"{what} ({path})", err=True)
+    return {**values, **asked}
+
+
+def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
+    """Raise BadArgument for a graph that plays an environment, unless its ``world`` is among the values."""
+    looks = any(_meet(each, WORLD) for each in file.looked_up) or any(":" not in hook for hook in file.hooks)
+    if file.code is None or not looks or any(_meet(each, WORLD) for each in (*values, *file.inputs, *file.initial)):
+        return
+    ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
+    if ships and file.name in known_environments():
+        how = f"--env {file.name}"
+    else:
+        how = f"--env ENV --planner-option graph={file.name if ships else path}"
+    raise BadArgument(f"{file.name} plays an environment, a pass a step: `planbook run --planner agentkit {how}`")
+
+
+def _filled(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
+    database = file.new_database()
+    for path, value in values.items():
+        database.set(path, value)
+    return database
+
+
+def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
+    known = file.known_paths
+    for path in paths:
+        if "" not in file.looked_up and not any(_meet(path, each) for each in known):  # {{ db }} is all of it
+            there = f"It takes {', '.join(known)}" if known else "It takes no values"
+            raise BadArgument(f"nothing in {file.name} uses {path}{nearest(path, known)} {there}")
+
+
+def _meet(one: str, other: str) -> bool:
+    """Return whether one path is the other, or lies in it."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _of_files(texts: tuple[str, ...]) -> dict[str, JsonValue]:
+    values: dict[str, JsonValue] = {}
+    for text in texts:
+        path, found, file = text.partition("=@")
+        if not path or not found:
+            raise BadArgument(f"--input {text}: write PATH=@FILE; a value goes with --set PATH=VALUE")
+        try:
+            values[path] = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadArgument(f"--input: {file} cannot be read: {error}") from error
+    return values

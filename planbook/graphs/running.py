@@ -1,4 +1,7 @@
-"""`planbook graph run`: passes of a graph in a run folder, saved node by node."""
+"""`planbook graph run`: passes of a graph in a run folder, saved node by node.
+
+The run has one episode, without an environment: its one round holds the passes. It ends when all passes are through.
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -12,22 +15,24 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook import errors
 from planbook.config import Config
 from planbook.console import ERRORS
+from planbook.envs import Task, Verdict
 from planbook.errors import BadRun
 from planbook.planner import (
     Body,
     Budget,
     BudgetEnded,
+    Ending,
     EpisodeStopped,
     EventKind,
     JournalFailed,
     JournalMismatch,
     ModelError,
+    Outcome,
     Scope,
     Spent,
     UnusableReply,
 )
-from planbook.planner.graph import Database, Graph, GraphFile, run_pass
-from planbook.planner.graph.lookups import told
+from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, value_text
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
 from planbook.planner.spans import END, MOMENT, spans_in
@@ -39,15 +44,17 @@ from planbook.workers import LOG, STOPPING, roles_of, wait_for
 
 SHOWN = 1_500
 """Characters of an answer that are printed as it comes; the store has all of it."""
+EPISODE = "task/0"
+"""The scope of the run's one episode."""
 
 
-class Given(NamedTuple):
-    """What a graph is run with."""
+class GraphArguments(NamedTuple):
+    """The arguments of a run."""
 
     models: Mapping[str, str]
     sampling: Mapping[str, Sampling]
     values: Mapping[str, JsonValue]
-    """What the user puts into the database, by path."""
+    """Values that the user puts into the database, by path."""
     passes: int = 1
     side_by_side: int = 1
     budget: Budget | None = None
@@ -58,8 +65,7 @@ class Given(NamedTuple):
 class GraphRan(BaseModel):
     """The object that ends the standard output of ``--json``.
 
-    ``answer`` is that of the last pass, ``answers`` are those of all its nodes. ``problem`` is why it did not get
-    there, if so.
+    ``answer`` is that of the last pass, ``answers`` are those of all its nodes; ``problem`` says why it stopped early.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -79,7 +85,7 @@ class GraphRan(BaseModel):
 
 
 class GraphRun(Run):
-    """A run folder with passes of a graph: no tasks, no world, and the scopes ``pass/0``, ``pass/1`` ..."""
+    """A run folder with passes of a graph."""
 
     of_a_graph = True
 
@@ -91,8 +97,8 @@ class GraphRun(Run):
         return super()._other([each.replace("planner_options.given.", "--set ") for each in different])
 
 
-def config_of(file: GraphFile, text: str, given: Given) -> Config:
-    """What a run of a graph records of what was asked for; there may be more passes the next time."""
+def config_of(file: GraphFile, text: str, given: GraphArguments) -> Config:
+    """Return what a run of a graph records of its arguments; the number of passes may differ the next time."""
     asked: dict[str, JsonValue] = {"graph": text, "given": dict(given.values)}
     return Config(
         planner=GRAPH_PLANNER,
@@ -104,11 +110,16 @@ def config_of(file: GraphFile, text: str, given: Given) -> Config:
     )
 
 
-def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tuple[int, GraphRan]:
-    """Run the passes, or go on with them where the folder holds the same; the exit code, and what came of it."""
-    config = config_of(file, text, given)
+def task_of(file: GraphFile) -> Task:
+    """Return the task that stands for the graph in its run."""
+    return Task(id=file.name, env=file.name, split="", type="graph", goal=file.about or file.name)
+
+
+def run_graph(file: GraphFile, text: str, given: GraphArguments, out: Path | None) -> tuple[int, GraphRan]:
+    """Run the passes, or continue them where the folder holds the same run. Returns the exit code and the result."""
+    config, task = config_of(file, text, given), task_of(file)
     made = made_of_graph(config, given.prices)
-    with closing(GraphRun.create(out or new_folder(config), config, [], made_of=made)) as run:
+    with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
         run.begin_invocation(given.budget, given.prices, timeouts=given.timeouts)
         try:
             return _Traversing(run, file, given).carry_out()
@@ -117,18 +128,18 @@ def run_graph(file: GraphFile, text: str, given: Given, out: Path | None) -> tup
 
 
 class _Traversing:
-    """The passes of one sitting, in a thread of their own: so that Ctrl-C ends whatever is waited for."""
+    """The passes of one invocation, in a thread of their own, so that Ctrl-C ends any wait."""
 
-    def __init__(self, run: GraphRun, file: GraphFile, given: Given) -> None:
+    def __init__(self, run: GraphRun, file: GraphFile, given: GraphArguments) -> None:
         self.run, self.file, self.given = run, file, given
         self.stop = threading.Event()
         self.error: BaseException | None = None
         self.ran = GraphRan(graph=file.name, passes=0, run=str(run.folder))
-        self.database: Database = file.database()
+        self.database: GraphDatabase = file.new_database()
         self._begun: dict[str, dict[str, Any]] = {}
 
     def carry_out(self) -> tuple[int, GraphRan]:
-        """Every pass, or as far as it goes. What is no part of a run's life is raised."""
+        """Run every pass, or as many as possible. Errors that the run cannot record are raised."""
         thread = threading.Thread(target=self._work, daemon=True)
         interrupted = False
         thread.start()
@@ -173,17 +184,21 @@ class _Traversing:
 
     def _work(self) -> None:
         try:
-            journal = self.run.journal("pass", self._tell)
+            journal = self.run.journal(EPISODE, self._print)
             roles = roles_of(self.run, self.stop.is_set).guarded(self._guard)
             for path, value in self.given.values.items():
                 self.database.set(path, value)
-            graph = self.file.graph()
-            recorded = spans_in(self.run.store.events("pass"))
+            graph = Graph(*self.file.nodes.values())
+            recorded = spans_in(self.run.store.events(EPISODE))
             self._begun = {span.title: dict(span.data) for span in recorded if span.end is None}
             if answered := sum(span.end is not None for span in recorded):
                 ERRORS.print(f"{counted(answered, 'node')} had been answered already.", style="dim")
+            played = Scope(journal, EPISODE, roles).child("round")
+            played.record("task", task=task_of(self.file).model_dump(mode="json"), observation={"text": ""})
             for number in range(self.given.passes):
-                self._pass(number, Scope(journal, f"pass/{number}", roles), graph)
+                self._pass(number, played.child("pass"), graph)
+            solved = Ending(outcome=Outcome.DIRECT_SUCCESS, verdict=Verdict(True, 1.0))
+            Scope(journal, EPISODE).once("outcome", lambda: solved.model_dump(mode="json"))
         except EpisodeStopped:
             pass
         except BaseException as error:
@@ -208,8 +223,8 @@ class _Traversing:
         if self.stop.is_set():
             raise EpisodeStopped
 
-    def _tell(self, kind: EventKind, body: Body) -> None:
-        """Print a node when its answer is there; what is known of it from its beginning is kept until then."""
+    def _print(self, kind: EventKind, body: Body) -> None:
+        """Print a node when its answer is there; what its beginning says is kept until then."""
         if kind != "span":
             return
         span: Any = body
@@ -228,9 +243,9 @@ def _figures(spent: Spent) -> dict[str, JsonValue]:
 
 
 def _node_line(body: Any, passes: int) -> str:
-    """A node and its answer, by its event."""
+    """Return a node and its answer as text, by its event."""
     where = f"pass {body['number'] + 1}, layer {body['layer'] + 1}" if passes > 1 else f"layer {body['layer'] + 1}"
     how = " (skipped: this stands)" if body["skipped"] else ""
-    answer = harmless(told(body["answer"]))
+    answer = harmless(value_text(body["answer"]))
     more = f"\n... {len(answer) - SHOWN:,} characters more" if len(answer) > SHOWN else ""
     return f"[{where}] {body['node']}{how}\n{indent(answer[:SHOWN] + more, '    ')}"

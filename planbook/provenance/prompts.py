@@ -7,7 +7,7 @@ from planbook.config import Config
 from planbook.envs import file_digest, texts_digest
 from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
-from planbook.planner.graph.asking import PROMPTS as GRAPHS
+from planbook.planner.graph import PROMPTS as GRAPHS
 from planbook.planner.strategies import is_file, registered
 from planbook.planner.templates import PROMPTS as PLANNER
 from planbook.provenance.own_code import of_modules_beside, of_registered

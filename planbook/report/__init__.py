@@ -46,7 +46,7 @@ def report_runs(
     price = prices_from(prices)
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
     with ExitStack() as opened:
-        runs = [opened.enter_context(closing(Run.open(folder))) for folder in folders]
+        runs = [opened.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
             if run.is_played:
                 told = f"Mind: {run.folder} is still being played; the report has it as it stands now."

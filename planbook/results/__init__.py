@@ -2,7 +2,7 @@
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
 ``summary`` counts a run's rows, with the ``claims`` that agents made, the ``milestones`` they reached and the
-``measures`` of environments; methods count their own figures (``planbook.planner.strategies.figures``).
+``measures`` of environments; methods count their own figures (``planbook.planner.strategies.base``).
 ``statistics`` has the intervals and tests.
 """
 

@@ -12,7 +12,7 @@ from planbook.planner import Outcome, Spent
 from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.strategies import FIGURES, Figures
 from planbook.planner.strategies import Played as PlayedByMethod
-from planbook.planner.strategies.figures import mean_of
+from planbook.planner.strategies.base import mean_of
 from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.measures import Measure, measures
 from planbook.results.milestones import milestones, unlocked

@@ -27,7 +27,8 @@ from planbook.writing import BESIDE
 
 STORE_FILE = "run.db"
 _KINDS = {
-    False: "holds passes of a prompt graph, and no episodes: see and go on with them by `planbook graph run --out`",
+    False: "holds passes of a prompt graph, without an environment: `planbook graph run --out` continues them, "
+    "`planbook show` and `planbook report` show them",
     True: "holds episodes, and no passes of a prompt graph; name another folder with --out",
 }
 FORMULATOR_SHARE = 0.1
@@ -107,13 +108,15 @@ class Run:
         return run
 
     @classmethod
-    def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None) -> Self:
+    def open(cls, folder: Path, *, to_play: bool = False, store: str | None = None, graphs: bool = False) -> Self:
         """Open an existing run; ``to_play`` claims it for this process. Raises BadRun.
 
-        ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not.
+        ``store`` is the URL that it was begun with: it may have the password, which ``run.json`` has not. With
+        ``graphs`` the run of a prompt graph is opened, too: it has one episode, without an environment.
         """
         file = RunFile.read(folder)
-        if (file.config.planner == GRAPH_PLANNER) != cls.of_a_graph:
+        of_a_graph = file.config.planner == GRAPH_PLANNER
+        if of_a_graph != cls.of_a_graph and not (of_a_graph and graphs):
             raise BadRun(f"{folder} {_KINDS[cls.of_a_graph]}")
         if file.store is None and not (folder / STORE_FILE).exists():
             raise BadRun(f"{folder} holds no run: there is no {STORE_FILE}, which has its events; put it back")

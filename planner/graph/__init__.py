@@ -1,105 +1,113 @@
-"""Prompt graphs (AgentKit): nodes that each ask a model one thing, and are told what others answered.
+"""Prompt graphs (AgentKit): nodes that each ask a model one question, with the answers of other nodes above it.
 
-A graph is a YAML file, and takes no coding. A pass goes through it once: every node is asked when those that it waits
-for have answered; what nodes store is kept in a database for the next pass.
+A graph is a YAML file. A pass goes through it once: every node is asked when the nodes that it waits for have answered.
+What nodes store is kept in a database for the next pass.
 
     about: One line.                        # what the graph is for
-    steps: 25                               # optional: at most so many passes an episode
-    manual: |                               # optional text that prompts find as $db.manual$
-    guidance: |                             # likewise $db.guidance$
-    inputs: {question: what is asked}       # what whoever runs the graph gives it, by database path
-    database: {plan: {}, unknown: []}       # values from the beginning
+    steps: 25                               # optional: passes of an episode at most
+    manual: |                               # optional text that prompts find as db.manual
+      Doors open inwards.
+    guidance: Be brief.                     # likewise db.guidance
+    inputs: {question: what is asked}       # values that whoever runs the graph gives, by database path
+    database: {plan: {}, unknown: []}       # values at the beginning
     code: act                               # optional: the node whose answer is the plan code of a step
     nodes:
-      look:                                 # a name: letters, digits, _ and -
-        prompt: What is new in $db.world.observation$?
+      look:                                 # a name: letters, digits and _
+        prompt: What is new in {{ db.world.observation }}?
       plan:
-        prompt: Plan the next steps. The last plan was $db.plan.goal|none so far$.
-        after: [look]                       # whom it waits for; their answers stand above its prompt, under their names
+        prompt: Plan the next steps. The last plan was {{ db.plan.goal | default("none so far") }}.
+        after: [look]                       # waits for these nodes; their answers stand above its prompt
         model: strong                       # the role that is asked, for --model strong=...; else "graph"
         expect: {goal: text, steps: [text], "why?": text}
         store: {plan.goal: answer.goal}     # database path: part of the answer; `store: plan` keeps the whole of it
-        when: {look: {not: "nothing"}}      # only if; else the node is skipped and its last answer stands
-        every: 3                            # only in every third pass (the first, the fourth ...)
-        else: {goal: wait, steps: []}       # what stands for the answer of a skipped node that has none yet;
+        when: look != "nothing"             # asked only if; else the node is skipped and its last answer stands
+        every: 3                            # asked only in every third pass (the first, the fourth ...)
+        else: {goal: wait, steps: []}       # the answer of a skipped node that has none yet;
                                             # without it the node is asked all the same
         if:                                 # after the answer: nodes for this pass only
-          - when: {answer.goal: fight}
+          - when: answer.goal == "fight" or db.unknown | length > 3
             nodes: {arm: {prompt: With what?}}
-            before: [act]                   # who waits for them, and is told what they say
+            before: [act]                   # these nodes wait for them, and are given their answers
         each:                               # after the answer: a node for every item of a list
           in: answer.steps                  # or db.path
-          as: step                          # $step$ in the prompt below
-          node: {prompt: What does $step$ need?}
+          as: step                          # the item's name in the prompt below
+          node: {prompt: "What does {{ step }} need?"}
           store: needs                      # the list of their answers
           before: [act]
           most: 20                          # more items are refused
       act:
-        prompt: Write the next lines of the program. What the steps need is $db.needs$
+        prompt: |
+          Write the next lines of the program.
+          {% for need in db.needs | default([]) %}
+          It needs: {{ need }}
+          {% endfor %}
         after: [plan]
         expect: code
 
-A skipped node stores nothing and branches nowhere. A look-up, ``$db.path$``, must find something, unless it says what
-stands else: ``$db.path|nothing yet$``. Only prompts of the file are searched for look-ups, never what is put into them.
+Prompts are Jinja templates and conditions are Jinja expressions, over `db`, the database, and the answers of nodes by
+their names; in `if`, `each` and `store` also over `answer`, the node's own. A node waits for the nodes that its prompt
+and its `when` use. Write `{{ }}`, `if`, `for`, filters and tests; functions, `set`, macros and other files are refused.
+A value that does not exist is an error: write `db.plan | default("nothing yet")`, or ask `db.plan is defined`.
+Only the text of the file is a template. Values are inserted as they are: a text as it is, anything else as JSON.
+A prompt has at most a million characters, and goes through at most 100,000 items in all its loops and filters.
 
-``expect`` is one of ``text`` (the default), ``code`` (plan code), ``yes/no``, ``number``, ``whole``, ``one of: a, b``
-and ``any`` (JSON), a list ``[text]``, fields ``{name: text}``, those that may be left out with a question mark,
-or ``{"*": text}`` for fields of any name. The model is told what is expected; an answer that does not fit goes back to
-it a few times, and then the pass fails.
+A skipped node stores nothing and branches nowhere.
 
-A condition is ``{name: value}``, where a name is a node or ``node.field``, ``db.path``, and in ``if`` the node's own
-``answer`` or ``answer.field``. All of several must hold; ``{any: [...]}``, ``{all: [...]}`` and ``{not: {...}}``
-combine them, and a value may be ``{not: x}``, ``{in: [x, y]}``, ``{not_in: [x]}``, ``{at_least: 3}``, ``{at_most: 3}``
-or ``{exists: true}``. A node waits for the nodes that its ``when`` asks about.
+`expect` is one of `text` (the default), `code` (plan code), `yes/no`, `number`, `whole`, `one of: a, b` and `any`
+(JSON), a list `[text]`, fields `{name: text}`, those that may be left out with a question mark, or `{"*": text}` for
+fields of any name. The model is told; an answer that does not fit goes back to it a few times, and
+then the pass fails. The answer to `yes/no` is the text "yes" or "no": write `gate == "yes"`.
 
-What cannot be said like this is a Python function: ``compose``, ``check`` and ``finish`` name one, as ``FILE.py:name``
-beside the graph file or ``module.name`` of those that ship; see ``planbook.planner.graph.hooking``.
+What cannot be said like this is a Python function: `compose`, `check` and `finish` name one, as `FILE.py:name` beside
+the graph file or `module.name` of those that ship; see `planbook.planner.graph.hooking`.
 
-From code: ``Graph`` of ``Node``, a ``Database``, and ``run_pass``.
+From code: `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """
 
 from planbook.planner.errors import BadGraphFile, GraphError
-from planbook.planner.graph.condition import condition_of
-from planbook.planner.graph.database import Database
-from planbook.planner.graph.file import (
-    SHIPPED_GRAPHS,
-    GraphFile,
-    file_faults,
-    graph_of,
-    graph_path,
-    read_graph,
-    text_of,
-)
+from planbook.planner.graph.answers import Shape, shape_of
+from planbook.planner.graph.checks import whole_graph
+from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.drawing import FORMATS
+from planbook.planner.graph.file import SHIPPED_GRAPHS, file_faults, graph_of, graph_path, read_graph, text_of
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
-from planbook.planner.graph.node import ROLE, IfBranch, Loop, Node
-from planbook.planner.graph.shape import Shape, shape_of
-from planbook.planner.graph.traverse import Pass, run_pass
+from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
+from planbook.planner.graph.templating import Expression, Template, nearest, value_text
+from planbook.planner.graph.traverse import PROMPTS, NodeAnswered, Pass, run_pass
 
 __all__ = [
+    "FORMATS",
+    "PROMPTS",
     "ROLE",
     "SHIPPED_GRAPHS",
     "AfterQueryError",
     "BadGraphFile",
+    "BaseNode",
     "Composing",
-    "Database",
+    "EachLoop",
     "Edge",
+    "Expression",
     "Finishing",
     "Graph",
+    "GraphDatabase",
     "GraphError",
     "GraphFile",
+    "GraphNode",
     "Hooks",
     "IfBranch",
-    "Loop",
-    "Node",
+    "NodeAnswered",
     "Pass",
     "Shape",
-    "condition_of",
+    "Template",
     "file_faults",
     "graph_of",
     "graph_path",
+    "nearest",
     "read_graph",
     "run_pass",
     "shape_of",
     "text_of",
+    "value_text",
+    "whole_graph",
 ]

@@ -1,19 +1,21 @@
 """The database of a graph: JSON values by dotted path, shared by all nodes and kept from one pass to the next."""
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.lookups import DATABASE, LookUp, at, checked_path, fill, nearest, paths_of, told
-from planbook.planner.rendered import Rendered
+from planbook.planner.graph.templating import nearest
 
+_SEGMENT = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
+PATH = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT})*")
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
 def json_value(value: JsonValue, what: str) -> JsonValue:
-    """Return the value as it is, a rendered text with its data. Raises GraphError where it is none of JSON."""
+    """Return the value unchanged. Raises GraphError for one that JSON does not have."""
     try:
         _JSON.validate_python(value, strict=True)
     except ValidationError as error:
@@ -21,8 +23,29 @@ def json_value(value: JsonValue, what: str) -> JsonValue:
     return value
 
 
-class Database:
-    """Values go in and come out as copies: nobody changes what is stored without saying so.
+def at(value: JsonValue, path: str) -> JsonValue:
+    """Return the part of a value at a dotted path, items of lists by number. Raises KeyError with the missing part."""
+    for segment in filter(None, path.split(".")):
+        if isinstance(value, dict) and segment in value:
+            value = value[segment]
+        elif isinstance(value, list) and segment.isdecimal() and int(segment) < len(value):
+            value = value[int(segment)]
+        else:
+            raise KeyError(segment)
+    return value
+
+
+def paths_of(value: JsonValue, before: str = "") -> list[str]:
+    """Return every path of a value, parents first."""
+    found: list[str] = []
+    for key, each in value.items() if isinstance(value, dict) else ():
+        path = f"{before}.{key}".lstrip(".")
+        found += [path, *paths_of(each, path)]
+    return found
+
+
+class GraphDatabase:
+    """Values go in and come out as copies, so that only its methods change what is stored.
 
     Hooks may use keys of any text in the mappings that they store; paths only reach plain names.
     """
@@ -31,24 +54,23 @@ class Database:
         self._values: dict[str, JsonValue] = deepcopy(dict(values or {}))
         self._locked = False
         self.written: dict[str, None] = {}
-        """The paths that were stored at, taken out or added to, in order, since this was last emptied."""
+        """The paths that were changed, in order, since this was last emptied."""
 
-    def view(self) -> "Database":
-        """The same values, to read only: for those who may be asked side by side."""
-        view = Database()
+    def view(self) -> "GraphDatabase":
+        """Return the same values, to read only: for hooks that may run side by side."""
+        view = GraphDatabase()
         view._values, view._locked = self._values, True
         return view
 
     def get(self, path: str) -> JsonValue:
-        """The value at a path. Raises GraphError, with the nearest path that there is."""
+        """Return the value at a path. Raises GraphError that names the nearest path that exists."""
         try:
-            return deepcopy(at(self._values, checked_path(path)))
+            return deepcopy(at(self._values, _checked(path)))
         except KeyError:
-            alike = nearest(path, paths_of(self._values))
-            raise GraphError(f"the database has nothing at {path}{alike}") from None
+            raise GraphError(f"the database has nothing at {path}{nearest(path, paths_of(self._values))}") from None
 
     def has(self, path: str) -> bool:
-        """Whether anything is stored there, None and empty texts included."""
+        """Return whether anything is stored there, None and empty texts included."""
         try:
             at(self._values, path)
         except KeyError:
@@ -61,15 +83,15 @@ class Database:
         place[last] = deepcopy(json_value(value, path))
 
     def append(self, path: str, value: JsonValue) -> None:
-        """Add to the end of a list, which is made if it is not there. Raises GraphError where there is no list."""
+        """Add to the end of a list, which is made if it does not exist. Raises GraphError where there is no list."""
         place, last = self._place(path)
         items = place.setdefault(last, [])
         if not isinstance(items, list):
-            raise GraphError(f"{path} of the database is no list, so that nothing can be added to it")
+            raise GraphError(f"{path} of the database is not a list, so that nothing can be added to it")
         items.append(deepcopy(json_value(value, path)))
 
     def delete(self, path: str) -> None:
-        """Take a value out. Raises GraphError where there is none."""
+        """Remove a value. Raises GraphError where there is none."""
         self.get(path)
         place, last = self._place(path)
         if last not in place:
@@ -77,38 +99,19 @@ class Database:
         del place[last]
 
     def values(self) -> dict[str, JsonValue]:
-        """A copy of everything."""
+        """Return a copy of everything."""
         return deepcopy(self._values)
 
-    def look_up(self, text: str, *, given: Mapping[str, JsonValue] | None = None) -> Rendered:
-        """The text with its look-ups replaced: ``$db.path$``, ``$db.path|else$``, and ``$item$`` of what is ``given``.
-
-        The values are the data of the text. Raises GraphError for a path that does not exist and says nothing else.
-        """
-        found: dict[str, JsonValue] = {**(given or {}), DATABASE: self._values}
-        values: list[JsonValue] = []
-
-        def find(look_up: LookUp) -> str:
-            try:
-                value = at(found[look_up.name], look_up.path)
-                values.append({look_up.path.rpartition(".")[2]: value})
-                return told(value)
-            except KeyError:
-                if look_up.otherwise is not None:
-                    return look_up.otherwise
-                alike = nearest(look_up.path, paths_of(found[look_up.name]))
-                raise GraphError(
-                    f"{look_up.text} finds nothing{alike} Store something there before, or write what stands instead: "
-                    f"{look_up.text[:-1]}|nothing yet$"
-                ) from None
-
-        return Rendered.of(fill(text, found, find).strip(), values)
+    @property
+    def root(self) -> dict[str, JsonValue]:
+        """The values themselves, for templates, which cannot change them."""
+        return self._values
 
     def _place(self, path: str) -> tuple[dict[str, JsonValue], str]:
-        """The mapping that holds the end of a path, and its name there."""
+        """Return the mapping that holds the end of a path, and its name there."""
         if self._locked:
             raise GraphError(f"{path} cannot be changed here: only a finish hook and `store` change the database")
-        *way, last = checked_path(path).split(".")
+        *way, last = _checked(path).split(".")
         place = self._values
         for number, name in enumerate(way):
             inner = place.setdefault(name, {})
@@ -118,3 +121,9 @@ class Database:
             place = inner
         self.written[path] = None
         return place, last
+
+
+def _checked(path: str) -> str:
+    if not PATH.fullmatch(path):
+        raise GraphError(f"{path!r} is not a path of the database; write names with dots between them: plan.goal")
+    return path

@@ -1,7 +1,7 @@
-"""The graph: nodes and edges, permanent ones and those of one pass, in the order of Kahn's algorithm.
+"""The graph: nodes and edges, permanent and temporary, in the order of Kahn's algorithm (AgentKit, section 2).
 
-Edges come from what the nodes say (``after``, and the nodes that ``when`` asks about), from the branches that lead
-back to a node (``before``), and from ``add_edge``. What was evaluated in a pass cannot be changed in it any more.
+Edges come from the nodes (``after``, and the nodes that prompt and ``when`` use), from branches and loops (``before``),
+and from ``add_edge``. A node that was evaluated in a pass cannot be changed in that pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
-from planbook.planner.graph.lookups import nearest
-from planbook.planner.graph.node import Node
+from planbook.planner.graph.node import GraphNode
+from planbook.planner.graph.templating import nearest
 
 
 class Edge(NamedTuple):
-    """``target`` waits for ``source``; where it is ``told``, the source's answer stands in its prompt."""
+    """``target`` waits for ``source``; where it is ``told``, the source's answer stands above its prompt."""
 
     source: str
     target: str
@@ -24,12 +24,12 @@ class Edge(NamedTuple):
 
 
 class Graph:
-    """Nodes in the order of their definition. One pass at a time: see ``passing``."""
+    """Nodes in order of definition. Passes run one at a time: see ``passing``."""
 
-    def __init__(self, *nodes: Node) -> None:
-        self._nodes: dict[str, Node] = {}
+    def __init__(self, *nodes: GraphNode) -> None:
+        self._nodes: dict[str, GraphNode] = {}
         self._edges: dict[Edge, None] = {}
-        self._temporary_nodes: dict[str, Node] = {}
+        self._temporary_nodes: dict[str, GraphNode] = {}
         self._temporary_edges: dict[Edge, None] = {}
         self._left_out: set[str] = set()
         self._edges_left_out: set[tuple[str, str]] = set()
@@ -41,29 +41,29 @@ class Graph:
         for node in nodes:
             self.add_node(node)
 
-    # what there is
+    # reading
 
     @property
-    def nodes(self) -> Mapping[str, Node]:
-        """Those of this pass, in order of definition; temporary ones come last."""
+    def nodes(self) -> Mapping[str, GraphNode]:
+        """The nodes of this pass, in order of definition; temporary ones come last."""
         every = {**self._nodes, **self._temporary_nodes}
         return {name: node for name, node in every.items() if name not in self._left_out}
 
     @property
     def evaluated(self) -> tuple[str, ...]:
-        """The nodes that this pass has been through, skipped ones too, in order."""
+        """The nodes evaluated in this pass, skipped ones too, in order."""
         return tuple(self._evaluated)
 
     def is_temporary(self, name: str) -> bool:
-        """Whether the node is there for this pass only."""
+        """Return whether the node exists for this pass only."""
         return name in self._temporary_nodes
 
     def is_skipped(self, name: str) -> bool:
-        """Whether the node was told to be skipped in this pass."""
+        """Return whether ``skip`` was called for the node in this pass."""
         return name in self._skipped
 
     def edges(self) -> list[Edge]:
-        """Those of this pass: what nodes say themselves first, in order of definition."""
+        """Return the edges of this pass: those that nodes name themselves first, in order of definition."""
         nodes = self.nodes
         found: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(nodes), *self._edges, *self._temporary_edges):
@@ -74,18 +74,18 @@ class Graph:
         return [Edge(*ends, told) for ends, told in found.items()]
 
     def told(self, name: str) -> list[str]:
-        """The nodes whose answers stand in this node's prompt, in order."""
+        """Return the nodes whose answers stand above this node's prompt, in order."""
         told = [edge.source for edge in self.edges() if edge.target == name and edge.told]
         own = self.nodes[name].after
         return sorted(told, key=lambda source: own.index(source) if source in own else len(own))
 
     def ready(self) -> list[str]:
-        """The next layer: what waits for nothing that is still to be evaluated, in order of definition."""
+        """Return the next layer: the nodes whose sources are all evaluated, in order of definition."""
         waiting = {edge.target for edge in self.edges() if edge.source not in self._evaluated}
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
-        """All layers of the graph as it is now. Raises GraphError for a cycle, or a node that is missing."""
+        """Return all layers of the graph as it is now. Raises GraphError for a cycle, or a missing node."""
         nodes, edges = self.nodes, self.edges()
         for edge in edges:
             _both_there(edge, nodes)
@@ -101,21 +101,21 @@ class Graph:
             left = {name: None for name in left if name in waiting}
         return layers
 
-    # what lasts
+    # permanent edits
 
-    def add_node(self, node: Node) -> None:
-        """Add a node for good. Raises GraphError where the name is taken."""
+    def add_node(self, node: GraphNode) -> None:
+        """Add a node. Raises GraphError where the name is taken."""
         self._new(node.name)
         self._nodes[node.name] = node
 
-    def replace_node(self, node: Node) -> None:
-        """Put another node in the place of the one of that name."""
+    def replace_node(self, node: GraphNode) -> None:
+        """Replace the node of that name."""
         self._known(node.name, self._nodes)
         self._unless_evaluated(node.name)
         self._nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
-        """Take a node out for good, with the edges that were added to it; who still names it is refused later."""
+        """Remove a node with the edges that were added to it; a node that still names it is an error."""
         self._known(name, self._nodes)
         self._unless_evaluated(name)
         del self._nodes[name]
@@ -123,12 +123,12 @@ class Graph:
         self.last.pop(name, None)
 
     def add_edge(self, source: str, target: str, *, told: bool = True) -> None:
-        """Let one node wait for another, for good."""
+        """Let one node wait for another."""
         self._unless_evaluated(target)
         self._edges[Edge(source, target, told)] = None
 
     def remove_edge(self, source: str, target: str) -> None:
-        """Take out an edge that was added; those that nodes name themselves go with ``replace_node``."""
+        """Remove an edge that was added; those that nodes name themselves are changed by ``replace_node``."""
         self._unless_evaluated(target)
         gone = [edge for edge in self._edges if edge[:2] == (source, target)]
         if not gone:
@@ -136,29 +136,29 @@ class Graph:
         for edge in gone:
             del self._edges[edge]
 
-    # what lasts for this pass
+    # temporary edits
 
-    def add_temporary_node(self, node: Node) -> None:
+    def add_temporary_node(self, node: GraphNode) -> None:
         """Add a node for the rest of this pass."""
         self._in_a_pass()
         self._new(node.name)
         self._temporary_nodes[node.name] = node
 
     def add_temporary_edge(self, source: str, target: str, *, told: bool = True) -> None:
-        """Let a node that was not evaluated yet wait for another, in this pass."""
+        """Let a node that is not evaluated yet wait for another, in this pass."""
         self._in_a_pass()
         self._known(source)
         self._unless_evaluated(self._known(target))
         self._temporary_edges[Edge(source, target, told)] = None
 
     def leave_out_node(self, name: str) -> None:
-        """Do without a node in this pass: nobody waits for it or is told its answer."""
+        """Leave a node out of this pass: no node waits for it or gets its answer."""
         self._in_a_pass()
         self._unless_evaluated(self._known(name))
         self._left_out.add(name)
 
     def leave_out_edge(self, source: str, target: str) -> None:
-        """Do without an edge in this pass."""
+        """Leave an edge out of this pass."""
         self._in_a_pass()
         self._unless_evaluated(self._known(target))
         if (source, target) not in {edge[:2] for edge in self.edges()}:
@@ -166,16 +166,16 @@ class Graph:
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
-        """Do not ask a node in this pass: its last answer stands. Without one it is asked all the same."""
+        """Skip a node in this pass: its last answer is used again. Without one it is asked all the same."""
         self._in_a_pass()
         self._unless_evaluated(self._known(name))
         self._skipped.add(name)
 
-    # a pass
+    # one pass
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """One pass. Whatever was temporary is undone at its end, however it ends."""
+        """Open a pass. Temporary edits are undone at its end, also after an error."""
         if self._passing:
             raise GraphError("the graph is being traversed already; give every episode a graph of its own")
         self._passing = True
@@ -188,20 +188,20 @@ class Graph:
             self._evaluated = {}
 
     def mark_evaluated(self, name: str, answer: JsonValue) -> None:
-        """Note that this pass is through with a node: from now on it cannot be changed."""
+        """Mark a node as evaluated: in this pass it cannot be changed any more."""
         self._evaluated[name] = None
         if name not in self._temporary_nodes:
             self.last[name] = answer
 
     def _in_a_pass(self) -> None:
         if not self._passing:
-            raise GraphError("only while the graph is traversed can something be temporary")
+            raise GraphError("temporary edits are possible only while the graph is traversed")
 
     def _new(self, name: str) -> None:
         if name in self._nodes or name in self._temporary_nodes:
             raise GraphError(f"there is a node {name} already; give the new one another name")
 
-    def _known(self, name: str, among: Mapping[str, Node] | None = None) -> str:
+    def _known(self, name: str, among: Mapping[str, GraphNode] | None = None) -> str:
         nodes = self.nodes if among is None else among
         if name not in nodes:
             raise GraphError(f"there is no node {name}{nearest(name, nodes)}")
@@ -212,7 +212,7 @@ class Graph:
             raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next")
 
 
-def _own_edges(nodes: Mapping[str, Node]) -> Iterator[Edge]:
+def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
     for node in nodes.values():
         yield from (Edge(source, node.name) for source in node.after)
         yield from (Edge(source, node.name, told=False) for source in sorted(node.needs))
@@ -220,11 +220,11 @@ def _own_edges(nodes: Mapping[str, Node]) -> Iterator[Edge]:
             yield Edge(node.name, before, told=False)
 
 
-def _loop_before(node: Node) -> tuple[str, ...]:
+def _loop_before(node: GraphNode) -> tuple[str, ...]:
     return node.loop.before if node.loop else ()
 
 
-def _both_there(edge: Edge, nodes: Mapping[str, Node]) -> None:
+def _both_there(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
     for name, other in (edge[:2], edge[1::-1]):
         if name not in nodes:
             relation = "waits for" if name == edge.source else "is waited for by"
@@ -232,7 +232,7 @@ def _both_there(edge: Edge, nodes: Mapping[str, Node]) -> None:
 
 
 def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:
-    """One cycle among nodes that all wait for another of them: a, b, a."""
+    """Return one cycle among nodes that all wait for another of them: a, b, a."""
     before: dict[str, str] = {edge.target: edge.source for edge in edges if edge.source in left and edge.target in left}
     seen = [next(iter(left))]
     while before[seen[-1]] not in seen:

@@ -1,7 +1,7 @@
-"""Hooks: Python functions that a graph file names, for what cannot be said in the file.
+"""Hooks: Python functions that a graph file names, for what cannot be written in the file.
 
-``compose(Composing) -> str`` makes what stands before the prompt, in the place of the answers of ``after``;
-``check(answer, database) -> answer`` looks at an answer, and may return another: ``AfterQueryError`` goes back to the
+``compose(Composing) -> str`` makes the text above the prompt, instead of the answers of ``after``;
+``check(answer, database) -> answer`` validates an answer, and may return another: ``AfterQueryError`` goes back to the
 model; ``finish(Finishing) -> None`` edits the database and the rest of the pass.
 Compose and check only read the database: nodes may be asked side by side.
 """
@@ -20,13 +20,13 @@ from pydantic import JsonValue
 from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
-from planbook.planner.graph.database import Database
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.lookups import nearest
-from planbook.planner.graph.node import Node
+from planbook.planner.graph.node import GraphNode
+from planbook.planner.graph.templating import nearest
 
 Hooks = Mapping[str, Callable[..., Any]]
-"""Functions by the name under which nodes know them."""
+"""Functions by the names that nodes have for them."""
 
 
 class AfterQueryError(ValueError):
@@ -35,28 +35,28 @@ class AfterQueryError(ValueError):
 
 @dataclass(frozen=True)
 class Composing:
-    """What a compose hook is given: the database to read, the answers of this pass so far, and the pass's number."""
+    """The argument of a compose hook: the database to read, the answers of this pass so far, and its number."""
 
-    node: Node
-    database: Database
+    node: GraphNode
+    database: GraphDatabase
     answers: Mapping[str, JsonValue]
     number: int
 
 
 @dataclass(frozen=True)
 class Finishing:
-    """What a finish hook is given; the database and what is temporary in the graph are its to change."""
+    """The argument of a finish hook, which may change the database and make temporary edits of the graph."""
 
-    node: Node
+    node: GraphNode
     answer: JsonValue
     answers: Mapping[str, JsonValue]
-    database: Database
+    database: GraphDatabase
     graph: Graph
     number: int
 
 
 def call(hooks: Hooks, name: str, *given: Any) -> Any:
-    """What a hook returns. Raises GraphError where it fails; a ValueError is left to the caller."""
+    """Call a hook. Raises GraphError where it fails; a ValueError is left to the caller."""
     try:
         return hooks[name](*given)
     except (GraphError, ValueError):
@@ -66,7 +66,7 @@ def call(hooks: Hooks, name: str, *given: Any) -> Any:
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """The function of that name; files are relative to the folder, and executed. Raises GraphError."""
+    """Return the function of that name; files are relative to the folder, and executed. Raises GraphError."""
     if problem := hook_problem(name, folder):
         raise GraphError(problem)
     file, colon, function = name.rpartition(":")
@@ -81,7 +81,7 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
 
 
 def hook_problem(name: str, folder: Path) -> str:
-    """What is wrong with the name of a hook, if anything; a file is read, and nothing of it executed."""
+    """Return what is wrong with the name of a hook, or nothing. Files are read, not executed."""
     file, colon, function = name.rpartition(":")
     if colon:
         return _file_problem(folder / file, file, function)
@@ -99,13 +99,13 @@ def _functions(members: Mapping[str, Any]) -> list[str]:
 
 def _file_problem(path: Path, file: str, function: str) -> str:
     if not file.endswith(".py"):
-        return f"{file}:{function} names no hook; write FILE.py:function"
+        return f"{file}:{function} is not a hook; write FILE.py:function"
     try:
         tree = ast.parse(path.read_bytes())
     except OSError as error:
         return f"{file} cannot be read: {error.strerror}; the file is looked for beside the graph file"
     except (SyntaxError, ValueError) as error:
-        return f"{file} is no Python that can be read: {error}"
+        return f"{file} cannot be parsed: {error}"
     return _missing(file, function, [each.name for each in tree.body if isinstance(each, ast.FunctionDef)])
 
 

@@ -1,31 +1,49 @@
 """One pass over a graph: layer by layer, each node asked, its answer read, and then the edits of the whole layer.
 
-A node asks in a scope of its own and what it edits is applied when its layer is answered, in the order of definition:
-so it makes no difference whether nodes are asked one by one or side by side, and a pass that was killed goes on where
-it was when the same pass is run again on the same journal.
+A node asks in a scope of its own, and what it edits is applied when its layer is answered, in the order of definition.
+So nodes that are asked one by one or side by side come to the same, and a pass that was killed continues where it was
+when the same pass is run again on the same journal.
 """
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError, UnusableReply
-from planbook.planner.graph.asking import NodeQuestion, ask, compose, items_of
-from planbook.planner.graph.condition import ANSWER
-from planbook.planner.graph.database import Database
+from planbook.planner.graph.database import GraphDatabase, json_value
 from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.hooking import Finishing, Hooks, call
-from planbook.planner.graph.lookups import DATABASE, at, told
-from planbook.planner.graph.node import IfBranch, Loop, Node
-from planbook.planner.roles import Sample
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks, call
+from planbook.planner.graph.node import ANSWER, EachLoop, GraphNode, IfBranch
+from planbook.planner.graph.templating import DATABASE, Expression, value_text
+from planbook.planner.prompts import Prompts
+from planbook.planner.rendered import Rendered
+from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
+PROMPTS = Prompts(Path(__file__).parent / "templates")
+Answers = Mapping[str, JsonValue]
+"""Answers by the names of their nodes."""
 LONGEST_RECORDED = 2_000
 """Characters of a value that a node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
+
+
+@dataclass(frozen=True)
+class NodeQuestion:
+    """A node's question, which is rendered already; the record has it under the node's name."""
+
+    name: str
+    text: Rendered
+
+    def render(self, **variables: object) -> Rendered:
+        """Return the text; a node's question has no variables left."""
+        if variables:
+            raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
+        return self.text
 
 
 class NodeAnswered(Payload):
@@ -39,7 +57,7 @@ class NodeAnswered(Payload):
     number: int = 0
     """Of the pass, from 0."""
     skipped: bool = False
-    """Whether its last answer stood in for a new one."""
+    """Whether its last answer was used instead of a new one."""
     temporary: bool = False
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
@@ -49,18 +67,18 @@ class NodeAnswered(Payload):
 
     @property
     def title(self) -> str:
-        """Name it."""
+        """The node's name."""
         return self.node
 
     @property
     def status(self) -> str:
-        """Say whether it was asked."""
+        """``skipped`` where it was not asked."""
         return "skipped" if self.skipped else ""
 
 
 @dataclass
 class Pass:
-    """What a pass came to: every node's answer, reused ones too, and the layers in which they were come by."""
+    """The result of a pass: every node's answer, reused ones too, and the layers in the order of evaluation."""
 
     number: int
     answers: dict[str, JsonValue] = field(default_factory=dict)
@@ -69,7 +87,7 @@ class Pass:
 
     @property
     def order(self) -> list[str]:
-        """All nodes in the order in which they were evaluated."""
+        """All nodes in the order of evaluation."""
         return [name for layer in self.layers for name in layer]
 
     @property
@@ -80,7 +98,7 @@ class Pass:
 
 def run_pass(
     graph: Graph,
-    database: Database,
+    database: GraphDatabase,
     scope: Scope,
     *,
     number: int = 0,
@@ -88,7 +106,7 @@ def run_pass(
     side_by_side: int = 1,
     anew: bool = False,
 ) -> Pass:
-    """Traverse the graph once; passes are numbered from 0. The nodes of a layer are asked ``side_by_side`` at most.
+    """Traverse the graph once; passes are numbered from 0. At most ``side_by_side`` nodes are asked at a time.
 
     With ``anew`` a pass that failed can be run again on its journal: the node that had no usable reply is asked anew.
 
@@ -107,17 +125,17 @@ def run_pass(
 @dataclass
 class _Passing:
     graph: Graph
-    database: Database
+    database: GraphDatabase
     scope: Scope
     hooks: Hooks
     result: Pass
     side_by_side: int
     anew: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """Of the nodes that are being answered."""
+    """Those of the nodes that are being answered."""
 
     def evaluate(self, layer: list[str]) -> None:
-        """Everything of one layer."""
+        """Ask the nodes of one layer, then apply what follows from their answers."""
         nodes = [self.graph.nodes[name] for name in layer]
         reused = {node.name: answer for node in nodes for answer in self._reused(node)}
         told = {name: self.graph.told(name) for name in layer}
@@ -137,17 +155,17 @@ class _Passing:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
-    def _reused(self, node: Node) -> list[JsonValue]:
-        """The answer that stands for a node that is skipped; nothing where it has to be asked."""
-        due = self.result.number % node.every == 0 and (node.when is None or node.when.holds(self._value))
+    def _reused(self, node: GraphNode) -> list[JsonValue]:
+        """Return the answer that stands for a node that is skipped; nothing where it has to be asked."""
+        due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if due and not self.graph.is_skipped(node.name):
             return []
         if node.name in self.graph.last and not self.graph.is_temporary(node.name):
             return [self.graph.last[node.name]]
         return [] if node.otherwise is None else [node.otherwise]
 
-    def _payload(self, node: Node) -> NodeAnswered:
-        """What is known of a node before it is asked."""
+    def _payload(self, node: GraphNode) -> NodeAnswered:
+        """Return what is known of a node before it is asked."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
@@ -156,8 +174,8 @@ class _Passing:
             of=tuple(self.graph.told(node.name)),
         )
 
-    def _answers(self, nodes: list[Node], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
-        """What the models say; all questions are composed before the first is asked."""
+    def _answers(self, nodes: list[GraphNode], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
+        """Return what the models answer; all questions are composed before the first is asked."""
         questions = [
             compose(node, self.result.answers, told[node.name], self.database, self.hooks, self.result.number)
             for node in nodes
@@ -169,8 +187,8 @@ class _Passing:
         answered = _each(answer, len(nodes), self.side_by_side)
         return {node.name: each for node, each in zip(nodes, answered, strict=True)}
 
-    def _answer(self, node: Node, question: NodeQuestion) -> JsonValue:
-        """What the model says. Where an earlier sitting failed here, ``anew`` goes on in the node's next scope.
+    def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
+        """Return what the model answers. Where an earlier invocation failed here, ``anew`` uses the next scope.
 
         All that is needed to know that is in the journal, so that resuming takes the same way every time.
         """
@@ -180,26 +198,27 @@ class _Passing:
             if node.name not in self.spans:
                 self.spans[node.name] = scope.span(self._payload(node))
             recorded = scope.recorded_replies if self.anew else 0
+            sample = Sample(sample=tries)
             try:
-                return ask(node, question, scope, self.database, self.hooks, Sample(sample=tries))
+                return ask(node, question, scope, self.result.answers, self.database, self.hooks, sample)
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
                     raise  # it failed just now
             tries += 1
 
-    def _after_query(self, node: Node, answer: JsonValue) -> dict[str, JsonValue]:
-        """What follows from an answer: what is stored (which is returned), branches, the loop, and the finish hook."""
+    def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
+        """Apply ``store``, branches, the loop and the finish hook to an answer. Returns what was stored."""
         self.database.written.clear()
         for path, part in node.store.items():
             try:
-                stored = at(answer, part.partition(".")[2])
+                stored = self._value(part, node, answer)
             except KeyError:
                 continue  # a field that may be left out
             self.database.set(path, stored)
         if node.gather:
             self.database.append(node.gather, answer)
         for branch in node.branches:
-            if branch.when.holds(lambda name: self._value(name, answer)):
+            if self._holds(branch.when, node, answer):
                 self._add_branch(branch)
         if node.loop:
             self._add_loop(node, node.loop, answer)
@@ -212,27 +231,40 @@ class _Passing:
                 raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
         return self._written()
 
+    def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
+        try:
+            return part.value(variables(self.database, self.result.answers, answer=answer))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: {part}: {error}") from error
+
+    def _holds(self, condition: Expression, node: GraphNode, *answer: JsonValue) -> bool:
+        own = dict(zip(("answer",), answer, strict=False))
+        try:
+            return condition.holds(variables(self.database, self.result.answers, **own))
+        except GraphError as error:
+            raise GraphError(f"node {node.name}: when: {error}") from error
+
     def _written(self) -> dict[str, JsonValue]:
-        """What the node has changed in the database, as it is now; what is long, such as a history, is named only."""
+        """Return what the node has changed in the database; of what is long, such as a history, only the path."""
         now = {path: self.database.get(path) if self.database.has(path) else None for path in self.database.written}
-        return {path: value if len(told(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
+        return {path: value if len(value_text(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
-        for node in branch.nodes:
+        nodes = branch.nodes.values()
+        for node in nodes:
             self.graph.add_temporary_node(node)
-        awaited = {name for node in branch.nodes for name in (*node.after, *node.needs)}
-        self._lead_back([node.name for node in branch.nodes if node.name not in awaited], branch.before)
+        awaited = {name for node in nodes for name in (*node.after, *node.needs)}
+        self._lead_back([name for name in branch.nodes if name not in awaited], branch.before)
 
-    def _add_loop(self, node: Node, loop: Loop, answer: JsonValue) -> None:
+    def _add_loop(self, node: GraphNode, loop: EachLoop, answer: JsonValue) -> None:
         try:
-            items = items_of(node, answer, self.database)
-        except ValueError as error:
+            items = items_of(node, answer, self.result.answers, self.database)
+        except (ValueError, GraphError) as error:
             raise GraphError(f"node {node.name}: {error}") from error
         if loop.store:
             self.database.set(loop.store, [])
         for number, item in enumerate(items, 1):
-            given = {**loop.node.given, loop.name: item}
-            each = replace(loop.node, name=f"{node.name}:{number}", given=given, gather=loop.store)
+            each = GraphNode.of_item(node, loop, number, item)
             self.graph.add_temporary_node(each)
             self._lead_back([each.name], loop.before)
 
@@ -242,18 +274,9 @@ class _Passing:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
 
-    def _value(self, name: str, answer: JsonValue = None) -> JsonValue:
-        """The value of a name in a condition. Raises KeyError where there is none."""
-        first, _, rest = name.partition(".")
-        if first == DATABASE:
-            if not self.database.has(rest):
-                raise KeyError(name)
-            return self.database.get(rest)
-        return at(answer if first == ANSWER else self.result.answers[first], rest)
-
 
 def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
-    """The answers in order. The first that fails, in that order, is raised, when those under way have come back."""
+    """Return the answers in order. Raises the first failure in that order, when the calls under way have ended."""
     if side_by_side <= 1 or count <= 1:
         return [answer(place) for place in range(count)]
     with ThreadPoolExecutor(min(side_by_side, count)) as pool:
@@ -264,3 +287,71 @@ def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> 
             for future in futures:
                 future.cancel()
             raise
+
+
+def variables(database: GraphDatabase, answers: Answers, **own: JsonValue) -> dict[str, JsonValue]:
+    """Return what templates and expressions of a node can use."""
+    return {**answers, DATABASE: database.root, **own}
+
+
+def compose(
+    node: GraphNode, answers: Answers, told: list[str], database: GraphDatabase, hooks: Hooks, number: int
+) -> NodeQuestion:
+    """Return a node's whole question: the answers of the nodes in ``told``, its prompt, the form of answer wanted."""
+    context = ""
+    if node.compose:
+        context = call(hooks, node.compose, Composing(node, database.view(), dict(answers), number))
+        if not isinstance(context, str):
+            raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
+    try:
+        prompt = node.prompt.render(variables(database, answers, **node.given))
+    except GraphError as error:
+        raise GraphError(f"node {node.name}: prompt: {error}") from error
+    text = PROMPTS["node"].render(
+        answers=[] if node.compose else [(name, value_text(answers[name])) for name in told],
+        context=context,
+        prompt=prompt,
+        kind=node.expect.kind,
+        choices=node.expect.choices,
+        sketch=node.expect.sketch() if node.expect.is_json else "",
+    )
+    return NodeQuestion(node.name, text)
+
+
+def ask(
+    node: GraphNode,
+    question: NodeQuestion,
+    scope: Scope,
+    answers: Answers,
+    database: GraphDatabase,
+    hooks: Hooks,
+    sample: Sample = FIRST_SAMPLE,
+) -> JsonValue:
+    """Return the node's answer. One that does not fit goes back to the model a few times. Raises UnusableReply."""
+    view = database.view()
+
+    def read(text: str) -> JsonValue:
+        answer = node.expect.read(text)
+        if node.check:
+            answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
+        if node.loop and node.loop.items.names == {ANSWER}:
+            items_of(node, answer, answers, database)  # what is wrong with the list is the model's to correct
+        return answer
+
+    return scope.ask(node.model, question, read=read, sample=sample).value
+
+
+def items_of(node: GraphNode, answer: JsonValue, answers: Answers, database: GraphDatabase) -> list[JsonValue]:
+    """Return the items of a node's loop. Raises AfterQueryError where there is no list, or too long a one."""
+    assert node.loop is not None
+    try:
+        items = node.loop.items.value(variables(database, answers, answer=answer))
+    except KeyError:
+        if node.loop.items.names == {ANSWER}:
+            return []  # a field that may be left out
+        raise GraphError(f"there is nothing at {node.loop.items}") from None
+    if not isinstance(items, list):
+        raise AfterQueryError(f"{node.loop.items} must be a list, and is {value_text(items)[:60]!r}")
+    if len(items) > node.loop.most:
+        raise AfterQueryError(f"{node.loop.items} may have {node.loop.most} items at most, and has {len(items)}")
+    return items

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from planbook.planner.models.types import Message, Sampling, Usage
-from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox import cached_up_to
 
 _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x00-\x7f]")
 _LETTERS_A_TOKEN = 7

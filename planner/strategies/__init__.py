@@ -1,6 +1,7 @@
-"""The planning methods, by name. A family of them is a package here, and says in ``METHODS`` which it has.
+"""The planning methods, by name. Each family is a package here and lists its methods in ``METHODS``.
 
-Methods from outside are named FILE.py:NAME, or registered by other packages as entry points ``planbook.planners``.
+Methods from outside are given as FILE.py:NAME, or registered by other packages under the entry point group
+``planbook.planners``.
 """
 
 from collections.abc import Mapping
@@ -9,9 +10,8 @@ from planbook.envs import did_you_mean
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies import adapt, advocate, agentkit, automanual, code, deps
 from planbook.planner.strategies.automanual import AutoManualOptions
-from planbook.planner.strategies.base import Method, Options, Strategy
+from planbook.planner.strategies.base import Figures, Grid, Method, Options, Played, Strategy
 from planbook.planner.strategies.code import GivenCode, code_of
-from planbook.planner.strategies.figures import Figures, Grid, Played
 from planbook.planner.strategies.outside import in_file, of_entry_point, registered
 
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
@@ -20,7 +20,7 @@ METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for en
 
 
 FIGURES = tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))
-"""What the shipped methods count of their own."""
+"""Figures that the shipped methods count of their own."""
 
 
 def method(name: str) -> Method:

@@ -1,4 +1,4 @@
-"""AutoManual's planner (section 3.2): free-form code, cell after cell, with what is known in its prompt."""
+"""AutoManual's planner (section 3.2): free-form code, cell after cell, with the known rules in its prompt."""
 
 from collections.abc import Mapping
 
@@ -12,14 +12,14 @@ from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planbook.planner.strategies.code import code_of, given_code
 from planbook.planner.templates import PROMPTS
-from planbook.sandbox.reading import definitions
+from planbook.sandbox import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6
-"""How often a planner may reply again (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
+"""Number of further replies (appendix D): on ALFWorld, and on MiniWoB++, where plans pause to look."""
 
 
 class AutoManualOptions(Options):
-    """What the planner may reply, and which parts of the method it has; without one of them is an ablation."""
+    """Number of replies, and the parts of the method that are on; turning one off is an ablation."""
 
     replans: int | None = Field(
         default=None,
@@ -69,9 +69,9 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
 
 
 def _procedure_first(episode: Episode, recall: Recall) -> str:
-    """Run the stored procedure, if there is one; what came of it if the task is not done.
+    """Run the stored procedure, if any, and return its result if the task is not done.
 
-    What a procedure did that knows more of the task than a model may be told is not told.
+    A procedure may know more about the task than a model should see; such actions are left out.
     """
     if recall.procedure is None:
         return ""

@@ -1,10 +1,11 @@
-"""What a planning method is: a plain function over the verbs of an episode. And what most of them do with these."""
+"""The base of planning methods: ``Method``, its options, its figures, and helpers that several methods share."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from statistics import mean
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -15,15 +16,66 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.roles import FIRST_SAMPLE, Sample, as_text
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload
-from planbook.planner.strategies.figures import Figures
+from planbook.planner.spans import Payload, RecordedSpan
+from planbook.planner.types import Ending
+
+Held = TypeVar("Held", bound=Payload)
+
+
+class Played(NamedTuple):
+    """One episode of a run, as figures need it."""
+
+    kind: str
+    """Type of the task."""
+    ending: Ending
+    spans: Sequence[RecordedSpan]
+
+    def held(self, payload: type[Held]) -> list[Held]:
+        """Return what the spans of a payload's name held in the end; open ones are left out."""
+        ended = (span for span in self.spans if span.name == payload.span and span.end is not None)
+        return [payload.model_validate(span.data) for span in ended]
+
+
+class Grid(NamedTuple):
+    """A small table of figures: names in the first column, figures in the others."""
+
+    title: str
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Figures(BaseModel):
+    """Base of what a method counts over a run. ``--json`` shows the fields under ``key``."""
+
+    key: ClassVar[str]
+
+    @classmethod
+    def count(cls, episodes: Sequence[Played]) -> Self | None:
+        """Count over the episodes of a run; None if there is nothing of the kind."""
+        raise NotImplementedError
+
+    def tell(self) -> Iterable[str | Grid]:
+        """Say them in words, a sentence or a table at a time."""
+        raise NotImplementedError
+
+
+def mean_of(counts: Iterable[int]) -> float | None:
+    """Return the mean, to two places; None of nothing."""
+    listed = list(counts)
+    return round(mean(listed), 2) if listed else None
+
+
+def told(figure: float | None, digits: int = 1) -> str:
+    """Return a figure to so many places; a dash for none."""
+    return "-" if figure is None else f"{figure:.{digits}f}"
 
 
 class Strategy(Protocol):
-    """Plays one episode. Returning means that nothing more is tried; EpisodeOver, raised by the verbs, unwinds it."""
+    """A function that plays one episode. It returns when it gives up; the verbs raise EpisodeOver to unwind it."""
 
     def __call__(self, episode: Episode, options: Any, /) -> None:
-        """Play until the task is given up. The ``options`` are of the method's own class."""
+        """Play until the task is given up. ``options`` are of the method's own class."""
 
 
 def _nobody(options: BaseModel, world: str) -> Collection[str]:
@@ -31,21 +83,21 @@ def _nobody(options: BaseModel, world: str) -> Collection[str]:
 
 
 Asked = Callable[[BaseModel, Environment], bool]
-"""Whether a role is asked, by the method's options and the world."""
+"""Return whether a role is asked, given the method's options and the environment."""
 
 
 class Options(BaseModel):
-    """The options of a method; this one has none."""
+    """Base of a method's options; a method without options uses it as it is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     usual_actions: ClassVar[int | None] = None
-    """How many actions an episode has unless a run says otherwise; None is the world's number."""
+    """Default number of actions in an episode; None takes the environment's."""
     usual_sampling: ClassVar[Mapping[str, JsonValue]] = {}
-    """How replies are drawn unless a run says otherwise, where that is not as everywhere."""
+    """Default sampling, if the method needs another than the general default."""
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Those of a method's demonstrations that these options ask for."""
+        """Return the demonstrations that these options ask for."""
         return demonstrations
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
@@ -59,11 +111,11 @@ class Options(BaseModel):
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy with the model of its options, the line that the command line shows, and the roles that it asks.
+    """A strategy with everything the rest of the code may ask about it: options, summary, roles, templates, figures.
 
-    ``demonstrations`` names what it wants shown of the world (``Recall.demonstrations``); ``stand_ins`` are those of
-    them that are shown only where another is missing. ``sometimes`` says of roles that are not always asked whether the
-    options and the world are such that they are.
+    ``demonstrations`` names what it shows models of the environment (``Recall.demonstrations``); ``stand_ins`` are
+    those shown only if another is missing. ``sometimes`` maps roles that are not always asked to a function that tells
+    when they are.
     """
 
     play: Strategy
@@ -74,18 +126,18 @@ class Method:
     sometimes: Mapping[str, Asked] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
     named: Callable[[BaseModel, str], Collection[str]] = _nobody
-    """The roles that the options name beside, for the world of that name."""
+    """Further roles that the options name, for an environment."""
     spans: tuple[type[Payload], ...] = ()
-    """What it records of its own structure."""
+    """Payloads of the spans that it records."""
     figures: tuple[type[Figures], ...] = ()
-    """What it counts of that over a run."""
+    """Figures that it counts over a run."""
     streams: bool = False
-    """Whether it asks for plans by ``Episode.stream``, so that they can run while they are written."""
+    """True if it asks for plans by ``Episode.stream``, so that they can run while being written."""
     templates: Mapping[str, Path] = field(default_factory=dict)
-    """The files of its prompts by name (``Prompts.files``): a run records their digests."""
+    """Patterns of its prompt files (``Prompts.files``). A run records the digests of these files."""
 
     def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
-        """Whether the role is asked, under these options on this world; the world need not have begun."""
+        """Return whether the role is asked, under these options in this environment, which need not have begun."""
         return role in self.roles and (role not in self.sometimes or self.sometimes[role](options, world))
 
 
@@ -113,7 +165,7 @@ def ask_and_run(
 
 
 def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str:
-    """What a role has to say; empty if it has nothing that can be used."""
+    """Return a role's reply, or an empty text if none is usable."""
     try:
         return scope.ask(role, prompt, read=as_text, **told).value
     except UnusableReply:
@@ -121,7 +173,7 @@ def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str
 
 
 def told_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """What plan code that a model writes sees in ``task``: of its params, those that may be told."""
+    """Return the ``task`` that plan code of a model sees, with only the params that models may know."""
     return {"params": dict(episode.world.told_params(episode.task))}
 
 
@@ -131,7 +183,7 @@ def countdown(number: int) -> Callable[[], int]:
 
 
 def in_rounds(episode: Episode, most: int, play: Callable[[int], None]) -> None:
-    """Play a task from the beginning up to so many times, until it is solved; the best round counts."""
+    """Play a task from the beginning up to a number of times, until it is solved. The best round counts."""
     for number in range(most):
         if number:
             episode.new_round()

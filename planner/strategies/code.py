@@ -1,4 +1,4 @@
-"""Plan code that is there already: a given plan, or the procedure that the memory knows. No model is asked."""
+"""Plan code that already exists: a given plan, or a procedure from memory. No model is asked."""
 
 from collections.abc import Mapping
 
@@ -29,20 +29,20 @@ def given_code(episode: Episode, options: BaseModel) -> None:
 
 
 def procedures(episode: Episode, options: BaseModel) -> None:
-    """Run the procedure for the task's type; give up where there is none or it fails."""
+    """Run the procedure for the task's type. Give up if there is none, or if it fails."""
     procedure = episode.recall().procedure
     if procedure is not None:
         given_code(episode, code_of(procedure))
 
 
 def naive(episode: Episode, options: BaseModel) -> None:
-    """Run the world's own plan for those who do not think (ADaPT, appendix D); give up where it has none."""
+    """Run the environment's own plan for the naive baseline (ADaPT, appendix D). Give up if it has none."""
     if code := type(episode.world).naive:
         given_code(episode, GivenCode(code=code, source="naive", told_params=True))
 
 
 def code_of(procedure: Procedure) -> GivenCode:
-    """A procedure as one plan: its file, and then the call. What a model wrote sees no more than a model may."""
+    """Return a procedure as one plan: its file, then the call. A model's procedure sees no more than a model may."""
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
     return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learnt)
 

@@ -1,77 +1,88 @@
-"""Calls: of what the session gives, of the plan's own functions, of methods and of Python's functions."""
+"""Calls of the session's functions, the plan's own functions, methods and built-in functions."""
 
 import ast
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from typing import NamedTuple
 
-from planbook.sandbox.dry import bodies
-from planbook.sandbox.dry.base import Ended, Visits
-from planbook.sandbox.dry.boxes import Boxes
-from planbook.sandbox.dry.knowledge import Impossible
-from planbook.sandbox.dry.operators import FUNCTIONS, NotKnown, computed, text_method
-from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, Defined, Given, Value
+from planbook.sandbox.dry import effects
+from planbook.sandbox.dry.expressions import Expressions
+from planbook.sandbox.dry.values import (
+    FUNCTIONS,
+    MAX_ITEMS,
+    UNKNOWN,
+    BuiltinFunction,
+    Container,
+    DefinedFunction,
+    HostRef,
+    Impossible,
+    NotKnown,
+    Value,
+    computed,
+    text_method,
+)
+from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
-MOST_DEEP = 8
-"""Calls of plan functions inside each other; what goes deeper is not followed."""
+MAX_CALL_DEPTH = 8
+"""Nested calls of plan functions. Deeper ones are not followed."""
 
 
-class Arguments(NamedTuple):
-    """The arguments of a call; ``whole`` is False where a star hides how many there are."""
+class CallArguments(NamedTuple):
+    """The arguments of a call; ``whole`` is False if a star hides how many there are."""
 
     args: list[Value]
     named: dict[str, Value]
     whole: bool = True
 
 
-class Calls(Boxes):
-    """A walk that carries calls out."""
+class Calls(Expressions):
+    """Carries out calls, and methods of containers. Content is replaced, never changed: forked states share it."""
 
     @abstractmethod
     def body(self, nodes: list[ast.stmt]) -> None:
-        """Carry statements out. Raises Ended if no path comes to their end."""
+        """Carry out statements. Raises PathEnded if no path reaches their end."""
 
-    def call(self, node: ast.Call) -> Value:
-        """Carry a call out."""
+    def visit_Call(self, node: ast.Call) -> Value:
         self.step()
         if isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value)
-            if not isinstance(base, Given):
+            if not isinstance(base, HostRef):
                 return self._method(base, node.func.attr, self._arguments(node))
         function = self.value(node.func)
-        if isinstance(function, Builtin) and function.name in _AT_ONCE and node.args:
+        if isinstance(function, BuiltinFunction) and function.name in _AT_ONCE and node.args:
             self.at_once.add(id(node.args[0]))
         given = self._arguments(node)
-        if isinstance(function, Given) and function.path in self.functions:
+        if isinstance(function, HostRef) and function.path in self.functions:
             return self._act(node, function.path, given)
-        if isinstance(function, Defined):
-            return self.call_defined(node, function, given)
-        if isinstance(function, Builtin):
+        if isinstance(function, DefinedFunction):
+            return self.call_plan_function(node, function, given)
+        if isinstance(function, BuiltinFunction):
             return self._python(function.name, given)
         return self._unfollowed(given)
 
-    def _arguments(self, node: ast.Call) -> Arguments:
+    def _arguments(self, node: ast.Call) -> CallArguments:
         args = self.unpacked(node.args)
         named = {pair.arg or "": self.value(pair.value) for pair in node.keywords}
         whole = args is not None and "" not in named
         if not whole:
             self.escape(*(args or ()), *named.values())
-        return Arguments(args or [], named, whole)
+        return CallArguments(args or [], named, whole)
 
-    def _unfollowed(self, given: Arguments, *more: Value) -> Value:
+    def _unfollowed(self, given: CallArguments, *more: Value) -> Value:
         self.escape(*given.args, *given.named.values(), *more)
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
 
-    def _act(self, node: ast.Call, path: str, given: Arguments) -> Value:
+    def _act(self, node: ast.Call, path: str, given: CallArguments) -> Value:
         if not given.whole:
             self.state.knowledge = self.state.knowledge.forgotten()
             self._visit(node, None)
             return UNKNOWN
-        args = [self._told(each) for each in given.args]
-        named = {name: self._told(each) for name, each in given.named.items()}
+        args = [self._plain_or_unknown(each) for each in given.args]
+        named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         after, impossible = self.state.knowledge.act(path, args, named, self._line(node))
@@ -79,7 +90,7 @@ class Calls(Boxes):
         self._visit(node, impossible)
         return UNKNOWN
 
-    def _told(self, value: Value) -> object:
+    def _plain_or_unknown(self, value: Value) -> object:
         try:
             return self.plain(value)
         except NotKnown:
@@ -88,12 +99,12 @@ class Calls(Boxes):
     def _visit(self, node: ast.Call, impossible: Impossible | None) -> None:
         key = (*map(id, self.chain), id(node))
         through = tuple(ast.unparse(each.func) for each in self.chain)
-        visits = self.visits.setdefault(key, Visits(impossible, node, self._line(node), through))
+        visits = self.visits.setdefault(key, CallVisits(impossible, node, self._line(node), through))
         if impossible is None:
             visits.impossible = None
 
     def _line(self, node: ast.Call) -> int:
-        """The line of the plan: of the call itself, or of the innermost one that led to it from the plan."""
+        """Return the plan line of the call, or of the innermost one in the plan that led to it."""
         for each in (node, *reversed(self.chain)):
             if id(each) in self.plan_calls:
                 return each.lineno
@@ -101,10 +112,10 @@ class Calls(Boxes):
 
     # The plan's own functions.
 
-    def call_defined(self, node: ast.Call, function: Defined, given: Arguments) -> Value:
-        """Carry out a function of the plan with its arguments."""
+    def call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
+        """Carry out a function of the plan with arguments."""
         again = any(each is function.node for each in self.inside)
-        if again or len(self.chain) >= MOST_DEEP or bodies.is_generator(function.node) or not given.whole:
+        if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not given.whole:
             return self._unfollowed(given, function)
         if self._only_reads(function, [*given.args, *given.named.values()]):
             return UNKNOWN
@@ -119,17 +130,17 @@ class Calls(Boxes):
             self.chain.pop()
             self.inside.pop()
 
-    def _only_reads(self, function: Defined, given: list[Value]) -> bool:
-        """Whether a call need not be followed: it computes something from what is not known, and does no more."""
-        return UNKNOWN in given and not any(map(self.holds_box, given)) and self.is_harmless(function)
+    def _only_reads(self, function: DefinedFunction, given: list[Value]) -> bool:
+        """Return whether a call only computes something from unknown values, and need not be followed."""
+        return UNKNOWN in given and not any(map(self.holds_container, given)) and self.is_harmless(function)
 
-    def enter(self, function: Defined, values: dict[str, Value]) -> Value:
-        """Carry out a function's body with these parameters; what it returns."""
+    def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
+        """Carry out a function's body with these parameters, and return its value."""
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
         self.own[own] = (
-            bodies.own_declared(function.node, ast.Global),
-            bodies.own_declared(function.node, ast.Nonlocal),
+            effects.own_declared(function.node, ast.Global),
+            effects.own_declared(function.node, ast.Nonlocal),
         )
         self.state.frames[own].update(values)
         self.returns.append([])
@@ -139,7 +150,7 @@ class Calls(Boxes):
             else:
                 self.body(function.node.body)
                 self.returns[-1].append((self.state, None))
-        except Ended:
+        except PathEnded:
             pass
         finally:
             self.frame, self.finals = outside
@@ -150,7 +161,7 @@ class Calls(Boxes):
         return value
 
     def visit_unseen(self) -> None:
-        """Carry out the functions that something unknown may call, with anything for arguments."""
+        """Carry out the functions that something unknown may call, with unknown arguments."""
         visited: set[int] = set()
         while self.blind and (left := self.unseen.keys() - visited):
             for key in sorted(left, key=lambda each: self.unseen[each].node.lineno):
@@ -158,31 +169,31 @@ class Calls(Boxes):
                 function = self.unseen[key]
                 self._forget_all_data()
                 start = self.state.copy()
-                with suppress(Ended):
-                    self.enter(function, dict.fromkeys(bodies.parameters(function.node), UNKNOWN))
+                with suppress(PathEnded):
+                    self.enter(function, dict.fromkeys(effects.parameters(function.node), UNKNOWN))
                 self.state = start
 
     def _forget_all_data(self) -> None:
-        """Nobody knows when an unseen call comes: only functions that are defined in one place are what they were."""
+        """Keep only functions that are defined in one place: an unseen call may come at any time."""
         self.havoc([])
         for frame in self.state.frames.values():
             for name, value in frame.items():
-                frame[name] = value if isinstance(value, Defined) and name in self.defined_once else UNKNOWN
+                frame[name] = value if isinstance(value, DefinedFunction) and name in self.defined_once else UNKNOWN
 
     # Methods and Python's functions.
 
-    def _method(self, base: Value, name: str, given: Arguments) -> Value:
+    def _method(self, base: Value, name: str, given: CallArguments) -> Value:
         try:
-            if isinstance(base, Box) and given.whole:
-                return self.box_method(base, name, given.args, given.named)
+            if isinstance(base, Container) and given.whole:
+                return self.container_method(base, name, given.args, given.named)
             if isinstance(base, str):
                 return self._of_text(base, name, given)
         except NotKnown:
             pass
         return self._unfollowed(given, base)
 
-    def _of_text(self, text: str, name: str, given: Arguments) -> Value:
-        """What a text's method gives: it keeps nothing of its arguments."""
+    def _of_text(self, text: str, name: str, given: CallArguments) -> Value:
+        """Return the value of a string method, which keeps none of its arguments."""
         try:
             named = {each: self.plain(value) for each, value in given.named.items()}
             args = [self.plain(each) for each in given.args]
@@ -190,7 +201,7 @@ class Calls(Boxes):
         except NotKnown:
             return UNKNOWN
 
-    def _python(self, name: str, given: Arguments) -> Value:
+    def _python(self, name: str, given: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
         items = self.items(given.args[0]) if len(given.args) == 1 and not given.named else None
@@ -208,35 +219,136 @@ class Calls(Boxes):
             return self._unfollowed(given)
         return self._looked_through(given)
 
-    def _looked_through(self, given: Arguments) -> Value:
-        """What Python's functions are given they only read, but for functions, and what they give shares its items."""
+    def _looked_through(self, given: CallArguments) -> Value:
+        """Handle a built-in function that reads its arguments, calls functions among them, and returns their items."""
         for value in (*given.args, *given.named.values()):
-            self.escape(*(self.items(value) or (value,)) if isinstance(value, Box) else (value,))
+            self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
 
+    # Lists, dicts and sets.
 
+    def container_method(
+        self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
+    ) -> Value:
+        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
+        content = self.content(container)
+        way = _METHODS.get((type(content), name))
+        if content is None or way is None or named or len(content) >= MAX_ITEMS:
+            raise NotKnown
+        changed = copy(content)
+        value = computed(way, self, changed, *args)
+        self.state.heap[container.number] = changed
+        return value
+
+    def store(self, base: Value, key: Value, value: Value) -> None:
+        """Carry out ``base[key] = value``."""
+        self._replaced(base, "__setitem__", key, value)
+
+    def drop(self, base: Value, key: Value) -> None:
+        """Carry out ``del base[key]``."""
+        self._replaced(base, "__delitem__", key)
+
+    def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
+        content = copy(self.content(base))
+        if isinstance(content, list | dict) and isinstance(base, Container):
+            with suppress(NotKnown):
+                computed(getattr(content, how), self.key(key), *value)
+                self.state.heap[base.number] = content
+                return
+        self.escape(base, *value)
+
+    def _extend(self, content: list[Value], more: Value) -> None:
+        items = self.items(more)
+        if items is None:
+            raise NotKnown
+        content.extend(items)
+
+    def _insert(self, content: list[Value], place: Value, value: Value) -> None:
+        computed(content.insert, self.plain(place), value)
+
+    def _pop(self, content: list[Value], place: Value = -1) -> Value:
+        return computed(content.pop, self.plain(place))
+
+    def _remove(self, content: list[Value], value: Value) -> None:
+        computed(content.pop, self._place(content, value))
+
+    def _place(self, content: list[Value], value: Value) -> object:
+        return computed([self.plain(each) for each in content].index, self.plain(value))
+
+    def _count(self, content: list[Value], value: Value) -> Value:
+        return [self.plain(each) for each in content].count(self.plain(value))
+
+    def _sort(self, content: list[Value]) -> None:
+        computed(content.sort, key=self.plain)
+
+    def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
+        return self.new_container(copy(content))
+
+    def _get(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
+        return content.get(self.key(key), other)
+
+    def _set_default(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
+        return content.setdefault(self.key(key), other)
+
+    def _pop_key(self, content: dict[Value, Value], key: Value, *other: Value) -> Value:
+        return computed(content.pop, self.key(key), *other)
+
+    def _update(self, content: dict[Value, Value], more: Value) -> None:
+        other = self.content(more)
+        if not isinstance(other, dict):
+            raise NotKnown
+        content.update(other)
+
+
+_METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
+    (list, "append"): lambda walk, content, value: content.append(value),
+    (list, "extend"): Calls._extend,
+    (list, "insert"): Calls._insert,
+    (list, "pop"): Calls._pop,
+    (list, "remove"): Calls._remove,
+    (list, "index"): Calls._place,
+    (list, "count"): Calls._count,
+    (list, "sort"): Calls._sort,
+    (list, "reverse"): lambda walk, content: content.reverse(),
+    (list, "clear"): lambda walk, content: content.clear(),
+    (list, "copy"): Calls._copy,
+    (dict, "get"): Calls._get,
+    (dict, "setdefault"): Calls._set_default,
+    (dict, "pop"): Calls._pop_key,
+    (dict, "update"): Calls._update,
+    (dict, "keys"): lambda walk, content: tuple(content),
+    (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
+    (dict, "items"): lambda walk, content: walk.tuple_of(content.items()),
+    (dict, "copy"): Calls._copy,
+    (dict, "clear"): lambda walk, content: content.clear(),
+    (set, "add"): lambda walk, content, value: content.add(walk.key(value)),
+    (set, "discard"): lambda walk, content, value: content.discard(walk.key(value)),
+    (set, "copy"): Calls._copy,
+    (set, "clear"): lambda walk, content: content.clear(),
+}
+"""Type and method to a function that changes a copy of the content and returns the method's value."""
 _AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
 _OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
-    "list": lambda walk, items: walk.box(list(items)),
+    "list": lambda walk, items: walk.new_container(list(items)),
     "tuple": lambda walk, items: items,
     "len": lambda walk, items: len(items),
 }
-"""Python's functions that do not look at the items themselves."""
+"""Built-in functions that do not examine the items themselves."""
 
 
 def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
-    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in bodies.own_nodes(node))
+    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in effects.own_nodes(node))
 
 
-def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value] | None:
-    """The parameters' values, or None where the call does not fit."""
+def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
+    """Return the parameters' values, or None if the call does not fit."""
     a = function.node.args
     positional = [each.arg for each in (*a.posonlyargs, *a.args)]
     values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False))}
     extra = given.args[len(positional) :]
-    others = {name: value for name, value in given.named.items() if name not in bodies.parameters(function.node)}
+    others = {name: value for name, value in given.named.items() if name not in effects.parameters(function.node)}
     if (extra and a.vararg is None) or (others and a.kwarg is None):
         return None
     values.update({name: value for name, value in given.named.items() if name not in others})
@@ -244,4 +356,4 @@ def _bound(walk: Calls, function: Defined, given: Arguments) -> dict[str, Value]
         values[a.vararg.arg] = walk.tuple_of(extra)
     if a.kwarg:
         values[a.kwarg.arg] = walk.dict_of(others)
-    return values if set(bodies.parameters(function.node)) <= values.keys() else None
+    return values if set(effects.parameters(function.node)) <= values.keys() else None

@@ -1,63 +1,105 @@
-"""The values of expressions. Where something is not followed, its value is UNKNOWN and what it was given escapes."""
+"""Values of expressions. What is not followed has the value UNKNOWN, and its operands escape."""
 
 import ast
-from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
+from itertools import count
 
-from planbook.sandbox.dry.conversions import Conversions
-from planbook.sandbox.dry.operators import COMPARISONS, MOST_CHARS, UNARY, NotKnown, binary, computed
-from planbook.sandbox.dry.values import UNKNOWN, Given, Record, Unknown, Value
+from planbook.sandbox.dry.values import (
+    COMPARISONS,
+    MAX_CHARS,
+    MAX_ITEMS,
+    UNARY,
+    UNKNOWN,
+    Container,
+    HostRef,
+    KnownObject,
+    NotKnown,
+    Plain,
+    UnknownType,
+    Value,
+    binary,
+    computed,
+)
+from planbook.sandbox.dry.walk import BaseWalk
 
 
-class Expressions(Conversions):
-    """A walk that evaluates expressions."""
+class Expressions(BaseWalk):
+    """Evaluates expressions, and converts values to and from Python's own."""
+
+    def plain(self, value: Value) -> Plain:
+        """Return Python's value. Raises NotKnown if any part is unknown, or if it is too large."""
+        return self._plain(value, count(1))
+
+    def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
+        if next(parts) > MAX_ITEMS:
+            raise NotKnown
+        if isinstance(value, tuple):
+            return tuple(self._plain(each, parts) for each in value)
+        if value is None or isinstance(value, str | bytes | int | float):
+            return value
+        content = self.content(value)
+        if content is None:
+            raise NotKnown
+        if isinstance(content, dict):
+            return {self._plain(name, parts): self._plain(each, parts) for name, each in content.items()}
+        return type(content)(self._plain(each, parts) for each in content)
+
+    def flat(self, value: Value) -> Plain:
+        """Return as ``plain`` a value without containers inside, which would lose their identity. Raises NotKnown."""
+        if any(isinstance(each, Container) for each in self.items(value) or ()):
+            raise NotKnown
+        return self.plain(value)
+
+    def taken_in(self, value: Plain) -> Value:
+        """Return a value that Python computed as a value of the dry run."""
+        if isinstance(value, list):
+            return self.new_container([self.taken_in(each) for each in value])
+        if isinstance(value, dict):
+            return self.new_container({self.taken_in(name): self.taken_in(each) for name, each in value.items()})
+        if isinstance(value, set):
+            return self.new_container(set(value))
+        return tuple(map(self.taken_in, value)) if isinstance(value, tuple) else value
+
+    def key(self, value: Value) -> Value:
+        """Return a value as a key of a dict or set. Raises NotKnown."""
+        if isinstance(value, tuple):
+            return tuple(map(self.key, value))
+        if value is None or isinstance(value, str | int | float | bytes):
+            return value
+        raise NotKnown
 
     def value(self, node: ast.expr) -> Value:
-        """Evaluate. Raises Ended if no path comes back from it."""
-        way = _WAYS.get(type(node))
-        if way is None:
-            return self.value_of_unknown(node)
-        return way(self, node)
+        """Evaluate. Raises PathEnded if no path comes back from it."""
+        return self.visit(node)
 
-    def value_of_unknown(self, node: ast.expr) -> Value:
-        """Evaluate only the parts, for what they do."""
+    def parts_of(self, node: ast.AST) -> Value:
+        """Evaluate only the parts of an expression, for their effects."""
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 self.escape(self.value(part))
         return UNKNOWN
 
-    @abstractmethod
-    def call(self, node: ast.Call) -> Value:
-        """Carry a call out."""
+    def visit_Constant(self, node: ast.Constant) -> Value:
+        return node.value if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
 
-    @abstractmethod
-    def comprehension(self, node: ast.expr) -> Value:
-        """Carry a comprehension out."""
-
-    @abstractmethod
-    def function(self, node: ast.FunctionDef | ast.Lambda) -> Value:
-        """A function as a value."""
-
-    # One method for each kind of expression.
-
-    def _name(self, node: ast.Name) -> Value:
+    def visit_Name(self, node: ast.Name) -> Value:
         return self.look_up(node.id, self.frame)
 
-    def _attribute(self, node: ast.Attribute) -> Value:
+    def visit_Attribute(self, node: ast.Attribute) -> Value:
         base = self.value(node.value)
-        if isinstance(base, Record):
+        if isinstance(base, KnownObject):
             return base.fields.get(node.attr, UNKNOWN)
-        if not isinstance(base, Given):
+        if not isinstance(base, HostRef):
             self.escape(base)
             return UNKNOWN
         path = f"{base.path}.{node.attr}"
         if path in self.attributes:
             return UNKNOWN if self.blind else self.state.knowledge.attribute(path)
-        return Given(path)
+        return HostRef(path)
 
-    def _joined_text(self, node: ast.JoinedStr) -> Value:
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
         parts = [self._part(part) for part in node.values]
-        if any(isinstance(part, Unknown) for part in parts) or sum(len(str(part)) for part in parts) > MOST_CHARS:
+        if any(isinstance(part, UnknownType) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
             return UNKNOWN
         return "".join(map(str, parts))
 
@@ -66,18 +108,18 @@ class Expressions(Conversions):
             return self.value(node)
         value = self.value(node.value)
         if node.format_spec is not None or node.conversion not in (-1, ord("s")):
-            return self.value_of_unknown(node.format_spec) if node.format_spec else UNKNOWN
+            return self.parts_of(node.format_spec) if node.format_spec else UNKNOWN
         return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
 
-    def _tuple(self, node: ast.Tuple) -> Value:
+    def visit_Tuple(self, node: ast.Tuple) -> Value:
         parts = self.unpacked(node.elts)
         return UNKNOWN if parts is None else self.tuple_of(parts)
 
-    def _list(self, node: ast.List) -> Value:
-        return self.box(self.unpacked(node.elts))
+    def visit_List(self, node: ast.List) -> Value:
+        return self.new_container(self.unpacked(node.elts))
 
     def unpacked(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """The values in a row, starred ones spread out; None where it is not known how many."""
+        """Return values in order, with starred ones spread out; None if their number is unknown."""
         found: list[Value] | None = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node)
@@ -89,15 +131,15 @@ class Expressions(Conversions):
                 found.extend(more)
         return found
 
-    def _set(self, node: ast.Set) -> Value:
+    def visit_Set(self, node: ast.Set) -> Value:
         parts = self.unpacked(node.elts)
         try:
-            return self.box(set(map(self.key, parts)) if parts is not None else None)
+            return self.new_container(set(map(self.key, parts)) if parts is not None else None)
         except NotKnown:
             self.escape(*(parts or ()))
-            return self.box(None)
+            return self.new_container(None)
 
-    def _dict(self, node: ast.Dict) -> Value:
+    def visit_Dict(self, node: ast.Dict) -> Value:
         content: dict[Value, Value] | None = {}
         for name, each in zip(node.keys, node.values, strict=True):
             key = self.value(name) if name is not None else UNKNOWN
@@ -110,36 +152,36 @@ class Expressions(Conversions):
                 pass
             self.escape(key, value, *(content.values() if content else ()))
             content = None
-        return self.box(content)
+        return self.new_container(content)
 
-    def _binary(self, node: ast.BinOp) -> Value:
+    def visit_BinOp(self, node: ast.BinOp) -> Value:
         left, right = self.value(node.left), self.value(node.right)
         return self.operated(type(node.op), left, right)
 
     def operated(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
-        """An operation on two values that makes a third."""
+        """Return the result of an operation on two values."""
         try:
             return self.taken_in(binary(kind, self.flat(left), self.flat(right)))
         except NotKnown:
             self.escape(left, right)
             return UNKNOWN
 
-    def _unary(self, node: ast.UnaryOp) -> Value:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
-            return UNKNOWN if isinstance(truth, Unknown) else not truth
+            return UNKNOWN if isinstance(truth, UnknownType) else not truth
         try:
             return computed(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
         except NotKnown:
             return UNKNOWN
 
-    def _compare(self, node: ast.Compare) -> Value:
+    def visit_Compare(self, node: ast.Compare) -> Value:
         left, truth = self.value(node.left), True
         for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.value(right_node)
             found = self._compared(operation, left, right)
-            if isinstance(found, Unknown):
+            if isinstance(found, UnknownType):
                 for rest in node.comparators[position + 1 :]:
                     self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
                 return UNKNOWN
@@ -148,9 +190,13 @@ class Expressions(Conversions):
             left = right
         return truth
 
-    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | Unknown:
+    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
-            if isinstance(left, Unknown) or isinstance(right, Unknown) or (left is not None and right is not None):
+            if (
+                isinstance(left, UnknownType)
+                or isinstance(right, UnknownType)
+                or (left is not None and right is not None)
+            ):
                 return UNKNOWN
             return (left is right) == isinstance(operation, ast.Is)
         try:
@@ -158,7 +204,7 @@ class Expressions(Conversions):
         except NotKnown:
             return UNKNOWN
 
-    def _boolean(self, node: ast.BoolOp) -> Value:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Value:
         return self._rest_of_boolean(node.values, isinstance(node.op, ast.And))
 
     def _rest_of_boolean(self, nodes: list[ast.expr], is_and: bool) -> Value:
@@ -166,17 +212,17 @@ class Expressions(Conversions):
         if len(nodes) == 1:
             return value
         truth = self.truth(value)
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownType):
             return self.branches(lambda: value, lambda: self._rest_of_boolean(nodes[1:], is_and))
         return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
 
-    def _either(self, node: ast.IfExp) -> Value:
+    def visit_IfExp(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.value(node.test))
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownType):
             return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
         return self.value(node.body if truth else node.orelse)
 
-    def _subscript(self, node: ast.Subscript) -> Value:
+    def visit_Subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
         if isinstance(node.slice, ast.Slice):
             bounds = [
@@ -194,10 +240,10 @@ class Expressions(Conversions):
             found = computed(content.__getitem__, slice(*bounds))
         except NotKnown:
             return UNKNOWN
-        return self.box(found) if isinstance(found, list) else found
+        return self.new_container(found) if isinstance(found, list) else found
 
     def item(self, base: Value, key: Value) -> Value:
-        """What stands at a place of a text, tuple, list or dict."""
+        """Return an item of a string, tuple, list or dict."""
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
             try:
@@ -207,34 +253,7 @@ class Expressions(Conversions):
         self.escape(base)
         return UNKNOWN
 
-    def _walrus(self, node: ast.NamedExpr) -> Value:
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.value(node.value)
         self.assign(node.target.id, value)
         return value
-
-
-_WAYS: Mapping[type[ast.expr], Callable[..., Value]] = {
-    ast.Constant: lambda walk, node: (
-        node.value if isinstance(node.value, str | bytes | int | float | None) else UNKNOWN
-    ),
-    ast.Name: Expressions._name,
-    ast.Attribute: Expressions._attribute,
-    ast.JoinedStr: Expressions._joined_text,
-    ast.Tuple: Expressions._tuple,
-    ast.List: Expressions._list,
-    ast.Set: Expressions._set,
-    ast.Dict: Expressions._dict,
-    ast.BinOp: Expressions._binary,
-    ast.UnaryOp: Expressions._unary,
-    ast.Compare: Expressions._compare,
-    ast.BoolOp: Expressions._boolean,
-    ast.IfExp: Expressions._either,
-    ast.Subscript: Expressions._subscript,
-    ast.NamedExpr: Expressions._walrus,
-    ast.Call: lambda walk, node: walk.call(node),
-    ast.Lambda: lambda walk, node: walk.function(node),
-    ast.ListComp: lambda walk, node: walk.comprehension(node),
-    ast.SetComp: lambda walk, node: walk.comprehension(node),
-    ast.DictComp: lambda walk, node: walk.comprehension(node),
-    ast.GeneratorExp: lambda walk, node: walk.comprehension(node),
-}

@@ -1,37 +1,34 @@
-"""Loops and comprehensions: turn by turn where it is known over what, else until nothing new comes of another turn."""
+"""Loops and comprehensions: turn by turn over known items, else until another turn changes nothing."""
 
 import ast
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 
-from planbook.sandbox.dry import bodies
-from planbook.sandbox.dry.base import Ended, Loop
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.operators import NotKnown
-from planbook.sandbox.dry.state import State, joined
-from planbook.sandbox.dry.values import UNKNOWN, Box, Builtin, Unknown, Value
+from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownType, Value
+from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
 
-MOST_TURNS = 300
-"""Turns of a loop that are followed one by one."""
-FEW_TURNS = 4
-"""Those of a ``while True``, which only a break ends."""
-ROUNDS = 3
-"""How often the body of an unknown loop is gone through, until nothing new comes of it."""
+MAX_TURNS = 300
+"""Turns of a loop that are followed individually."""
+MAX_ENDLESS_TURNS = 4
+"""The same for ``while True``, which only a break ends."""
+MAX_ROUNDS = 3
+"""Times that the body of a loop over unknown items is followed until nothing changes."""
 
 Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 class Loops(Calls):
-    """A walk that goes through loops."""
+    """Carries out loops and comprehensions."""
 
     @abstractmethod
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Give a target its value."""
+        """Bind a target."""
 
-    def for_loop(self, node: ast.For) -> None:
-        """A for statement."""
+    def visit_For(self, node: ast.For) -> None:
         over = self._over(node.iter)
 
         def turn(item: Value) -> None:
@@ -41,25 +38,24 @@ class Loops(Calls):
         loop = self._enter_loop()
         try:
             self._all_turns(over, turn, [node])
-        except Ended:
+        except PathEnded:
             self._leave_loop(loop, reached_end=False)
             return
         finally:
             self.loops.pop()
         self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
-    def while_loop(self, node: ast.While) -> None:
-        """A while statement: turn by turn while it is known that another turn comes."""
-        if not self.catches and bodies.is_endless(node, self.acting):
+    def visit_While(self, node: ast.While) -> None:
+        if not self.catches and effects.is_endless(node, self.acting):
             self.endless[id(node)] = node
-        loop, exits = self._enter_loop(), list[State]()
+        loop, exits = self._enter_loop(), list[WalkState]()
 
         def unknown_turn() -> None:
             truth = self.truth(self.value(node.test))
             if truth is not True:
                 exits.append(self.state.copy())
             if truth is False:
-                raise Ended
+                raise PathEnded
             self._turn_of(node.body, loop)
 
         try:
@@ -67,7 +63,7 @@ class Loops(Calls):
                 exits.append(self.state)
             else:
                 self._repeated(unknown_turn, [node])
-        except Ended:
+        except PathEnded:
             pass
         finally:
             self.loops.pop()
@@ -77,15 +73,15 @@ class Loops(Calls):
         self.meet([(state, None) for state in exits])
         self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
-    def _counted_turns(self, node: ast.While, loop: Loop) -> bool:
-        """Whether the loop came to its end; else the rest has to be gone through as unknown."""
-        for _ in range(FEW_TURNS if isinstance(node.test, ast.Constant) else MOST_TURNS):
+    def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
+        """Return whether the loop reached its end. Otherwise its other turns are unknown."""
+        for _ in range(MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS):
             self.state.drop_unused()
             before = self.state.copy()
             truth = self.truth(self.value(node.test))
             if truth is False:
                 return True
-            if isinstance(truth, Unknown):
+            if isinstance(truth, UnknownType):
                 self.state = before
                 return False
             self._turn_of(node.body, loop)
@@ -94,39 +90,43 @@ class Loops(Calls):
                 return False
         return False
 
-    def _enter_loop(self) -> Loop:
-        self.loops.append(Loop())
+    def _enter_loop(self) -> LoopExits:
+        self.loops.append(LoopExits())
         return self.loops[-1]
 
-    def _turn_of(self, body: list[ast.stmt], loop: Loop) -> None:
-        """One turn: to the end of the body, or to a continue. Raises Ended if it comes to neither."""
-        ways = list[tuple[State, Value]]()
+    def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
+        """Carry out one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
+        ways = list[tuple[WalkState, Value]]()
         try:
             self.body(body)
             ways.append((self.state, None))
-        except Ended:
+        except PathEnded:
             pass
         ways += [(state, None) for state in loop.continues]
         loop.continues.clear()
         self.meet(ways)
 
-    def _leave_loop(self, loop: Loop, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
+    def _leave_loop(self, loop: LoopExits, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
         ways = [(state, None) for state in loop.breaks]
         if reached_end:
             try:
                 self.body(orelse or [])
                 ways.append((self.state, None))
-            except Ended:
+            except PathEnded:
                 pass
         self.meet(ways)
 
-    # Over what.
+    # Items and turns.
 
     def _over(self, node: ast.expr) -> Value:
-        """What a loop goes over. What is used up by going over it is taken apart here, where it is used once."""
+        """Return what a loop iterates over. Iterators are expanded here, where they are used once."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.look_up(node.func.id, self.frame)
-            if isinstance(function, Builtin) and function.name in ("enumerate", "zip", "reversed") and node.args:
+            if (
+                isinstance(function, BuiltinFunction)
+                and function.name in ("enumerate", "zip", "reversed")
+                and node.args
+            ):
                 given = self.unpacked(node.args)
                 return self._spread(function.name, given)
         return self.value(node)
@@ -142,11 +142,11 @@ class Loops(Calls):
         return self.tuple_of(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
 
     def _all_turns(self, over: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
-        """Every turn of a loop over a value. A list is looked at anew before each turn: the body may change it.
+        """Carry out every turn of a loop. A list is read again before each turn, since the body may change it.
 
-        Raises Ended if no path comes to the end of the loop.
+        Raises PathEnded if no path reaches the end of the loop.
         """
-        for position in range(MOST_TURNS):
+        for position in range(MAX_TURNS):
             items = self.items(over)
             if items is None:
                 break
@@ -157,12 +157,12 @@ class Loops(Calls):
         self._repeated(lambda: turn(UNKNOWN), nodes)
 
     def _repeated(self, turn: Turn, nodes: list[ast.AST]) -> None:
-        """Any number of turns, none included; the state that is left holds before and after each of them."""
-        for _ in range(ROUNDS):
+        """Carry out any number of turns. The resulting state holds before and after each of them."""
+        for _ in range(MAX_ROUNDS):
             before = self.state.copy()
             try:
                 turn()
-            except Ended:
+            except PathEnded:
                 self.state = before
                 return
             before.drop_unused()
@@ -173,29 +173,29 @@ class Loops(Calls):
                 return
         self.havoc(nodes)
         left = self.state.copy()
-        with suppress(Ended):
+        with suppress(PathEnded):
             turn()
         self.state = left
 
     # Comprehensions.
 
-    def comprehension(self, node: ast.expr) -> Value:
-        """A comprehension, in a frame of its own; nobody knows how far a generator is gone through, and when."""
-        assert isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+    def visit_ListComp(self, node: Comprehension) -> Value:
         self.step()
         if not isinstance(node, ast.GeneratorExp):
             return self._comprehended(node)
-        if not bodies.is_harmless(node, self.acting):
+        if not effects.is_harmless(node, self.acting):  # nobody knows how far, and when, a generator is consumed
             self.blind = self.blind or id(node) not in self.at_once
             self._repeated(lambda: self.escape(self._comprehended(node)), [node])
         return UNKNOWN
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def _comprehended(self, node: Comprehension) -> Value:
         over = self._over(node.generators[0].iter)
         self.frame = self.open_frame(self.frame)
         own = self.frame
         self.transparent.add(own)
-        found: Box = self.box([] if isinstance(node, ast.ListComp) else None)
+        found: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
             self._generated(node, over, 0, found)
         finally:
@@ -203,7 +203,7 @@ class Loops(Calls):
             self.state.frames.pop(own, None)
         return found
 
-    def _generated(self, node: Comprehension, over: Value, depth: int, found: Box) -> None:
+    def _generated(self, node: Comprehension, over: Value, depth: int, found: Container) -> None:
         part = node.generators[depth]
 
         def turn(item: Value) -> None:
@@ -220,14 +220,14 @@ class Loops(Calls):
 
         self._all_turns(over, turn, [node])
 
-    def _collect(self, found: Box, value: Value) -> None:
+    def _collect(self, found: Container, value: Value) -> None:
         try:
-            self.box_method(found, "append", [value], {})
+            self.container_method(found, "append", [value], {})
         except NotKnown:
             self.escape(value)
 
     def _bind_own(self, target: ast.expr, value: Value) -> None:
-        """The target of a comprehension is its own frame's, unlike what it assigns by :=."""
+        """Bind the target of a comprehension in its own frame, unlike a name assigned by :=."""
         self.transparent.discard(self.frame)
         self.bind(target, value)
         self.transparent.add(self.frame)
@@ -237,7 +237,7 @@ class Loops(Calls):
             go_on()
             return
         truth = self.truth(self.value(tests[0]))
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownType):
             self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
         elif truth:
             self._filtered(tests[1:], go_on)

@@ -1,41 +1,52 @@
-"""What statements do: the state goes through them, forks at what is not known, and comes together again."""
+"""Statements. The state forks at unknown conditions, and its branches are merged."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from planbook.sandbox.dry import bodies
-from planbook.sandbox.dry.base import Ended
+from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
-from planbook.sandbox.dry.values import UNKNOWN, Box, Defined, Unknown, Value
+from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value
+from planbook.sandbox.dry.walk import PathEnded
 
 
 class DryWalk(Loops):
-    """A walk that carries statements out."""
+    """The whole walk: carries out statements."""
 
     def body(self, nodes: Sequence[ast.stmt]) -> None:
-        """Carry statements out, one after the other. Raises Ended."""
+        """Carry out statements, one after the other. Raises PathEnded."""
         for node in nodes:
             self.step()
-            _WAYS.get(type(node), DryWalk._other)(self, node)
+            self.visit(node)
 
-    def _other(self, node: ast.stmt) -> None:
-        """What is not followed: anything in it may have been done."""
-        if not bodies.is_harmless(node, self.acting):
+    def generic_visit(self, node: ast.AST) -> Value:
+        """Handle what is not followed: only its parts are evaluated, or anything in a statement may have been done."""
+        if not isinstance(node, ast.stmt):
+            return self.parts_of(node)
+        if not effects.is_harmless(node, self.acting):
             self.blind = True
         self.havoc([node])
+        return UNKNOWN
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        self.value(node.value)
+
+    def visit_Pass(self, node: ast.Pass | ast.Global | ast.Nonlocal) -> None:
+        pass
+
+    visit_Global = visit_Nonlocal = visit_Pass
 
     # Names.
 
-    def _assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node: ast.Assign) -> None:
         value = self.value(node.value)
         for target in node.targets:
             self.bind(target, value)
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.bind(node.target, self.value(node.value))
 
-    def _augmented(self, node: ast.AugAssign) -> None:
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         target = node.target
         if isinstance(target, ast.Name):
             left = self.look_up(target.id, self.frame)
@@ -48,8 +59,8 @@ class DryWalk(Loops):
             self.bind(target, self.value(node.value))
 
     def _increased(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """What ``left += right`` leaves: a list stays the same list."""
-        if not isinstance(left, Box):
+        """Return the value of ``left += right``: a list stays the same list."""
+        if not isinstance(left, Container):
             return self.operated(type(operation), left, right)
         content, more = self.content(left), self.items(right)
         if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
@@ -59,7 +70,7 @@ class DryWalk(Loops):
         return UNKNOWN
 
     def bind(self, target: ast.expr, value: Value) -> None:
-        """Give a target its value."""
+        """Bind a target."""
         if isinstance(target, ast.Name):
             self.assign(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
@@ -82,56 +93,58 @@ class DryWalk(Loops):
         for target, item in zip(targets, items, strict=True):
             self.bind(target, item)
 
-    def _delete(self, node: ast.Delete) -> None:
+    def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.assign(target.id, UNKNOWN)
             elif isinstance(target, ast.Subscript):
                 self.drop(self.value(target.value), self.value(target.slice))
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for name in bodies.bound([node]):
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for name in effects.bound([node]):
             self.assign(name, UNKNOWN)
 
-    def _define(self, node: ast.FunctionDef) -> None:
-        value = self.function(node)
+    visit_ImportFrom = visit_Import
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        value = self.visit_Lambda(node)
         for decorator in node.decorator_list:
             self.escape(self.value(decorator), value)
             value = UNKNOWN
         self.assign(node.name, value)
 
-    def function(self, node: ast.FunctionDef | ast.Lambda) -> Value:
-        """A function as a value; its defaults are evaluated now."""
+    def visit_Lambda(self, node: ast.FunctionDef | ast.Lambda) -> Value:
+        """Return the function as a value. Its defaults are evaluated now."""
         a = node.args
         positional = [each.arg for each in (*a.posonlyargs, *a.args)]
         pairs = list(zip(positional[len(positional) - len(a.defaults) :], a.defaults, strict=True))
         pairs += [(each.arg, default) for each, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default]
-        return Defined(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
+        return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
-    def _class(self, node: ast.ClassDef) -> None:
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         for each in ast.walk(node):
             if isinstance(each, ast.FunctionDef):
-                self.unseen.setdefault(id(each), Defined(each, self.frame))
-        if not bodies.is_harmless(node, self.acting):
+                self.unseen.setdefault(id(each), DefinedFunction(each, self.frame))
+        if not effects.is_harmless(node, self.acting):
             self.blind = True
             self.havoc([node])
         self.assign(node.name, UNKNOWN)
 
     # Branches.
 
-    def _if(self, node: ast.If) -> None:
+    def visit_If(self, node: ast.If) -> None:
         truth = self.truth(self.value(node.test))
-        if isinstance(truth, Unknown):
+        if isinstance(truth, UnknownType):
             self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
         else:
             self.body(node.body if truth else node.orelse)
 
-    def _match(self, node: ast.Match) -> None:
+    def visit_Match(self, node: ast.Match) -> None:
         self.escape(self.value(node.subject))
 
         def case(each: ast.match_case) -> Callable[[], None]:
             def way() -> None:
-                for name in bodies.bound([each.pattern]):
+                for name in effects.bound([each.pattern]):
                     self.assign(name, UNKNOWN)
                 if each.guard is not None:
                     self.value(each.guard)
@@ -141,34 +154,34 @@ class DryWalk(Loops):
 
         self.branches(*map(case, node.cases), lambda: None)
 
-    def _assert(self, node: ast.Assert) -> None:
+    def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
-            raise Ended
+            raise PathEnded
 
-    def _raise(self, node: ast.Raise) -> None:
+    def visit_Raise(self, node: ast.Raise) -> None:
         for each in (node.exc, node.cause):
             if each is not None:
                 self.value(each)
-        raise Ended
+        raise PathEnded
 
-    def _return(self, node: ast.Return) -> None:
+    def visit_Return(self, node: ast.Return) -> None:
         value = self.value(node.value) if node.value else None
         self.leave()
         self.returns[-1].append((self.state, value))
-        raise Ended
+        raise PathEnded
 
-    def _break(self, node: ast.Break) -> None:
+    def visit_Break(self, node: ast.Break) -> None:
         self.leave()
         self.loops[-1].breaks.append(self.state)
-        raise Ended
+        raise PathEnded
 
-    def _continue(self, node: ast.Continue) -> None:
+    def visit_Continue(self, node: ast.Continue) -> None:
         self.leave()
         self.loops[-1].continues.append(self.state)
-        raise Ended
+        raise PathEnded
 
-    def _try(self, node: ast.Try) -> None:
-        """An exception may come from anywhere in the body, so nothing of it is known where it is caught."""
+    def visit_Try(self, node: ast.Try) -> None:
+        """An exception may come from anywhere in the body, so nothing about it is known in a handler."""
 
         def caught(handler: ast.ExceptHandler) -> Callable[[], None]:
             def way() -> None:
@@ -182,7 +195,7 @@ class DryWalk(Loops):
         def uncaught() -> None:
             self.havoc([*node.body, *node.handlers, *node.orelse])
             self.body(node.finalbody)
-            raise Ended
+            raise PathEnded
 
         def through() -> None:
             self.finals.append(node.finalbody)
@@ -194,8 +207,8 @@ class DryWalk(Loops):
 
         self.branches(through, *([uncaught] if node.finalbody else []))
 
-    def _with(self, node: ast.With) -> None:
-        """As a try: what it manages may swallow exceptions."""
+    def visit_With(self, node: ast.With) -> None:
+        """As a try: the context manager may swallow exceptions."""
         for item in node.items:
             self.escape(self.value(item.context_expr))
             if item.optional_vars is not None:
@@ -203,34 +216,7 @@ class DryWalk(Loops):
         self.branches(lambda: self.body(node.body), lambda: self.havoc(node.body))
 
     def leave(self) -> None:
-        """What stands in enclosing ``finally`` parts is done on the way out."""
+        """Carry out the enclosing ``finally`` blocks on the way out."""
         for final in reversed(self.finals):
             if final:
                 self.havoc(final)
-
-
-_WAYS: Mapping[type[ast.stmt], Callable[..., None]] = {
-    ast.Expr: lambda walk, node: walk.value(node.value),
-    ast.Assign: DryWalk._assign,
-    ast.AnnAssign: DryWalk._annotated,
-    ast.AugAssign: DryWalk._augmented,
-    ast.Delete: DryWalk._delete,
-    ast.Import: DryWalk._import,
-    ast.ImportFrom: DryWalk._import,
-    ast.FunctionDef: DryWalk._define,
-    ast.ClassDef: DryWalk._class,
-    ast.If: DryWalk._if,
-    ast.Match: DryWalk._match,
-    ast.Assert: DryWalk._assert,
-    ast.Raise: DryWalk._raise,
-    ast.Return: DryWalk._return,
-    ast.Break: DryWalk._break,
-    ast.Continue: DryWalk._continue,
-    ast.Try: DryWalk._try,
-    ast.With: DryWalk._with,
-    ast.For: lambda walk, node: walk.for_loop(node),
-    ast.While: lambda walk, node: walk.while_loop(node),
-    ast.Pass: lambda walk, node: None,
-    ast.Global: lambda walk, node: None,
-    ast.Nonlocal: lambda walk, node: None,
-}

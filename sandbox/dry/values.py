@@ -1,19 +1,22 @@
-"""The values of a dry run: plain Python where they are known, and handles for what has identity.
+"""The values of a dry run, what it knows of the world, and computing with known values.
 
-Known are None, numbers, texts, tuples of values, and the classes below; everything else is UNKNOWN.
+Known values are None, numbers, strings, tuples of values, and the classes below. Everything else is UNKNOWN. Operations
+are computed only if they are cheap, have no effect, and give the same result in the sandbox.
 """
 
 import ast
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Protocol, Self
 
 Value = object
-"""Whatever a name may stand for in a dry run."""
+"""Any value of a dry run."""
 
 
-class Unknown(Enum):
-    """The one value that may be any."""
+class UnknownType(Enum):
+    """The value that stands for any value."""
 
     UNKNOWN = "unknown"
 
@@ -21,62 +24,226 @@ class Unknown(Enum):
         return "..."
 
 
-UNKNOWN = Unknown.UNKNOWN
+UNKNOWN = UnknownType.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What the session gives, by dotted name: an object (``agent``) or a function (``agent.go_to``)."""
+class HostRef:
+    """An object (``agent``) or a function (``agent.go_to``) of the session, by dotted name."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Builtin:
-    """A function of Python's own, by name."""
+class BuiltinFunction:
+    """A built-in function of Python, by name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A list, dict or set of the plan: what it holds now is in the heap of the state, under this number."""
+class Container:
+    """A list, dict or set of the plan. Its current content is in the heap of the state, under this number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class KnownObject:
     """An object whose attributes are known and never change, such as ``task``."""
 
     fields: Mapping[str, Value] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Defined:
-    """A function or lambda of the plan, and the frame that it was defined in."""
+class DefinedFunction:
+    """A function or lambda of the plan, and the frame in which it was defined."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: int
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
-MOST_PARTS = 20_000
-"""Parts of a tuple that is looked through: those of tuples in it count, as often as they are in it."""
+MAX_PARTS = 20_000
+"""Parts of a tuple, counting those of tuples in it as often as they occur."""
 
 
 def is_small(value: tuple[Value, ...]) -> bool:
-    """Whether a tuple can be looked through in a moment."""
+    """Return whether a tuple can be traversed quickly."""
     parts, inside = 0, [value]
-    while inside and parts <= MOST_PARTS:
+    while inside and parts <= MAX_PARTS:
         each = inside.pop()
         parts += len(each)
         inside += [part for part in each if isinstance(part, tuple)]
-    return parts <= MOST_PARTS
+    return parts <= MAX_PARTS
 
 
 def same(first: Value, second: Value) -> bool:
-    """Whether two values are certainly one: 1 is neither True nor 1.0."""
+    """Return whether two values are certainly the same: 1 is neither True nor 1.0."""
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(same, first, second))
     return type(first) is type(second) and first == second
+
+
+# The world.
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """Why an action cannot succeed, and the plan lines that made it so; none if it was so from the start."""
+
+    action: str
+    why: str
+    since: tuple[int, ...] = ()
+
+
+class WorldKnowledge(Protocol):
+    """Facts about the world that are known at one point of a plan. Immutable; equal if the same is known."""
+
+    def act(
+        self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
+    ) -> tuple[Self, Impossible | None]:
+        """Return what is known after a call of the session's function ``path``, and why it cannot succeed, if so.
+
+        An argument may be UNKNOWN. A call whose arguments do not fit changes nothing that is known.
+        """
+
+    def either(self, other: Self) -> Self:
+        """Return what is known if one of the two holds."""
+
+    def forgotten(self) -> Self:
+        """Return what is still known when any action may have been taken."""
+
+    def attribute(self, path: str) -> object:
+        """Return the value of an attribute of the session, or UNKNOWN."""
+
+
+# Operations.
+
+MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
+"""Larger values are UNKNOWN. For nested ones all items and characters count."""
+MAX_REPLACED = 100 * MAX_CHARS
+"""Characters that a computed `replace` could return at most."""
+
+Plain = object
+
+
+class NotKnown(Exception):
+    """The result is not known, or not worth knowing."""
+
+
+BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
+COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
+TEXT_METHODS = frozenset(
+    "capitalize casefold count endswith find index isalpha isdecimal isdigit islower isnumeric isspace isupper join "
+    "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
+    "startswith strip title upper".split()
+)
+
+
+def _range(*bounds: object) -> tuple[int, ...]:
+    numbers = range(*bounds)  # type: ignore[call-overload]
+    if len(numbers) > MAX_ITEMS:
+        raise NotKnown
+    return tuple(numbers)
+
+
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "len": len,
+    "list": list,
+    "max": max,
+    "min": min,
+    "range": _range,
+    "round": round,
+    "set": set,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "tuple": tuple,
+}
+"""Built-in functions that are computed, none of which returns an iterator."""
+_FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+
+
+def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
+    """Return the function's result. Raises NotKnown if it raises: the plan ends there, or catches it."""
+    for each in (*args, *named.values()):
+        _bounded(each)
+    try:
+        result = function(*args, **named)
+    except _FAILURES as error:
+        raise NotKnown from error
+    return _bounded(result)
+
+
+def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
+    """Return the result of an operation on two values. Raises NotKnown."""
+    if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
+        raise NotKnown
+    if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
+        _small(left, right)
+    return computed(BINARY[kind], left, right)
+
+
+def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
+    """Return the result of a string method. Raises NotKnown."""
+    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MAX_REPLACED):
+        raise NotKnown
+    return computed(getattr(text, name), *args, **named)
+
+
+def _small(left: Plain, right: Plain) -> None:
+    count = left if isinstance(left, int) else right
+    sequence = right if isinstance(left, int) else left
+    if not isinstance(count, int) or count * _length([sequence]) > MAX_ITEMS:
+        raise NotKnown
+
+
+def _length(values: Sequence[Plain]) -> int:
+    return max((len(each) for each in values if isinstance(each, str | tuple | list)), default=0)
+
+
+def _bounded(value: Value) -> Value:
+    """Return the value. Raises NotKnown for one that is too large to compute with."""
+    if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
+        raise NotKnown
+    items = chars = 0
+    inside = [value]
+    while inside:
+        each = inside.pop()
+        if isinstance(each, str | bytes):
+            chars += len(each)
+        elif isinstance(each, list | tuple | dict | set | frozenset):
+            items += len(each)
+            if items <= MAX_ITEMS:  # an item that occurs twice counts twice
+                inside += [*each, *each.values()] if isinstance(each, dict) else each
+        if items > MAX_ITEMS or chars > MAX_CHARS:
+            raise NotKnown
+    return value

@@ -1,5 +1,5 @@
-"""What plan code may say. ``compiler`` checks a source, and compiles it, without running anything of it.
+"""The language policy: what plan code may say.
 
-``transformer`` walks the tree; ``imports`` judges imports; ``tables``, ``rules`` and ``hints`` name what is refused and
-what to write instead, for the worker too.
+``rules`` holds the tables of refused names and hints. ``transformer`` applies them to a syntax tree, ``compiler`` turns
+source into problems or compiled code without running any of it.
 """

@@ -1,84 +1,160 @@
-"""From source to faults, or to compiled code. Sizes come first: nothing recurses into a tree that was not measured."""
+"""From source to a list of problems, or to compiled code.
+
+Sizes are checked first: nothing recurses into a tree that was not measured. Only the host compiles. CPython counts the
+recursion depth in a tree once for all threads, and a thread switch in between raises SystemError for sound code, so
+parsing and compiling take turns. Warnings about a plan's style (``x is 1``) stay off the host's standard error.
+"""
 
 import __future__
 
 import ast
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import marshal
+import re
+import threading
+import warnings
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import CodeType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from planbook.sandbox.policy.base import Enough
-from planbook.sandbox.policy.hints import NAME_HINTS
-from planbook.sandbox.policy.rules import SYNTAX, TOO_LARGE, Problem, syntax_hint
-from planbook.sandbox.policy.tables import MAX_COPIES, MAX_DEPTH, MAX_KEYWORDS, MAX_NODES, MAX_SOURCE, MAX_TEXTS
-from planbook.sandbox.policy.transformer import PlanPolicy
-from planbook.sandbox.policy.trees import compile_tree, parse_source
+from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox.policy.rules import (
+    MAX_COPIES,
+    MAX_DEPTH,
+    MAX_KEYWORDS,
+    MAX_NODES,
+    MAX_SOURCE,
+    MAX_TEXTS,
+    NAME_HINTS,
+    SYNTAX,
+    TOO_LARGE,
+    Problem,
+    syntax_hint,
+)
+from planbook.sandbox.policy.transformer import EnoughProblems, PlanPolicy
+from planbook.sandbox.protocol import MAX_FAULT_TEXT, MAX_FAULTS
+from planbook.sandbox.types import Fault, FaultKind
+
+# Parsing and compiling, one thread at a time.
+
+_ALONE = threading.Lock()
+_WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
+_OPENS_SCOPE = ("def", "lambda", "class", "for")
+"""Words without which no function, class or comprehension can be written."""
+_F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
+MAX_FIELDS = 10_000
+"""Braces of a source with f-strings: up to Python 3.11 each field goes through a parser of its own."""
+MAX_SHOWN = 300
+"""Characters of a line that a fault shows."""
+MAX_LOOKUPS = 4_000_000
+"""Words of a source times its scopes: CPython copies the names of enclosing functions for every scope inside.
+No file below 100,000 characters of the standard library, numpy or sympy has half as many."""
 
 
-class Before(NamedTuple):
-    """What earlier code of a session leaves to later: names, and within a cell what ``from __future__`` changes."""
+@contextmanager
+def _alone() -> Iterator[None]:
+    with _ALONE, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def parse_source(source: str, name: str = "<plan>") -> ast.Module:
+    """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError for one that takes long."""
+    if len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE)) > MAX_LOOKUPS:
+        raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
+    if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
+        raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
+    with _alone():
+        return ast.parse(source, name)
+
+
+def compile_tree(
+    tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
+) -> CodeType:
+    """Return the code of a tree. Raises what ``compile`` raises."""
+    with _alone():
+        code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
+        return code
+
+
+def code_lines(code: str) -> list[str]:
+    r"""Return the lines as CPython counts them: only \n, \r\n and \r end a line."""
+    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def shown_line(lines: list[str], number: int) -> str:
+    """Return a line, counted from 1, as faults show it: cut if it is long, empty if it does not exist."""
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
+
+
+# Under the policy.
+
+
+class CompileContext(NamedTuple):
+    """Results of earlier code of a session: names and, within one cell, the flags of ``from __future__``."""
 
     names: frozenset[str] = frozenset()
     flags: int = 0
     modules: frozenset[str] = frozenset()
-    """Modules beyond those of the standard library that the session's plans may import."""
+    """Modules beyond the standard library that the session's plans may import."""
 
 
-NOTHING = Before()
+NO_CONTEXT = CompileContext()
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledCell:
-    """``code`` runs all but a final expression, ``tail`` evaluates that, where there is one."""
+    """``code`` runs everything but a final expression, which ``tail`` evaluates if there is one."""
 
     code: CodeType
     tail: CodeType | None
-    leaves: Before
+    context: CompileContext
+    """For the code that follows."""
 
 
 class PolicyRefused(Exception):
-    """The source breaks the policy or does not parse; ``problems`` lists every fault found."""
+    """The source breaks the policy or does not parse. ``problems`` lists everything that was found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
 
-def check(
+def find_problems(
     source: str,
     bound: Iterable[str] = (),
     tree: ast.Module | None = None,
     modules: frozenset[str] = frozenset(),
 ) -> list[Problem]:
-    """Return every fault of the source, in the order of its lines. Never raises.
+    """Return every problem of the source, sorted by line. Never raises.
 
-    ``bound`` are names that are bound elsewhere, where the source is a part of a cell. ``tree`` is the source's tree,
-    if the caller has parsed it and asked the compiler about it; it is of no use afterwards.
+    ``bound`` are names that are bound elsewhere, if the source is a part of a cell. ``tree`` is the source's tree, if
+    the caller has parsed it and asked the compiler about it; it is spoilt afterwards.
     """
     try:
-        _compile(source, "plan", bound, Before(modules=modules), all_faults=tree is None, tree=tree)
+        _compile(source, "plan", bound, CompileContext(modules=modules), all_problems=tree is None, tree=tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
 
 
-def compile_cell(source: str, name: str, before: Before = NOTHING, *, is_part: bool = False) -> CompiledCell:
-    """Compile under the policy. ``name`` is what tracebacks call the file. Raises PolicyRefused.
+def compile_cell(
+    source: str, name: str, context: CompileContext = NO_CONTEXT, *, is_part: bool = False, guarded: bool = True
+) -> CompiledCell:
+    """Compile under the policy, or without one if not ``guarded``. Raises PolicyRefused.
 
-    Of a part of a cell it cannot be told whether another defines what plans do not have: there it is no name at all.
+    ``name`` is the file name in tracebacks. Another part of a cell may define a builtin that plans do not have, so in a
+    part such a name is not refused.
     """
-    return _compile(source, name, NAME_HINTS if is_part else (), before)
-
-
-def compile_plain(source: str, name: str, before: Before = NOTHING, *, is_part: bool = False) -> CompiledCell:
-    """Compile as ``compile_cell`` does, without any policy. Raises PolicyRefused for what is no Python."""
-    return _compile(source, name, None, before)
+    bound = (NAME_HINTS if is_part else ()) if guarded else None
+    return _compile(source, name, bound, context)
 
 
 def too_large(tree: ast.Module) -> Problem | None:
-    """Return what makes the tree too large to be walked by recursion, or to be compiled in a moment."""
+    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
     try:
         _measure(tree)
     except PolicyRefused as refused:
@@ -90,83 +166,86 @@ def _compile(
     source: str,
     name: str,
     bound: Iterable[str] | None,
-    before: Before = NOTHING,
+    context: CompileContext,
     *,
-    all_faults: bool = False,
+    all_problems: bool = False,
     tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
-        raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
+        raise _too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")
     try:
         tree = tree or parse_source(source, name)
         _measure(tree)
-        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, before, all_faults)
-        return _split(tree, name, before._replace(names=names))
+        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, context, all_problems)
+        return _split(tree, name, context._replace(names=names))
     except SyntaxError as error:
-        raise PolicyRefused([_no_python(error)]) from None
+        raise PolicyRefused([_syntax_problem(error)]) from None
     except UnicodeError:
-        raise PolicyRefused([_unreadable("a character that is half of a pair (a lone surrogate)")]) from None
+        raise _unreadable("a character that is half of a pair (a lone surrogate)") from None
     except (RecursionError, MemoryError):
-        raise PolicyRefused([_too_large("nested too deeply")]) from None
+        raise _too_large("nested too deeply") from None
     except ValueError as error:
-        raise PolicyRefused([_unreadable(str(error))]) from None
+        raise _unreadable(str(error)) from None
 
 
-def _no_python(error: SyntaxError) -> Problem:
+def _syntax_problem(error: SyntaxError) -> Problem:
     message = error.msg or "invalid syntax"
     return Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, message, syntax_hint(message))
 
 
-def _too_large(message: str, node: ast.AST | None = None) -> Problem:
+def _too_large(message: str, node: ast.AST | None = None) -> PolicyRefused:
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    return Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")
+    return PolicyRefused([Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")])
 
 
-def _unreadable(message: str) -> Problem:
-    return Problem(1, 0, SYNTAX, message, "use ordinary characters, or escapes such as \\u00e9 in strings")
+def _unreadable(message: str) -> PolicyRefused:
+    hint = "use ordinary characters, or escapes such as \\u00e9 in strings"
+    return PolicyRefused([Problem(1, 0, SYNTAX, message, hint)])
 
 
 def _apply_policy(
-    tree: ast.Module, name: str, bound: Iterable[str], before: Before, all_faults: bool
+    tree: ast.Module, name: str, bound: Iterable[str], context: CompileContext, all_problems: bool
 ) -> frozenset[str]:
-    """Rewrite the tree; return the names that it binds, with those known before. Raises PolicyRefused.
+    """Rewrite the tree; return the names that it and earlier code bind. Raises PolicyRefused.
 
-    With ``all_faults`` the faults of the compiler are among those found.
+    With ``all_problems``, those that only the compiler finds are among them: a return outside a function, say.
     """
-    misplaced = list(_misplaced(tree, name)) if all_faults else []
-    policy = PlanPolicy(bound, before.names, before.modules)
-    with suppress(Enough):
+    policy, misplaced = PlanPolicy(bound, context.names, context.modules), list[Problem]()
+    if all_problems:
+        try:
+            compile_tree(tree, name)
+        except SyntaxError as error:
+            misplaced = [_syntax_problem(error)]
+    with suppress(EnoughProblems):
         policy.visit(tree)
     if problems := policy.problems + misplaced:
         raise PolicyRefused(problems)
-    return before.names.union(policy.bound, policy.modules)
+    return context.names.union(policy.bound, policy.modules)
 
 
 def _measure(tree: ast.Module) -> None:
     """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
     level: list[ast.AST] = [tree]
-    finally_found = False
+    has_finally = False
     nodes = depth = texts = 0
     while level:
         nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
         if nodes > MAX_NODES:
-            raise PolicyRefused([_too_large(f"more than {MAX_NODES:,} names and operations")])
+            raise _too_large(f"more than {MAX_NODES:,} names and operations")
         if depth > MAX_DEPTH:
-            raise PolicyRefused([_too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])])
+            raise _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if texts > MAX_TEXTS:
-            raise PolicyRefused([_too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")])
+            raise _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
-            raise PolicyRefused([_too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)])
-        finally_found = finally_found or any(
-            isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level
-        )
+            raise _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
+        has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
-    if finally_found and _compiled_size(tree)[0] > MAX_COPIES:
-        raise PolicyRefused([_too_large("`finally` blocks that would be compiled too many times over")])
+    if has_finally and _compiled_size(tree)[0] > MAX_COPIES:
+        raise _too_large("`finally` blocks that would be compiled too many times over")
 
 
 def _multiplies_text(node: ast.AST) -> bool:
-    """Return whether Python works out a text of up to 4,096 characters when it compiles this."""
+    """Return whether CPython may compute a text of up to 4,096 characters when it compiles this."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return False
     parts = [node.left, node.right]
@@ -179,14 +258,14 @@ def _multiplies_text(node: ast.AST) -> bool:
 
 
 def _keywords(node: ast.AST) -> int:
-    """Those of a call, a class or a pattern, each of which CPython compares with all others."""
+    """Return the number of keywords of a call, class or pattern. CPython compares each with all others."""
     return len(getattr(node, "keywords", ())) + len(getattr(node, "kwd_attrs", ()))
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
-    """Nodes that CPython's compiler will go through, and jumps out of the node among them.
+    """Return the nodes that CPython's compiler will visit, and the jumps out of the node among them.
 
-    It compiles a ``finally`` block once for the end without and with an exception each, and once for every jump out.
+    It compiles a ``finally`` block once for the normal end, once for an exception, and once for every jump out.
     """
     parts = [_compiled_size(child) for child in ast.iter_child_nodes(node)]
     size, jumps = 1 + sum(part[0] for part in parts), sum(part[1] for part in parts)
@@ -198,18 +277,69 @@ def _compiled_size(node: ast.AST) -> tuple[int, int]:
     return size, jumps + isinstance(node, ast.Return | ast.Break | ast.Continue)
 
 
-def _misplaced(tree: ast.Module, name: str) -> Iterator[Problem]:
-    """Yield what only the compiler finds, beside the policy's own faults: a return outside a function, say."""
-    try:
-        compile_tree(tree, name)
-    except SyntaxError as error:
-        yield _no_python(error)
-
-
-def _split(tree: ast.Module, name: str, before: Before) -> CompiledCell:
-    tail, flags = None, before.flags
+def _split(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell:
+    tail, flags = None, context.flags
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         tree.body.pop()
         tail = compile_tree(ast.Expression(last.value), name, "eval", flags)
     code = compile_tree(tree, name, flags=flags)
-    return CompiledCell(code, tail, before._replace(flags=code.co_flags & __future__.annotations.compiler_flag))
+    return CompiledCell(code, tail, context._replace(flags=code.co_flags & __future__.annotations.compiler_flag))
+
+
+# For workers.
+
+MAX_CACHED = 16 << 20
+"""Characters of sources and bytes of compiled code that are cached."""
+MAX_CODE = 1 << 20
+"""Bytes of compiled code. Python folds constants when it compiles: ``"ab" * 2000`` a thousand times is 4 MB."""
+MAX_TEXT = 300
+"""Characters of the message of one fault among many."""
+
+
+class CompileRequest(NamedTuple):
+    """A cell, or a part of one, to be compiled; under the policy if ``guarded``."""
+
+    source: str
+    file: str
+    guarded: bool
+    is_part: bool = False
+    context: CompileContext = NO_CONTEXT
+
+
+class Compiled(NamedTuple):
+    """The code and the final expression, marshalled, in base64; or the faults because of which there is none."""
+
+    code: str = ""
+    context: CompileContext = NO_CONTEXT
+    faults: tuple[Fault, ...] = ()
+
+
+def compiled(request: CompileRequest) -> Compiled:
+    """Compile a cell. Never raises."""
+    source, file, guarded, is_part, context = request
+    try:
+        cell = compile_cell(source, file, context, is_part=is_part, guarded=guarded)
+    except PolicyRefused as refused:
+        return Compiled(faults=faults_of(source, refused.problems))
+    code = marshal.dumps((cell.code, cell.tail))
+    if len(code) > MAX_CODE:
+        message = f"the code takes {len(code):,} bytes when it is compiled; the limit is {MAX_CODE:,}"
+        problem = Problem(1, 0, TOO_LARGE, message, "make long constants when the plan runs")
+        return Compiled(faults=faults_of(source, [problem]))
+    return Compiled(b64encode(code).decode(), cell.context)
+
+
+precompile = cached_up_to(MAX_CACHED)(compiled)
+"""As ``compiled``, cached: the same procedure runs in thousands of sessions."""
+
+
+def faults_of(source: str, problems: Sequence[Problem]) -> tuple[Fault, ...]:
+    """Return the policy's problems as faults."""
+    lines = code_lines(source)
+
+    def fault(problem: Problem) -> Fault:
+        line = shown_line(lines, problem.line)
+        message, hint = problem.message[:MAX_TEXT], problem.hint[:MAX_FAULT_TEXT]
+        return Fault(FaultKind.CHECK, problem.name, message, problem.line, problem.column, line, hint)
+
+    return tuple(map(fault, problems[:MAX_FAULTS]))

@@ -1,4 +1,4 @@
-"""One-line rules over names, and the form a fault takes."""
+"""Names that plans may not use, and what to write instead. The worker uses these tables, too."""
 
 import _string  # type: ignore[import-not-found]
 import ast
@@ -8,12 +8,208 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from planbook.sandbox.policy.hints import ATTRIBUTE_HINT, ATTRIBUTE_HINTS, INSIDE_HINTS, SYNTAX_HINTS
-from planbook.sandbox.policy.tables import MISSING, MODULES, PARTS, REFUSED_ATTRIBUTES
 from planbook.sandbox.suggest import closest
 
+# What is refused.
+
+MAX_SOURCE = 100_000
+"""Characters of one cell."""
+MAX_NODES = 60_000
+"""Nodes of one cell's syntax tree."""
+MAX_DEPTH = 120
+"""Levels of nesting of one cell's syntax tree."""
+MAX_KEYWORDS = 1_000
+"""Keywords of one call, class or pattern."""
+MAX_COPIES = 4 * MAX_NODES
+"""Nodes of one cell as CPython compiles them: ``finally`` blocks are compiled several times."""
+MAX_TEXTS = 500
+"""Multiplications of texts in one cell, each of which CPython may compute when it compiles."""
+
+_INSIDES = (
+    types.FrameType,
+    types.CodeType,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+    types.TracebackType,
+)
+_PREFIXES = ("f_", "co_", "_co_", "gi_", "cr_", "ag_", "tb_")
+REFUSED_ATTRIBUTES = frozenset(
+    """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
+    f_generator""".split()
+) | {name for kind in _INSIDES for name in dir(kind) if name.startswith(_PREFIXES)}
+"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
+REFUSED_BUILTINS = frozenset(
+    """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
+)
+"""Built-ins that plans do not have, unless they define the name themselves."""
+REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
+"""Variables that no plan may read or set."""
+FORMATS = frozenset({"format", "format_map"})
+"""Methods that read attributes named in a string."""
+GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
+"""Attributes that plans may read of some objects only. A guard decides when the plan runs."""
+GUARD = "<attribute>"
+"""The variable that holds the guard. No source can spell it."""
+
+PRELOADED = frozenset(
+    """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv
+    dataclasses datetime decimal difflib enum fractions functools graphlib hashlib heapq html html.parser io itertools
+    json keyword logging math numbers operator pprint queue random re reprlib statistics string struct sys textwrap time
+    traceback types typing unicodedata urllib urllib.parse uuid warnings weakref zlib zoneinfo""".split()
+)
+"""Modules that every worker has imported from its start."""
+ON_DEMAND = frozenset(
+    """codecs colorsys configparser copyreg fnmatch hmac html.entities ipaddress json.decoder json.encoder sched secrets
+    shlex stringprep token tokenize tomllib""".split()
+)
+"""Modules whose source the host sends when a plan imports them."""
+MODULES = PRELOADED | ON_DEMAND
+"""The modules that plans may import."""
+PARTS = {
+    "io": frozenset({"BytesIO", "StringIO"}),
+    "sys": frozenset(
+        """byteorder exc_info exception flags float_info float_repr_style getdefaultencoding getrecursionlimit getsizeof
+        hash_info hexversion implementation int_info intern maxsize maxunicode platform setrecursionlimit stderr stdout
+        version version_info""".split()
+    ),
+}
+"""Modules that have only these names in plans."""
+MISSING = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
+"""Names that modules lack in plans: OpenSSL implements them, and no worker loads it."""
+
+
+# What to write instead.
+
+_FUNCTIONS = "keep what you want to know of a function beside it, as in a dict; its __name__ and __doc__ may be read"
+_FRAMES = "return the values that you want to look at, or print them where they are"
+_COPIES = "use copy.copy(x), copy.deepcopy(x) or list(x); a class of your own may define __copy__ and __deepcopy__"
+_LET_END = "let the code end, or return from a function"
+_NO_FILES = "plans have no files; keep data in variables and print what is to be seen"
+_NO_INPUT = "plans can't ask; read what you need from the observations"
+_NO_ARGUMENTS = "plans have no arguments: assign the values to variables"
+_PAGE_IS_THERE = "the page is there already: act through the functions you are given"
+
+ATTRIBUTE_HINTS = {
+    "__subclasses__": "keep a list of the classes you define, or define __init_subclass__ in their base class",
+    "__code__": _FUNCTIONS,
+    "__closure__": _FUNCTIONS,
+    "__globals__": "name the variables, or use globals(); `global x` in a function lets it set them",
+    "__reduce__": _COPIES,
+    "__reduce_ex__": _COPIES,
+    "__loader__": "use an import statement",
+    "__spec__": "use an import statement",
+    "__import__": "use an import statement",
+    "__builtins__": "use the builtin's name directly",
+    "__build_class__": "write a class statement",
+}
+"""Hints for attributes and variables."""
+INSIDE_HINTS = {"f_": _FRAMES, "tb_": _FRAMES, "gi_": _FRAMES, "cr_": _FRAMES, "ag_": _FRAMES, "co_": _FUNCTIONS}
+"""Hints for attributes of frames, tracebacks, generators and code, by prefix."""
+ATTRIBUTE_HINT = "use the object's ordinary attributes and methods"
+
+NAME_HINTS = {
+    "exec": "write the code itself instead of a string of code",
+    "eval": "write the expression itself; for data use json.loads",
+    "compile": "write the code itself; for patterns use re.compile",
+    "open": _NO_FILES,
+    "input": _NO_INPUT,
+    "breakpoint": "use print",
+    "help": "use dir(x)",
+    "exit": _LET_END,
+    "quit": _LET_END,
+    "aiter": "use iter: plans run in one thread",
+    "anext": "use next: plans run in one thread",
+}
+"""Hints for built-ins that plans do not have."""
+
+_NO_NETWORK = "plans have no network; act through the functions you are given"
+_ONE_THREAD = "plans run in one thread; call the functions directly"
+_NUMBERS = "use lists, math and statistics"
+_COPY = "use json or copy.deepcopy"
+MODULE_HINTS = {
+    "os": "plans have no files, processes or environment; keep data in variables",
+    "urllib": _NO_NETWORK,
+    "subprocess": "plans have no processes; act through the functions you are given",
+    "selenium": _PAGE_IS_THERE,
+    "playwright": _PAGE_IS_THERE,
+    "bs4": "use html.parser, or re on the text",
+    "lxml": "use html.parser, or re on the text",
+    "xml": "use html.parser, or re on the text",
+    "scipy": _NUMBERS,
+    "sklearn": _NUMBERS,
+    "torch": _NUMBERS,
+    "numpy": _NUMBERS,
+    "pandas": "use lists of dicts",
+    "matplotlib": "print the numbers",
+    "networkx": "use a dict of lists; graphlib sorts one",
+    "sortedcontainers": "use bisect.insort, or heapq",
+    "inspect": "use dir(x), callable(x), x.__doc__ and x.__annotations__",
+    "importlib": "use an import statement",
+    "builtins": "use the builtin's name directly",
+    "pickle": _COPY,
+    "marshal": _COPY,
+    "shelve": _COPY,
+    "ctypes": "plans have no libraries of C; use struct on bytes",
+    "tqdm": "use print",
+    "argparse": _NO_ARGUMENTS,
+    "optparse": _NO_ARGUMENTS,
+    "getopt": _NO_ARGUMENTS,
+    "timeit": "use time.perf_counter",
+    "unittest": "use assert",
+    "pytest": "use assert",
+    "gc": "leave it out",
+    "typing_extensions": "use typing",
+    "attr": "use dataclasses",
+    "pydantic": "use dataclasses",
+    **dict.fromkeys(("pathlib", "shutil", "glob", "tempfile", "sqlite3", "zipfile", "gzip"), _NO_FILES),
+    **dict.fromkeys(("socket", "requests", "httpx", "aiohttp", "http", "ssl", "smtplib"), _NO_NETWORK),
+    **dict.fromkeys(("threading", "multiprocessing", "concurrent", "asyncio", "signal"), _ONE_THREAD),
+}
+"""Hints for modules, by dotted name or its first part."""
+MEMBER_HINTS = {
+    "sys.exit": _LET_END,
+    "sys.stdin": _NO_INPUT,
+    "sys.argv": _NO_ARGUMENTS,
+    "sys.modules": "use an import statement",
+    "sys.path": "plans are not files; use an import statement",
+    "io.open": _NO_FILES,
+    "urllib.request": _NO_NETWORK,
+}
+"""Hints for names in modules that plans have, dotted. For other names the hint lists what the module has."""
+
+_THREAD = "plans run in one thread: call the function directly, without async and await"
+_IN_LOOPS = "break and continue work inside a for or while only"
+SYNTAX_HINTS = (
+    ("never closed", "close it, or check the brackets of the lines that follow"),
+    ("unterminated triple-quoted", "close the string with the same three quotes"),
+    ("unterminated", "close the string on its line; if the text holds the same quote, use the other kind around it"),
+    ("expected an indented block", "indent the body by four spaces, or write pass"),
+    ("unindent does not match", "indent every line of a block alike, by four spaces"),
+    ("unexpected indent", "lines of one block start in the same column; begin the code in column 0"),
+    ("inconsistent use of tabs", "indent with four spaces everywhere"),
+    ("outside function", "a plan is no function: let it run to its end, or put the lines into a def and call it"),
+    ("outside loop", _IN_LOOPS),
+    ("not properly in loop", _IN_LOOPS),
+    ("Maybe you meant '=='", "compare with ==, assign with ="),
+    ("in one piece of code", "write it as shorter, simpler steps"),
+    ("from __future__ imports", "move it above everything else, or leave it out"),
+)
+"""Hints for a part of Python's own message. The first that fits counts."""
+
+STATEMENT_HINTS = {
+    "AsyncFunctionDef": ("`async def`", _THREAD),
+    "AsyncFor": ("`async for`", _THREAD),
+    "AsyncWith": ("`async with`", _THREAD),
+    "Await": ("`await`", _THREAD),
+}
+"""Kind of a refused node to its name in messages, and a hint."""
+
+
+# Rules over names.
+
 SYNTAX = "syntax"
-"""What CPython's own parser and compiler refuse."""
+"""Refused by CPython's own parser or compiler."""
 TOO_LARGE = "too-large"
 NAME = "forbidden-name"
 ATTRIBUTE = "forbidden-attribute"
@@ -23,7 +219,7 @@ STATEMENT = "forbidden-statement"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
+    """One problem of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
 
     line: int
     column: int
@@ -56,11 +252,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read of a module, but for modules: those are listed by themselves."""
+    """Return the names that plans may read of a module, without modules in it: those are listed by themselves."""
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
-    if module not in MODULES:  # a package may import some of its parts only when they are read
+    if module not in MODULES:  # a package may import some of its parts only on access
         return frozenset((*dir(real), *getattr(real, "__all__", ())))
     named = frozenset(name for name, value in vars(real).items() if not isinstance(value, types.ModuleType))
     return named - MISSING.get(module, frozenset())
@@ -82,7 +278,7 @@ def refused_in_template(template: str) -> str | None:
 
 
 def _template_attributes(template: str) -> Iterator[str]:
-    """Yield the attributes that the template reads, those of nested fields included."""
+    """Yield the attributes that the template reads, including those of nested fields."""
     for _, field, spec, _ in _string.formatter_parser(template):
         if field is not None:
             yield from (

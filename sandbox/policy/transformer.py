@@ -1,28 +1,271 @@
-"""The policy over the whole syntax tree.
+"""The language policy, applied to the whole syntax tree.
 
-RestrictedPython's transformer refuses every kind of node that it does not know; we keep that, and give back what plans
-write. Nearly all is decided here, by names. Two things only the running plan knows: the text that ``format`` is called
-on, and whether ``__dict__`` is that of a module. Reading these becomes a call of the guard. Lines never move.
+RestrictedPython's transformer refuses every kind of node that it does not know. This subclass keeps that and allows
+what plans write. Nearly everything is decided here, by name. Two facts are known only when the plan runs: the template
+that ``format`` is called on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+Line numbers never change.
 """
 
 import ast
 import builtins
+import unicodedata
+from collections.abc import Iterable
+from typing import TypeVar
 
-from planbook.sandbox.policy.hints import NAME_HINTS, STATEMENT_HINTS
-from planbook.sandbox.policy.imports import ImportPolicy
-from planbook.sandbox.policy.rules import NAME, STATEMENT, refused_in_template
-from planbook.sandbox.policy.tables import FORMATS, GUARD, GUARDED_ATTRIBUTES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
+from RestrictedPython.transformer import RestrictingNodeTransformer
+
+from planbook.sandbox.policy.rules import (
+    ATTRIBUTE,
+    FORMATS,
+    GUARD,
+    GUARDED_ATTRIBUTES,
+    IMPORT,
+    MEMBER_HINTS,
+    MODULE_HINTS,
+    MODULES,
+    NAME,
+    NAME_HINTS,
+    REFUSED_ATTRIBUTES,
+    REFUSED_BUILTINS,
+    REFUSED_NAMES,
+    STATEMENT,
+    STATEMENT_HINTS,
+    Problem,
+    attribute_hint,
+    did_you_mean,
+    last_name,
+    members,
+    public,
+    refused_in_template,
+)
+
+N = TypeVar("N", bound=ast.AST)
+LEAVES = frozenset(
+    kind
+    for base in (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+    for kind in base.__subclasses__()
+    if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
+)
+"""Nodes without content that RestrictedPython allows. Visiting them costs time and decides nothing."""
+MAX_PROBLEMS = 100
+"""More are of no use at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
+
+
+class EnoughProblems(Exception):
+    """MAX_PROBLEMS were found."""
+
+
+class BasePolicy(RestrictingNodeTransformer):
+    """RestrictedPython's transformer with the policy's names and problems."""
+
+    def __init__(
+        self, bound: Iterable[str] = (), known: frozenset[str] = frozenset(), modules: frozenset[str] = frozenset()
+    ) -> None:
+        super().__init__()
+        self.known = known
+        """Names that earlier code of the session has bound."""
+        self.more_modules = modules
+        """Modules beyond the standard library that plans may import, with their submodules."""
+        self.problems: list[Problem] = []
+        self.bound: set[str] = set()
+        """Names that the source binds, except by ``import``."""
+        self.bound_elsewhere = frozenset(bound)
+        """Names that other parts of the cell bind."""
+        self.missing: list[ast.Name] = []
+        """Uses of built-ins that plans do not have."""
+        self.modules: dict[str, str] = {}
+        """Variable to the module that it was imported as."""
+        self.members: list[ast.Attribute] = []
+        """Attributes of plain variables, which may be modules."""
+        self._caught = 0
+        """Number of enclosing blocks that expect a failing import, or never run."""
+
+    def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
+        """Record a problem. Raises EnoughProblems."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        self.problems.append(Problem(line, column, name, message, hint))
+        if len(self.problems) == MAX_PROBLEMS:
+            raise EnoughProblems
+
+    def error(self, node: ast.AST, info: str) -> None:
+        """Record a problem that RestrictedPython found."""
+        self.refuse(node, STATEMENT, info, "write it with simpler statements")
+
+    def not_allowed(self, node: ast.AST) -> None:
+        """Refuse a kind of node that plans do not have."""
+        what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
+        self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
+
+    def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
+        """Refuse to read, set or match an attribute."""
+        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
+
+    def node_contents_visit(self, node: N) -> N:
+        """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, list):
+                value[:] = [new for item in value for new in self._visited(item)]
+            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
+                setattr(node, field, self.visit(value))
+        return node
+
+    def _visited(self, item: object) -> Iterable[object]:
+        if not isinstance(item, ast.AST) or type(item) in LEAVES:
+            return (item,)
+        new = self.visit(item)
+        return new if isinstance(new, list) else (new,)
+
+    def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
+        """Check a name that the source binds."""
+        if name is not None:
+            self.bound.add(name)
+            self.judge_name(node, name)
+
+    def judge_name(self, node: ast.AST, name: str) -> None:
+        """Refuse a variable that leads to code that was not checked."""
+        name = unicodedata.normalize("NFKC", name)
+        if name in REFUSED_NAMES:
+            self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Check a variable."""
+        if not isinstance(node.ctx, ast.Load):
+            self.check_name(node, node.id)
+        else:
+            self.judge_name(node, node.id)
+            if node.id in NAME_HINTS:
+                self.missing.append(node)
+        return node
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.AST:
+        """Check the names."""
+        for name in node.names:
+            self.check_name(node, name)
+        return node
+
+    visit_Nonlocal = visit_Global
+
+
+# Imports.
+
+MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+"""An except clause for one of these expects that a module may be missing."""
+
+MOST_SHOWN = 60
+"""Names of a module that a hint lists."""
+_KNOWN = f"what a plan is given needs no import; modules are: {', '.join(sorted(MODULES))}"
+
+
+class ImportPolicy(BasePolicy):
+    """Checks import statements, and attributes of the imported modules."""
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """Allow imports whose failure is caught: they fail as in Python when they run."""
+        caught = any(_catches_import(handler.type) for handler in node.handlers)
+        self._caught += caught
+        node.body = self._visit_all(node.body)
+        self._caught -= caught
+        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
+        node.finalbody = self._visit_all(node.finalbody)
+        return node
+
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:
+        """Check as ``try``."""
+        return self.visit_Try(node)  # type: ignore[arg-type]
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """Allow any import under ``if TYPE_CHECKING``, which never runs."""
+        never = last_name(node.test) == "TYPE_CHECKING"
+        node.test = self.visit(node.test)
+        self._caught += never
+        node.body = self._visit_all(node.body)
+        self._caught -= never
+        node.orelse = self._visit_all(node.orelse)
+        return node
+
+    def _visit_all(self, nodes: list[N]) -> list[N]:
+        return [self.visit(node) for node in nodes]
+
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        """Allow only the listed modules."""
+        for alias in node.names:
+            top = alias.name.partition(".")[0]
+            variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
+            self.judge_name(node, variable)
+            if not self._may_import(alias.name):
+                self._refuse_module(node, alias.name)
+            elif self.modules.setdefault(variable, module) != module:
+                self.bound.add(variable)
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        """Allow only names of the listed modules, and replace ``*`` by them. Python itself checks ``__future__``."""
+        module = "." * node.level + (node.module or "")
+        if module == "__future__":
+            return node
+        if not self._may_import(module):
+            self._refuse_module(node, module)
+            return node
+        for alias in node.names:
+            if alias.name == "*" and self._is_listed(module):
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
+                self.bound.update(name.name for name in node.names)
+                return node if node.names else ast.copy_location(ast.Pass(), node)
+            self.check_name(node, alias.asname or alias.name)
+            self._check_member(node, module, alias.name)
+        return node
+
+    def check_members(self) -> None:
+        """Check attributes of modules, once it is known which variables are nothing else."""
+        for node in self.members:
+            variable = getattr(node.value, "id", "")
+            if variable in self.modules and variable not in self.bound:
+                self._check_member(node, self.modules[variable], node.attr)
+
+    def _is_listed(self, module: str) -> bool:
+        """Return whether the names of the module are known; no other module is imported here."""
+        return module in MODULES or module in self.more_modules
+
+    def _may_import(self, module: str) -> bool:
+        return module in MODULES or module.partition(".")[0] in self.more_modules
+
+    def _refuse_module(self, node: ast.AST, name: str) -> None:
+        if self._caught:
+            return
+        hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
+        hint = hint or did_you_mean(name, MODULES) or _KNOWN
+        self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
+
+    def _check_member(self, node: ast.AST, module: str, name: str) -> None:
+        if not self._is_listed(module) or name.startswith("__") or f"{module}.{name}" in MODULES:
+            return
+        if name in members(module) or self._caught:
+            return
+        shown = public(module)
+        hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, shown)
+        hint = hint or f"{module} has: {', '.join(shown[:MOST_SHOWN])}"
+        self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
+
+
+def _catches_import(kinds: ast.expr | None) -> bool:
+    """Return whether an except clause catches a failing import; it may be bare."""
+    each = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in each)
+
+
+# The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-"""Builtins whose second argument names an attribute."""
+"""Built-ins whose second argument names an attribute."""
 
 
 class PlanPolicy(ImportPolicy):
-    """Visit a module once; then ``problems`` holds its faults, and the tree is ready to be compiled."""
+    """The whole policy. After one visit of a module, ``problems`` is complete and the tree ready to be compiled."""
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:  # noqa: N802
-        """Visit the tree; what needs all names known is settled at the end."""
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """Visit the tree. Checks that need all names come last."""
         node = self.node_contents_visit(node)
         for name in self.missing:
             if name.id not in self.bound | self.bound_elsewhere:
@@ -34,17 +277,17 @@ class PlanPolicy(ImportPolicy):
         return self.node_contents_visit(node)
 
     def _named(self, node: ast.AST) -> ast.AST:
-        """Check the name that the node binds, and visit what it consists of."""
+        """Check the name that the node binds, and its parts."""
         self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
-    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed  # noqa: N815
-    visit_TypeAlias = _allowed  # noqa: N815
-    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed  # noqa: N815
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named  # noqa: N815
-    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named  # noqa: N815
+    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
+    visit_TypeAlias = _allowed
+    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Check the name, the annotations and the body."""
         self.check_name(node, node.name)
         self._bind_type_parameters(node)
@@ -53,7 +296,7 @@ class PlanPolicy(ImportPolicy):
         node.returns = returns
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Check the body, and the name, which is bound after it."""
         self._bind_type_parameters(node)
         node = self.node_contents_visit(node)
@@ -66,7 +309,7 @@ class PlanPolicy(ImportPolicy):
         node.annotation = self._annotation(node.annotation)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Check all parts."""
         annotation = self._annotation(node.annotation)
         node.annotation = ast.Constant(None)
@@ -78,7 +321,7 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the annotation; as a text where it reads what nothing above defines: models forget such imports."""
+        """Return the annotation, as a string if it reads an undefined name: models forget such imports."""
         if node is None:
             return None
         places = (self.bound, self.modules, self.known, BUILTINS)
@@ -88,19 +331,19 @@ class PlanPolicy(ImportPolicy):
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
-    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:  # noqa: N802
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
         """Check the name of the rest, and the keys."""
         self.check_name(node, node.rest)
         self._check_expressions(node.keys)
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         return node
 
-    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:  # noqa: N802
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
         """Check the value: a constant, or a dotted name."""
         self._check_expressions([node.value])
         return node
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:  # noqa: N802
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
         """Check the class, and the attributes that the pattern reads."""
         self._check_expressions([node.cls])
         for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
@@ -110,15 +353,15 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check what stands in a pattern, which must stay as it is."""
+        """Check expressions in a pattern, which must not be rewritten."""
         for part in (each for whole in parts for each in ast.walk(whole)):
             if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(part, "match", part.attr)
             elif isinstance(part, ast.Name):
                 self.visit_Name(part)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
-        """Decide by the name, or have the guard decide."""
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Check the attribute by name, or let the guard check it at run time."""
         node = self.node_contents_visit(node)
         reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
@@ -132,13 +375,13 @@ class PlanPolicy(ImportPolicy):
         return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
-        """Iteration needs no guard."""
+        """Allow iteration without a guard; refuse ``async for``."""
         if getattr(node, "is_async", 0):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
         return self.node_contents_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
-        """Refuse early what the guards of ``getattr`` and its like would refuse."""
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
         if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
@@ -147,7 +390,7 @@ class PlanPolicy(ImportPolicy):
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is ``.format`` of a literal that reads nothing refused: then it needs no guard."""
+    """Return whether this is ``.format`` of a literal that reads nothing refused, and needs no guard."""
     template = getattr(node.value, "value", None)
     if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False

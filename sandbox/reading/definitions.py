@@ -1,4 +1,4 @@
-"""The parts of a plan: its steps, and its functions and classes with all that each needs to live elsewhere."""
+"""The parts of a plan: its steps, and its functions and classes with everything they need to run elsewhere."""
 
 import ast
 import builtins
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from planbook.sandbox.caching import cached_up_to
-from planbook.sandbox.reading.scopes import Scopes
-from planbook.sandbox.reading.syntax import code_lines, parse_only
+from planbook.sandbox.policy.compiler import code_lines
+from planbook.sandbox.reading.scopes import Scopes, scopes_of
+from planbook.sandbox.reading.syntax import parse_only
 from planbook.sandbox.reading.unfenced import whole_statements
-from planbook.sandbox.reading.walker import scopes_of
 
 _STEP = re.compile(r"#++\s*+\[Step\s*+([\w.-]*+)\s*+\]\s*:?\s*(.*)", re.IGNORECASE)
 _TEXT = re.compile(
@@ -19,19 +19,19 @@ _TEXT = re.compile(
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""A string or a comment, either of which may hold what looks like the other."""
+"""A string or a comment. Each may contain what looks like the other."""
 _BUILTINS = frozenset(dir(builtins))
 _KEPT = 4 << 20
-"""Characters of the cells whose names are kept."""
+"""Characters of cells whose names are cached."""
 MAX_PARTS = 500
-"""Top-level definitions, imports and constants of one code: each may need all others."""
+"""Top-level definitions, imports and constants that are related to each other: each may need all others."""
 ANY_NAME = "*"
-"""Stands among names for those that nobody can list."""
+"""Stands among names for those that cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """The lines under a ``# [Step n] title`` comment, up to the next one; lines count from 1, both included."""
+class StepSection:
+    """The lines under a ``# [Step n] title`` comment, up to the next one; ``line`` to ``last_line``, counted from 1."""
 
     number: str
     title: str
@@ -43,9 +43,9 @@ class Section:
 class Definition:
     """A top-level function or class.
 
-    ``imports`` (as statements), ``constants`` and ``definitions`` (as names) are what it needs of the same code,
-    directly or through another one; ``missing`` are the names that it reads and that neither the code nor Python
-    defines: the world's objects, and variables of the plan's state.
+    ``imports`` (as statements), ``constants`` and ``definitions`` (as names) are the parts of the same code that it
+    needs, directly or indirectly. ``missing`` are names that it reads and that neither the code nor Python defines:
+    the session's objects, and variables of the plan's state.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Definition:
 
 @cached_up_to(_KEPT)
 def bound_names(code: str) -> frozenset[str]:
-    """The names that a cell defines for the cells after it; none for code that is broken or nested too deeply."""
+    """Return the names that a cell defines for later cells; none for code that is broken or nested too deeply."""
     return frozenset(_scopes(code).module.bindings)
 
 
 def bound_by_part(code: str) -> frozenset[str]:
-    """The same of a part of a cell for the parts after it, with ANY_NAME among them if it imports whatever there is."""
+    """Return the names that a part of a cell defines for later parts, with ANY_NAME if it has a star import."""
     return bound_names(code) | ({ANY_NAME} if _scopes(code).star_import else frozenset())
 
 
@@ -77,8 +77,8 @@ def _scopes(code: str) -> Scopes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
-    """A top-level statement that can be carried: an import, a constant, a function or a class."""
+class _CodePart:
+    """A top-level statement that can be extracted: an import, a constant, a function or a class."""
 
     kind: str
     source: str
@@ -86,19 +86,19 @@ class _Part:
     needs: frozenset[str]
 
 
-def sections(code: str) -> list[Section]:
-    """The ``[Step n]`` sections; comments only, so a string that looks like one is none. Works on broken code too."""
+def sections(code: str) -> list[StepSection]:
+    """Return the ``[Step n]`` sections. Only comments begin one, not strings. Works on broken code, too."""
     starts = []
     for line, comment in _comments(code):
         if match := _STEP.match(comment):
             starts.append((line, match[1], match[2].strip()))
     end = len(code.rstrip().split("\n"))
     ends = [line - 1 for line, _, _ in starts[1:]] + [end]
-    return [Section(number, title, line, last) for (line, number, title), last in zip(starts, ends, strict=False)]
+    return [StepSection(number, title, line, last) for (line, number, title), last in zip(starts, ends, strict=False)]
 
 
 def _comments(code: str) -> Iterator[tuple[int, str]]:
-    """Each comment and its line, counted from 1."""
+    """Yield each comment with its line, counted from 1."""
     line = end = 0
     for found in _TEXT.finditer(code):
         if found["comment"]:
@@ -107,18 +107,18 @@ def _comments(code: str) -> Iterator[tuple[int, str]]:
 
 
 def definitions(code: str) -> list[Definition]:
-    """Every top-level function and class, in order. Of broken code, those that stand whole around the break."""
+    """Return every top-level function and class, in order; of broken code, those that are intact."""
     parts = _parts(code)
     return [_definition(name, parts) for name, part in parts.items() if part.kind == "definition"]
 
 
 def carryable(code: str) -> frozenset[str]:
-    """The names of its top-level functions, classes, imports and constants."""
+    """Return the names of the code's top-level functions, classes, imports and constants."""
     return frozenset(_parts(code))
 
 
 def carry(code: str, names: Iterable[str]) -> str:
-    """What has these names, with all it needs, as code that runs in an empty namespace but for what ``missing`` says.
+    """Return the definitions of these names with everything they need, except what ``missing`` lists, as code.
 
     Raises LookupError for a name that is not ``carryable``.
     """
@@ -132,7 +132,7 @@ def carry(code: str, names: Iterable[str]) -> str:
     return "\n".join(dict.fromkeys(texts)).strip("\n") + "\n" if texts else ""
 
 
-def _definition(name: str, parts: dict[str, _Part]) -> Definition:
+def _definition(name: str, parts: dict[str, _CodePart]) -> Definition:
     needed, missing = _closure([name], parts)
     ordered = sorted(needed - {name}, key=lambda other: parts[other].line)
     by_kind = {kind: [n for n in ordered if parts[n].kind == kind] for kind in ("import", "constant", "definition")}
@@ -149,8 +149,8 @@ def _definition(name: str, parts: dict[str, _Part]) -> Definition:
     )
 
 
-def _closure(names: Iterable[str], parts: dict[str, _Part]) -> tuple[set[str], set[str]]:
-    """All parts that some parts need, themselves included, and the names that no part gives."""
+def _closure(names: Iterable[str], parts: dict[str, _CodePart]) -> tuple[set[str], set[str]]:
+    """Return all parts that some parts need, including themselves, and the names that no part defines."""
     needed, missing, open_names = set[str](), set[str](), list(names)
     while open_names:
         if (here := open_names.pop()) in needed:
@@ -164,8 +164,8 @@ def _closure(names: Iterable[str], parts: dict[str, _Part]) -> tuple[set[str], s
     return needed, missing
 
 
-def _parts(code: str) -> dict[str, _Part]:
-    """What can be carried, by name; nothing where the code is nested too deeply or has more than MAX_PARTS."""
+def _parts(code: str) -> dict[str, _CodePart]:
+    """Return the extractable parts by name; none if the code is nested too deeply or has more than MAX_PARTS."""
     try:
         parts = _collect(_statements(code), code_lines(code))
     except RecursionError:
@@ -173,16 +173,16 @@ def _parts(code: str) -> dict[str, _Part]:
     return parts if len(parts) <= MAX_PARTS else {}
 
 
-def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _Part]:
-    """A name that the plan binds twice is state, no constant; of two functions of one name the later counts."""
-    parts: dict[str, _Part] = {}
+def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
+    """Return the parts by name. A name that is bound twice is state, not a constant; a later function replaces one."""
+    parts: dict[str, _CodePart] = {}
     state: set[str] = set()
     for statement in statements:
         match statement:
             case ast.Import() | ast.ImportFrom():
                 for alias in statement.names:
                     source = _import_of(statement, alias)
-                    parts[alias.asname or alias.name.partition(".")[0]] = _Part(
+                    parts[alias.asname or alias.name.partition(".")[0]] = _CodePart(
                         "import", source, statement.lineno, frozenset()
                     )
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
@@ -195,22 +195,24 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _Part]:
                     state.add(name)
                 else:
                     source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
-                    parts[name] = _Part("constant", source, statement.lineno, _free(statement))
+                    parts[name] = _CodePart("constant", source, statement.lineno, _free(statement))
             case _:
                 state |= set(scopes_of(statement).module.bindings)
     return {name: part for name, part in parts.items() if part.kind != "constant" or name not in state}
 
 
-def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _Part:
-    """A definition with its decorators and the comment that stands right above it, unless that opens a step."""
+def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _CodePart:
+    """Return a definition with its decorators and the comment right above it, unless that begins a step."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     while first > 1 and lines[first - 2].startswith("#") and not _STEP.match(lines[first - 2]):
         first -= 1
-    return _Part("definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free(node) - {node.name})
+    return _CodePart(
+        "definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free(node) - {node.name}
+    )
 
 
 def _statements(code: str) -> list[ast.stmt]:
-    """The top-level statements; of broken code those that stand whole between the breaks."""
+    """Return the top-level statements; of broken code, those that are intact."""
     tree = parse_only(code)
     if isinstance(tree, ast.Module):
         return tree.body
@@ -221,11 +223,11 @@ def _free(statement: ast.stmt) -> frozenset[str]:
     return frozenset(scopes_of(statement).free_names()) - _BUILTINS
 
 
-def _fixed(value: ast.expr, parts: dict[str, _Part]) -> bool:
-    """Whether evaluating the expression again elsewhere gives the same and acts on nothing.
+def _fixed(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
+    """Return whether evaluating the expression elsewhere gives the same value and acts on nothing.
 
-    It may name what is imported, constant or defined, but call only builtins, what is imported and methods of literals:
-    a call of the plan's own function might act.
+    It may name imports, constants and definitions, but call only built-ins, imports and methods of literals: a call of
+    the plan's own function might act.
     """
     if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
         return False
@@ -233,7 +235,7 @@ def _fixed(value: ast.expr, parts: dict[str, _Part]) -> bool:
     return all(_is_harmless(call, parts) for call in calls)
 
 
-def _is_harmless(called: ast.expr, parts: dict[str, _Part]) -> bool:
+def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
     while isinstance(called, ast.Attribute):
         called = called.value
     if not isinstance(called, ast.Name):
@@ -243,7 +245,7 @@ def _is_harmless(called: ast.expr, parts: dict[str, _Part]) -> bool:
 
 
 def _import_of(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
-    """The import statement narrowed to one of its names."""
+    """Return the import statement for one of its names."""
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import([alias]))
     return ast.unparse(ast.ImportFrom(statement.module, [alias], statement.level))

@@ -1,56 +1,187 @@
-"""A reply that is still being written: the statements of its plan, each as soon as it is certain to belong to it.
+"""Statements of a reply that is still being written, each as soon as it certainly belongs to the plan.
 
-Only of the first block marked as Python that is certain early: it begins the plan, whatever follows. Code without such
-a mark, what follows the block, and a block whose end is in doubt (a fence inside a string) wait for the reply's end.
+Only statements of the first block marked as Python are certain early: that block begins the plan, whatever follows.
+Code without such a mark, later blocks, and a block whose end is in doubt (a fence inside a string) wait for the end of
+the reply.
 """
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import UnionType
 
-from planbook.sandbox.reading.fences import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
-from planbook.sandbox.reading.statements import Statement, StatementFinder
+from planbook.sandbox.reading.reply import MAX_BLOCKS, OPENING, PYTHON, closing_of, language_of, margin_of
 from planbook.sandbox.reading.syntax import parse_only
-from planbook.sandbox.reading.unfenced import Outside
+from planbook.sandbox.reading.unfenced import ProseScanner
+
+# Statements of code.
+
+_GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
+"""The beginning of a line that does not begin a statement."""
+_TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
+"""Statements that an ``else`` or ``except`` further down may still belong to."""
+_IN_VAIN = 400_000
+"""Characters that may be parsed without success, counting repeated parses. After that the parser is tried again only
+when the waiting code has grown by half: in a broken plan it would be tried at every line."""
+DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
+_ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement, or several that share a line, with the comments above; lines count from 1 in the whole code.
+
+    ``source`` begins with one empty line for each line before it. ``acts`` tells whether it may do more than define
+    something: without such a statement a plan does nothing.
+    """
+
+    source: str
+    last_line: int
+    acts: bool
+
+
+class StatementFinder:
+    """Finds statements in lines of code as they arrive. A statement is complete when the next one begins.
+
+    The next one begins with a line at the margin that is no continuation (``else``, a closing bracket), if CPython's
+    parser accepts the lines before it as whole statements.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._given = self._waiting = self._not_before = 0
+        self._left = _IN_VAIN
+
+    @property
+    def code(self) -> str:
+        """All lines so far, joined."""
+        return "\n".join(self._lines)
+
+    def add(self, line: str) -> list[Statement]:
+        """Add the next line, and return the statements that it completes."""
+        self._lines.append(line)
+        self._waiting += len(line) + 1
+        if _GOES_ON.match(line) or self._waiting < self._not_before:
+            return []
+        if found := self._give(len(self._lines) - 1):
+            self._waiting, self._not_before = len(line) + 1, 0
+            return found
+        self._left -= self._waiting
+        if self._left < 0:
+            self._not_before = self._waiting + self._waiting // 2
+        return []
+
+    def close(self) -> list[Statement]:
+        """Return the statements that are complete at the end of a block, except one that another block may continue."""
+        return self._give(len(self._lines), but=_TAKES_MORE)
+
+    def _give(self, until: int, but: UnionType | None = None) -> list[Statement]:
+        """Return new statements in the lines up to this one, if CPython's parser accepts them."""
+        found = statements_of(self._lines[:until], self._given, but)
+        if len(found) == 1 and not self._given and _is_text(found[0]):
+            return []
+        if found:
+            self._given = found[-1].last_line
+        return found
+
+
+def statements_of(lines: Sequence[str], given: int = 0, but: UnionType | None = None) -> list[Statement]:
+    """Return the statements after the first ``given`` lines, without a last one of kind ``but``; none in broken code.
+
+    A docstring belongs to the statement after it: run by itself it would not be the cell's docstring.
+    """
+    tree = parse_only("\n".join(lines[given:]))
+    body = [] if isinstance(tree, str) else tree.body
+    if but is not None and body and isinstance(body[-1], but):
+        body = body[:-1]
+    groups = _by_lines(body)
+    if not given and groups and ast.get_docstring(ast.Module(body, []), clean=False) is not None:
+        groups[:2] = [[each for group in groups[:2] for each in group]]
+    found: list[Statement] = []
+    for group in groups:
+        begin, last = found[-1].last_line if found else given, given + (group[-1].end_lineno or group[-1].lineno)
+        found.append(Statement("\n" * begin + "\n".join(lines[begin:last]), last, any(map(acts, group))))
+    return found
+
+
+def _is_text(statement: Statement) -> bool:
+    tree = parse_only(statement.source)
+    return not isinstance(tree, str) and len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None
+
+
+def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
+    """Group statements that share a line."""
+    groups: list[list[ast.stmt]] = []
+    for statement in body:
+        if groups and groups[-1][-1].end_lineno == statement.lineno:
+            groups[-1].append(statement)
+        else:
+            groups.append([statement])
+    return groups
+
+
+def acts(statement: ast.stmt) -> bool:
+    """Return whether a top-level statement does more than define: constants and imports are definitions, too."""
+    if does_nothing(statement) or isinstance(statement, DEFINES):
+        return False
+    return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
+        isinstance(node, _ACTS) for node in ast.walk(statement)
+    )
+
+
+def only_defines(tree: ast.Module) -> bool:
+    """Return whether the code holds nothing but definitions, imports and bare constants."""
+    return all(isinstance(statement, DEFINES) or does_nothing(statement) for statement in tree.body)
+
+
+def does_nothing(statement: ast.stmt) -> bool:
+    """Return whether a statement is pass or a bare constant: a docstring, three dots, a number."""
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
+
+
+# Statements of a reply.
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """Statements that became certain together, by the first ``chars`` characters of the reply."""
+class StatementBatch:
+    """Statements that became certain with the first ``chars`` characters of the reply."""
 
     statements: list[Statement]
     chars: int
 
 
 def chars_to_line(text: str, number: int) -> int:
-    """How many characters there are up to the end of a line, counted from 1; all, if there are no more lines."""
+    """Return the number of characters up to the end of a line, counted from 1; all if there is no such line."""
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)
 
 
 class GrowingReply:
-    """Reads a reply line by line, in whatever pieces it comes."""
+    """Reads a reply line by line, in whatever pieces it arrives."""
 
     def __init__(self) -> None:
         self._text = ""
         self._begin = self._looked = 0
         self._ends: list[int] = []
         self._blocks = 0
-        self._outside = Outside()
+        self._outside = ProseScanner()
         self._closing: re.Pattern[str] | None = None
         self._indent = ""
         self._margin: str | None = None
         self._opened: int | None = None
         self._blank: list[str] = []
-        """Lines of the block from before its margin is known."""
+        """Lines of the block before its margin is known."""
         self._done = False
         self._statements = StatementFinder()
 
     @property
     def code(self) -> str:
-        """The lines of the plan's code so far, as far as they are certain."""
+        """The plan's code so far, as far as it is certain."""
         return self._statements.code
 
     @property
@@ -59,19 +190,19 @@ class GrowingReply:
         return self._text[: self._ends[self._opened - 1]].strip() if self._opened else ""
 
     def chars_to(self, code_line: int) -> int:
-        """How many characters of the reply there are up to the end of a line of ``code``."""
+        """Return the number of characters of the reply up to the end of a line of ``code``."""
         assert self._opened is not None, "no line of code has come yet"
         return self._ends[self._opened + code_line]
 
-    def add(self, piece: str) -> Iterator[Arrival]:
-        """Take in the next piece of the reply."""
+    def add(self, piece: str) -> Iterator[StatementBatch]:
+        """Add the next piece of the reply, and yield the statements that it makes certain."""
         self._text += piece
         for line in self._whole_lines():
             if not self._done and (found := self._take(line)):
-                yield Arrival(found, self._begin)
+                yield StatementBatch(found, self._begin)
 
     def _whole_lines(self) -> Iterator[str]:
-        r"""The lines that have come whole; after a \r it is not known yet whether \n comes."""
+        r"""Yield complete lines. After a \r it is not known yet whether \n follows."""
         while (end := _LINE_END.search(self._text, self._looked)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):

@@ -1,17 +1,122 @@
-"""From what a model replied to the code of its plan.
+"""From a model's reply to the code of its plan.
 
-The rule: the Python blocks of a reply make up the plan, joined in order. A block is left out when a later block defines
-a function, class or ``[Step n]`` of the same name again: the later one is its revision.
+The Python blocks of a reply make up the plan, joined in order. A block is left out when a later block defines a
+function, class or ``[Step n]`` of the same name: the later one is its revision.
 """
 
 import ast
+import re
 from dataclasses import dataclass, replace
 
+from planbook.sandbox.policy.compiler import code_lines
 from planbook.sandbox.reading.definitions import sections
-from planbook.sandbox.reading.fences import Fenced, fenced_blocks
-from planbook.sandbox.reading.syntax import code_lines, compile_error, parse, parse_only
-from planbook.sandbox.reading.unfenced import find_code
+from planbook.sandbox.reading.syntax import compile_error, parse, parse_only
+from planbook.sandbox.reading.unfenced import ProseScanner, find_code
 from planbook.sandbox.types import Fault, FaultKind
+
+# Fenced blocks, as Markdown defines them and as models write them.
+
+OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
+"""A line that opens a block: its indentation, its fence, and the info string."""
+PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
+MAX_BLOCKS = 200
+_LATER_CLOSINGS = 20
+"""Further fence lines that are tried as the end of a block that contains a fence inside a string."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """One block: its language in lower case, its code, and the lines (from 0) of its opening and closing fence."""
+
+    language: str
+    code: str
+    opening: int
+    closing: int
+    closed: bool
+
+    @property
+    def is_python(self) -> bool:
+        """True if the fence says that this is Python."""
+        return self.language in PYTHON
+
+
+def fenced_blocks(lines: list[str]) -> list[Fenced]:
+    """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed, and then ends with the text."""
+    blocks: list[Fenced] = []
+    outside, number = ProseScanner(), 0
+    while number < len(lines) and len(blocks) < MAX_BLOCKS:
+        opening = OPENING.match(lines[number])
+        if opening and not outside.ends_in_string():  # an example in a docstring is not a plan
+            blocks.append(_block(lines, number, *opening.groups()))
+            number = blocks[-1].closing
+            outside.clear()
+        else:
+            outside.add(lines[number])
+        number += 1
+    return blocks
+
+
+def language_of(info: str) -> str:
+    """Return the language of an info string, in lower case; empty if there is none."""
+    named = re.sub(r"[{}.,:]", " ", info).split()[:1]
+    return named[0].lower() if named else ""
+
+
+def closing_of(fence: str) -> re.Pattern[str]:
+    """Return the pattern of a line that closes a fence."""
+    return re.compile(rf"^[ \t]*(?:>[ \t]?)*{fence[0]}{{{len(fence)},}}[ \t]*$")
+
+
+def margin_of(line: str) -> str:
+    """Return the indentation of a line."""
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> Fenced:
+    """Return the block that opens at a line.
+
+    It ends at the first line that closes the fence, unless its code parses only up to a later one: then the fences in
+    between are inside a string.
+    """
+    named = language_of(info)
+    closings = _closings(lines, opening, fence, stop_at_opening=named not in PYTHON)
+    for closing in closings:
+        code = _without(indent, lines[opening + 1 : closing])
+        if isinstance(parse_only(code), ast.Module):
+            return Fenced(named, code, opening, closing, closed=True)
+    if closings:
+        return Fenced(named, _without(indent, lines[opening + 1 : closings[0]]), opening, closings[0], closed=True)
+    return Fenced(named, _without(indent, lines[opening + 1 :]), opening, len(lines), closed=False)
+
+
+def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
+    """Return the lines that may close the fence, up to the next line that certainly opens a Python block."""
+    closing = closing_of(fence)
+    found: list[int] = []
+    for number in range(opening + 1, len(lines)):
+        if closing.match(lines[number]):
+            found.append(number)
+            if stop_at_opening or len(found) > _LATER_CLOSINGS:
+                break
+        elif found and _opens_python(lines[number]) and number > found[0]:
+            break
+    return found
+
+
+def _opens_python(line: str) -> bool:
+    match = OPENING.match(line)
+    return match is not None and match[3].strip().lower() in PYTHON
+
+
+def _without(indent: str, lines: list[str]) -> str:
+    """Return the lines without the fence's indentation, and without that of their first line."""
+    lines = [line.removeprefix(indent) if indent else line for line in lines]
+    first = next((line for line in lines if line.strip()), "")
+    margin = margin_of(first)
+    return "\n".join(line.removeprefix(margin) for line in lines) if margin else "\n".join(lines)
+
+
+# Replies.
 
 MAX_REPLY_CHARS = 1_000_000
 
@@ -19,11 +124,11 @@ _ONE_BLOCK = "put the whole plan into one block that begins with ```python and e
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A piece of code in a reply. ``line`` is where its code begins in the reply, counted from 1.
+class CodeBlock:
+    """A piece of code in a reply. ``line`` is the line of the reply where its code begins, counted from 1.
 
-    ``code_line`` is where it begins in the plan's code, None where a later block revises it. ``closed`` is False for a
-    fence that the reply never closes: the model was cut off, or stopped at its stop word.
+    ``code_line`` is the line of the plan's code where it begins, None if a later block revises it. ``closed`` is False
+    for a fence that the reply never closes: the model was cut off, or stopped at its stop word.
     """
 
     code: str
@@ -34,24 +139,24 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ReadReply:
-    """What a reply says: prose ``before`` and ``after`` the code, the plan's ``code``, and what is wrong with it."""
+    """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and what is wrong with it."""
 
     before: str
     code: str
     after: str
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[CodeBlock, ...] = ()
     problem: Fault | None = None
 
     def reply_line(self, code_line: int) -> int:
-        """The line of the reply that a line of ``code`` came from; both count from 1."""
+        """Return the line of the reply that a line of ``code`` came from; both count from 1."""
         begun = [block for block in self.blocks if block.code_line is not None and block.code_line <= code_line]
         return begun[-1].line + code_line - (begun[-1].code_line or 1) if begun else code_line
 
 
 def read_reply(text: str) -> ReadReply:
-    """Find the plan in a reply. Never raises; what can't be used has a ``problem`` that the model can act on.
+    """Find the plan in a reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
 
-    Line ends become newlines; nothing else of the code is changed but its common indentation.
+    Line ends become newlines, and common indentation is removed; the code is otherwise unchanged.
     """
     if len(text) > MAX_REPLY_CHARS:
         message = f"the reply has {len(text)} characters; {MAX_REPLY_CHARS} are allowed"
@@ -63,7 +168,7 @@ def read_reply(text: str) -> ReadReply:
 
 
 def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
-    """The blocks marked as Python; else, of those without a mark, the ones that parse; else the last of these."""
+    """Return the blocks marked as Python, or those without a mark that parse, or the last without a mark."""
     if marked := [block for block in blocks if block.is_python]:
         return marked
     unmarked = [block for block in blocks if not block.language]
@@ -73,10 +178,10 @@ def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
 def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
     names = [_names(block.code) for block in fenced] if len(fenced) > 1 else [set()]
     kept = [not any(own & later for later in names[number + 1 :]) for number, own in enumerate(names)]
-    blocks: list[Block] = []
+    blocks: list[CodeBlock] = []
     code_line = 1
     for source, keep in zip(fenced, kept, strict=True):
-        blocks.append(Block(source.code, source.opening + 2, code_line if keep else None, source.closed))
+        blocks.append(CodeBlock(source.code, source.opening + 2, code_line if keep else None, source.closed))
         code_line += source.code.count("\n") + 1 if keep else 0
     code = "\n".join(block.code for block in blocks if block.code_line)
     before = "\n".join(lines[: fenced[0].opening])
@@ -92,7 +197,7 @@ def _from_bare_text(lines: list[str]) -> ReadReply:
     code = "\n".join(lines[span.start : span.end])
     before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.end :]).strip()
     problem = _problem_of(code, closed=True)
-    return ReadReply(before, code, after, (Block(code, span.start + 1, 1),), problem)
+    return ReadReply(before, code, after, (CodeBlock(code, span.start + 1, 1),), problem)
 
 
 def _problem_of(code: str, *, closed: bool) -> Fault | None:
@@ -119,7 +224,7 @@ def _parses(code: str) -> bool:
 
 
 def _names(code: str) -> set[str]:
-    """What a block defines: its functions and classes, and its steps."""
+    """Return the names of a block's functions, classes and steps."""
     tree = parse_only(code)
     body = tree.body if isinstance(tree, ast.Module) else []
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}

@@ -1,20 +1,22 @@
-"""Which name is bound where: what the walk over a tree (``walker``) finds out, and how a name is looked up in it.
+"""Name resolution: which name is bound where, found by one walk in the order of evaluation.
 
-``order`` is a clock over the whole walk. What a nested function does happens later than its text stands: its uses are
-*deferred*, and what it binds outside itself (global, nonlocal) has the order ANY_TIME.
+``order`` is a clock over the whole walk. A nested function runs later than its text stands: its uses are *deferred*,
+and what it binds outside itself (global, nonlocal) has the order ANY_TIME.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cached_property
+from typing import Any
 
 ANY_TIME = -1
 
 
 class ScopeKind(Enum):
-    """What opens a scope."""
+    """Kinds of scopes."""
 
     MODULE = auto()
     FUNCTION = auto()
@@ -23,7 +25,7 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """Whether a try around the use expects that the name may be missing."""
+    """The errors that a try around a use catches, if it expects that the name may be missing."""
 
     NONE = 0
     ANY_ERROR = 1
@@ -39,17 +41,17 @@ class Binding:
     loops: tuple[int, ...] = ()
     value: ast.expr | None = None
     last: int | None = None
-    """For ``except ... as name``: the order at which the handler ends and the name with it."""
+    """For ``except ... as name``: the order at which the handler ends, and the name with it."""
     since: int = 0
-    """Of order ANY_TIME: where in the order it stands, before which nothing can have carried it out but a loop."""
+    """For order ANY_TIME: its place in the text. Before that, only a loop can have reached it."""
 
 
 @dataclass(slots=True)
-class Scope:
+class NameScope:
     """A namespace of the code: its bindings and deletions, by name."""
 
     kind: ScopeKind
-    parent: "Scope | None" = None
+    parent: "NameScope | None" = None
     deferred: bool = False
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class Use:
     """One place that reads a name."""
 
     node: ast.Name
-    scope: Scope
+    scope: NameScope
     order: int
     loops: tuple[int, ...]
     blocks: tuple[int, ...]
@@ -73,20 +75,20 @@ class Use:
 
 @dataclass
 class Scopes:
-    """What the walk found."""
+    """The result of the walk."""
 
-    module: Scope
+    module: NameScope
     uses: list[Use] = field(default_factory=list)
-    accesses: list[tuple[ast.Attribute, Scope]] = field(default_factory=list)
-    calls: list[tuple[ast.Call, Scope]] = field(default_factory=list)
+    accesses: list[tuple[ast.Attribute, NameScope]] = field(default_factory=list)
+    calls: list[tuple[ast.Call, NameScope]] = field(default_factory=list)
     blocks: list[Sequence[ast.stmt]] = field(default_factory=list)
     strays: list[ast.stmt] = field(default_factory=list)
-    """return outside of a function, break and continue outside of a loop."""
+    """return outside a function, break and continue outside a loop."""
     star_import: bool = False
 
-    def find(self, name: str, scope: Scope) -> tuple[Scope | None, bool]:
-        """The scope that binds the name as seen from ``scope``, and whether the sight is deferred."""
-        here: Scope | None = scope
+    def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
+        """Return the scope that binds the name as seen from ``scope``, and whether the use is deferred."""
+        here: NameScope | None = scope
         deferred = False
         while here is not None:
             if name in here.globals:
@@ -99,10 +101,283 @@ class Scopes:
 
     @cached_property
     def inside(self) -> frozenset[str]:
-        """Names that are bound inside of a function, a class or a comprehension that reads any."""
+        """Names that are bound inside functions, classes and comprehensions that read any."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Names that the code reads, annotations included, and nowhere binds."""
+        """Return names that the code reads, also in annotations, and does not bind."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
+
+
+# The walk.
+
+
+def scopes_of(tree: ast.AST) -> Scopes:
+    """Walk a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
+    walker = _Walker()
+    walker.visit(tree)
+    return walker.found
+
+
+class _Walker(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.scope = NameScope(ScopeKind.MODULE)
+        self.found = Scopes(self.scope)
+        self.clock = 0
+        self.loops: tuple[int, ...] = ()
+        self.loops_around: tuple[int, ...] = ()
+        """Loops around the functions whose bodies are being walked."""
+        self.open_blocks: tuple[int, ...] = ()
+        self.guard = Guard.NONE
+        self.annotation = False
+
+    # Moving through the tree
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Visit the children in the order of the fields, in which nearly every node is evaluated."""
+        for field_name in node._fields:
+            child = getattr(node, field_name, None)
+            if isinstance(child, ast.AST):
+                self.visit(child)
+            elif isinstance(child, list) and child:
+                self.block(child) if isinstance(child[0], ast.stmt) else self.all(child)
+
+    def all(self, nodes: Iterable[Any]) -> None:
+        for node in nodes:
+            if isinstance(node, ast.AST):
+                self.visit(node)
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        if not statements:
+            return
+        outer = self.open_blocks
+        self.open_blocks = (*outer, len(self.found.blocks))
+        self.found.blocks.append(statements)
+        self.all(statements)
+        self.open_blocks = outer
+
+    @contextmanager
+    def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
+        outer = self.scope, self.loops, self.loops_around, self.guard
+        self.scope = NameScope(kind, self.scope, deferred)
+        if deferred:
+            self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
+        yield self.scope
+        self.scope, self.loops, self.loops_around, self.guard = outer
+
+    def tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    # Binding and reading
+
+    def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
+        target, order = self.scope, self.tick()
+        since, loops = order, self.loops
+        if name in target.globals and target is not self.found.module:
+            target, order = self.found.module, ANY_TIME
+        elif name in target.nonlocals:
+            target, order = self.outer_function(name), ANY_TIME
+        if order == ANY_TIME:
+            loops = (*self.loops_around, *loops)
+        binding = Binding(node, order, loops, value, since=since)
+        target.bindings.setdefault(name, []).append(binding)
+        return binding
+
+    def outer_function(self, name: str) -> NameScope:
+        scope = self.scope.parent
+        while scope is not None and not (scope.kind is ScopeKind.FUNCTION and name in scope.bindings):
+            scope = scope.parent
+        return scope or self.scope
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.bind(node.id, node)
+            return
+        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.annotation)
+        self.found.uses.append(use)
+        if isinstance(node.ctx, ast.Del):
+            block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
+            self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
+
+    def visit_annotation(self, node: ast.expr | None) -> None:
+        if node is not None:
+            self.annotation = True
+            self.visit(node)
+            self.annotation = False
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
+            self.bind(target.id, target, node.value)
+        else:
+            self.all(node.targets)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.visit_annotation(node.annotation)
+        self.all([node.value, node.target])
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.visit_Name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+        self.all([node.value, node.target])
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        here = self.scope
+        while self.scope.kind is ScopeKind.COMPREHENSION and self.scope.parent is not None:
+            self.scope = self.scope.parent
+        self.visit(node.target)
+        self.scope = here
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.bind(alias.asname or alias.name.partition(".")[0], node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            if alias.name == "*":
+                self.found.star_import = True
+            else:
+                self.bind(alias.asname or alias.name, node)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.scope.globals.update(node.names)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        self.scope.nonlocals.update(node.names)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        self.found.accesses.append((node, self.scope))
+        self.visit(node.value)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.found.calls.append((node, self.scope))
+        self.generic_visit(node)
+
+    # Scopes
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.all(node.decorator_list)
+        self.defaults(node.args)
+        self.visit_annotation(node.returns)
+        self.type_parameters(node)
+        self.bind(node.name, node)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.parameters(node.args)
+            self.block(node.body)
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self.defaults(node.args)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.parameters(node.args)
+            self.visit(node.body)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.all(node.decorator_list)
+        self.type_parameters(node)
+        self.all(node.bases)
+        self.all(keyword.value for keyword in node.keywords)
+        with self.inside(ScopeKind.CLASS, deferred=False):
+            self.block(node.body)
+        self.bind(node.name, node)
+
+    def visit_TypeAlias(self, node: Any) -> None:
+        self.bind(node.name.id, node)
+        with self.inside(ScopeKind.FUNCTION, deferred=True):
+            self.type_parameters(node)
+            self.visit(node.value)
+
+    def type_parameters(self, node: ast.AST) -> None:
+        for parameter in getattr(node, "type_params", ()):
+            self.bind(parameter.name, parameter)
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        self.all(arguments.defaults)
+        self.all(arguments.kw_defaults)
+
+    def parameters(self, arguments: ast.arguments) -> None:
+        named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        for parameter in (*named, *filter(None, (arguments.vararg, arguments.kwarg))):
+            self.visit_annotation(parameter.annotation)
+            self.bind(parameter.arg, parameter)
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        self.visit(node.generators[0].iter)
+        with self.inside(ScopeKind.COMPREHENSION, deferred=isinstance(node, ast.GeneratorExp)):
+            for number, generator in enumerate(node.generators):
+                if number:
+                    self.visit(generator.iter)
+                self.visit(generator.target)
+                self.all(generator.ifs)
+            self.all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # noqa: N815
+
+    # Statements with blocks
+
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
+        self.visit(node.iter)
+        self.loop([node.target], node.body)
+        self.block(node.orelse)
+
+    visit_AsyncFor = visit_For  # noqa: N815
+
+    def visit_While(self, node: ast.While) -> None:
+        self.loop([node.test], node.body)
+        self.block(node.orelse)
+
+    def loop(self, head: list[ast.expr], body: list[ast.stmt]) -> None:
+        outer = self.loops
+        self.loops = (*outer, self.tick())
+        self.all(head)
+        self.block(body)
+        self.loops = outer
+
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> None:
+        outer = self.guard
+        self.guard = max(outer, *map(_guard, node.handlers), Guard.NONE, key=lambda guard: guard.value)
+        self.block(node.body)
+        self.guard = outer
+        self.all(node.handlers)
+        self.block(node.orelse)
+        self.block(node.finalbody)
+
+    visit_TryStar = visit_Try  # noqa: N815
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        self.all([node.type])
+        binding = self.bind(node.name, node) if node.name else None
+        self.block(node.body)
+        if binding is not None:
+            binding.last = self.tick()
+
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
+        self.generic_visit(node)
+        if name := node.rest if isinstance(node, ast.MatchMapping) else node.name:
+            self.bind(name, node)
+
+    visit_MatchStar = visit_MatchMapping = visit_MatchAs  # noqa: N815
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if self.scope.kind is not ScopeKind.FUNCTION:
+            self.found.strays.append(node)
+        self.generic_visit(node)
+
+    def visit_Break(self, node: ast.Break | ast.Continue) -> None:
+        if not self.loops:
+            self.found.strays.append(node)
+
+    visit_Continue = visit_Break  # noqa: N815
+
+
+def _guard(handler: ast.ExceptHandler) -> Guard:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {kind.id for kind in kinds if isinstance(kind, ast.Name)}
+    if names & {"NameError", "UnboundLocalError"}:
+        return Guard.NAME_ERROR
+    caught = handler.type is None or names & {"Exception", "BaseException"}
+    return Guard.ANY_ERROR if caught else Guard.NONE

@@ -1,4 +1,4 @@
-"""Is this Python, and if not, where does it break? CPython's parser has the last word; tree-sitter explains."""
+"""Syntax errors, located and explained. CPython's parser decides; tree-sitter helps to explain."""
 
 import ast
 from collections.abc import Iterator
@@ -7,21 +7,16 @@ from functools import cache
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser, Tree
 
-from planbook.sandbox.policy.compiler import too_large
-from planbook.sandbox.policy.rules import syntax_hint
-from planbook.sandbox.policy.tables import MAX_SOURCE
-from planbook.sandbox.policy.trees import compile_tree, parse_source
+from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_source, shown_line, too_large
+from planbook.sandbox.policy.rules import MAX_SOURCE, syntax_hint
 from planbook.sandbox.types import Fault, FaultKind
 
 FILENAME = "<plan>"
 MAX_LINES = 5_000
-"""Lines and semicolons: CPython's compiler takes seconds over tens of thousands of statements."""
+"""Lines and semicolons. CPython's compiler takes seconds for tens of thousands of statements."""
 
 MAX_EXPLAINED = 4_000
 """Characters that tree-sitter reads to explain an error."""
-MAX_SHOWN = 300
-"""Characters of a line that a fault shows."""
-
 LANGUAGE = Language(tree_sitter_python.language())
 
 _HINTS_BY_CHARACTER = {
@@ -37,7 +32,7 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def parse(code: str) -> ast.Module | Fault:
-    """The syntax tree, or what is wrong; code too long to run is not parsed. Never raises, whatever the text."""
+    """Return the syntax tree, or what is wrong. Code too long to run is not parsed. Never raises."""
     if too_long := _too_long(code):
         return _fault(code, too_long, None, "write a shorter plan")
     try:
@@ -51,7 +46,7 @@ def parse(code: str) -> ast.Module | Fault:
 
 
 def parse_only(code: str) -> ast.Module | str:
-    """The syntax tree, or CPython's words for what is wrong, without a further explanation. Never raises."""
+    """Return the syntax tree, or CPython's own message. Never raises."""
     if too_long := _too_long(code):
         return too_long
     try:
@@ -69,13 +64,13 @@ def _too_long(code: str) -> str:
 
 
 def locate_error(code: str) -> Fault | None:
-    """What CPython would refuse, with line, column and remedy; None where the code compiles."""
+    """Return what CPython would refuse, with line, column and hint; None if the code compiles."""
     tree = parse(code)
     return tree if isinstance(tree, Fault) else compile_error(code, tree)
 
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
-    """What CPython refuses only after parsing: a return outside of a function, a name both local and global."""
+    """Return what CPython refuses only after parsing: a return outside a function, a name both local and global."""
     if problem := too_large(tree):
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
@@ -90,28 +85,17 @@ def compile_error(code: str, tree: ast.Module) -> Fault | None:
 
 
 def too_deep(code: str) -> Fault:
-    """The fault of code that is nested beyond what a parser's stack holds."""
+    """Return the fault of code that is nested too deeply for the parser."""
     return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
 
 
-def code_lines(code: str) -> list[str]:
-    r"""Lines as CPython counts them: only \n, \r\n and \r end a line."""
-    return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def shown_line(lines: list[str], number: int) -> str:
-    """A line, counted from 1, as faults show it: not all of a long one, and nothing of one that is not there."""
-    line = lines[number - 1] if 0 < number <= len(lines) else ""
-    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
-
-
 def syntax_tree(code: str) -> Tree:
-    """tree-sitter's tree, which exists for broken code too. Its columns count UTF-8 bytes."""
+    """Return tree-sitter's tree, which exists for broken code, too. Its columns count UTF-8 bytes."""
     return Parser(LANGUAGE).parse(code.encode("utf-8", "replace"))
 
 
 def walk(tree: Tree) -> Iterator[Node]:
-    """Every node in source order, without recursion."""
+    """Yield every node in source order, without recursion."""
     cursor = tree.walk()
     while True:
         if cursor.node is not None:
@@ -127,7 +111,7 @@ def walk(tree: Tree) -> Iterator[Node]:
 
 def _fault(code: str, message: str, line: int | None, hint: str, column: int | None = None) -> Fault:
     source = shown_line(code_lines(code), line) if line else ""
-    source = source.encode("utf-8", "backslashreplace").decode()  # half a surrogate pair could not be stored
+    source = source.encode("utf-8", "backslashreplace").decode()  # a lone surrogate could not be stored
     return Fault(FaultKind.CHECK, "syntax", message, line, column, source, hint)
 
 
@@ -146,7 +130,7 @@ def _explained(code: str, error: SyntaxError) -> Fault:
 
 
 def _tree_sitter_view(code: str, line: int) -> str | None:
-    """What tree-sitter found missing or unreadable on this line, where CPython says "invalid syntax" only."""
+    """Return what tree-sitter finds missing or unreadable on a line for which CPython says only "invalid syntax"."""
     lines = _lines_up_to(code_lines(code)[:line])
     for node in walk(syntax_tree("\n".join(lines))):
         if node.start_point.row + 1 < len(lines):
@@ -160,7 +144,7 @@ def _tree_sitter_view(code: str, line: int) -> str | None:
 
 
 def _lines_up_to(lines: list[str]) -> list[str]:
-    """The statements at the end, as many as tree-sitter reads in a moment: over 40,000 characters it can take 15 s."""
+    """Return the last statements, as many as tree-sitter reads quickly: for 40,000 characters it can take 15 s."""
     left, start = MAX_EXPLAINED, len(lines)
     for number in range(len(lines) - 1, -1, -1):
         left -= len(lines[number]) + 1
@@ -176,7 +160,7 @@ def _readable(node_type: str) -> str:
 
 
 def _unreadable(code: str) -> Fault:
-    """The first character that Python source cannot hold: NUL, or half of a surrogate pair."""
+    """Return the fault of the first character that Python source cannot contain: NUL, or a lone surrogate."""
     for number, line in enumerate(code_lines(code), start=1):
         for column, character in enumerate(line):
             if character == "\0" or "\ud800" <= character <= "\udfff":

@@ -1,4 +1,4 @@
-"""Code in a text that has no fences: the lines that parse and do something, among prose that does not."""
+"""Code in a text without fences: the lines that parse and do something, among prose that does not."""
 
 import ast
 import re
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from planbook.sandbox.reading.syntax import parse_only
 
 _PARSED = 200_000
-"""Characters of one text that are parsed at most, those that are parsed again included: what lies behind is prose."""
+"""Characters of one text that are parsed at most, counting repeated parses. What follows is taken as prose."""
 _LEAST = 100
-"""Characters that a parse counts for at least."""
+"""Characters that one parse counts for at least."""
 _LOOKED_AT = 300
-"""Characters of a line that are looked at to see whether it is like code: half at its beginning, half at its end."""
+"""Characters of a line that are examined: half at its beginning, half at its end."""
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
-"""Characters that nobody sees; in a name they keep Python from reading it."""
+"""Invisible characters, which Python refuses in a name."""
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _LINES_OF_ONE_STATEMENT = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
@@ -35,18 +35,18 @@ _ACTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Lines of the text, from 0, the last not included."""
+class LineSpan:
+    """A range of lines, counted from 0, ``end`` not included."""
 
     start: int
     end: int
 
 
-def find_code(lines: list[str]) -> Span | None:
-    """The longest run of lines that parses and does something; None where there is none.
+def find_code(lines: list[str]) -> LineSpan | None:
+    """Return the longest run of lines that parses and does something; None if there is none.
 
-    Where lines outside of the run look like code too, the span covers them all: half of a plan must not run because
-    the other half has an error.
+    If lines outside the run look like code, too, the span covers them all: half of a plan must not run because the
+    other half has an error.
     """
     runs = _runs(lines)
     best = max(runs, key=lambda span: span.end - span.start, default=None)
@@ -58,11 +58,11 @@ def find_code(lines: list[str]) -> Span | None:
     if not suspects:
         return best
     ends = [best.start, best.end - 1] if best else []
-    return Span(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
+    return LineSpan(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
 
 
-class Outside:
-    """The lines of a text that stand outside of its fences, as they come."""
+class ProseScanner:
+    """Follows the lines of a text outside its fences, and notices strings that are still open."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -70,17 +70,17 @@ class Outside:
         self._ends_in_string = self._unsure = False
 
     def add(self, line: str) -> None:
-        """Take in the next line."""
+        """Add the next line."""
         self._lines.append(line)
         self._unsure = self._unsure or _TRIPLE.search(line) is not None
 
     def clear(self) -> None:
-        """Begin anew, behind a block."""
+        """Start again after a block."""
         self._lines.clear()
         self._ends_in_string = self._unsure = False
 
     def ends_in_string(self) -> bool:
-        """Whether code has begun a triple-quoted string that it does not end, or it took too long to tell."""
+        """Return whether code has begun a triple-quoted string that it does not end, or it took too long to tell."""
         if self._unsure:
             self._ends_in_string, self._unsure = self._begins_string(), False
         return self._ends_in_string
@@ -112,16 +112,16 @@ def _looks_like_code(line: str) -> bool:
     return _LOOKS_LIKE_CODE.match(line) is not None
 
 
-def _without_blank_end(span: Span, lines: list[str]) -> Span:
+def _without_blank_end(span: LineSpan, lines: list[str]) -> LineSpan:
     end = span.end
     while not lines[end - 1].strip():
         end -= 1
-    return Span(span.start, end)
+    return LineSpan(span.start, end)
 
 
-def _runs(lines: list[str]) -> list[Span]:
-    """Stretches of statements that parse, cut back to those that do something at both ends."""
-    runs: list[Span] = []
+def _runs(lines: list[str]) -> list[LineSpan]:
+    """Return runs of statements that parse, each beginning and ending with one that does something."""
+    runs: list[LineSpan] = []
     start: int | None = None
     for span, tree in _statements(lines):
         if tree is None:
@@ -130,19 +130,19 @@ def _runs(lines: list[str]) -> list[Span]:
             if start is None:
                 start = span.start
                 runs.append(span)
-            runs[-1] = _without_blank_end(Span(start, span.end), lines)
+            runs[-1] = _without_blank_end(LineSpan(start, span.end), lines)
     return runs
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
-    """The statements of code that is broken in places, with their lines in the whole."""
+    """Return the statements of code that is broken in places, with their line numbers in the whole."""
     pieces = [(span, tree.body) for span, tree in _statements(lines) if tree]
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
 
-def _statements(lines: Sequence[str]) -> list[tuple[Span, ast.Module | None]]:
-    """The lines of each statement and its tree; None for lines that are no Python."""
-    found: list[tuple[Span, ast.Module | None]] = []
+def _statements(lines: Sequence[str]) -> list[tuple[LineSpan, ast.Module | None]]:
+    """Return the lines of each statement and its tree, which is None for lines that are not Python."""
+    found: list[tuple[LineSpan, ast.Module | None]] = []
     number, left = 0, _PARSED
     while number < len(lines) and left > 0:
         if not lines[number].strip():
@@ -150,13 +150,13 @@ def _statements(lines: Sequence[str]) -> list[tuple[Span, ast.Module | None]]:
             continue
         tree, end, cost, _ = _statement_from(lines, number)
         left -= cost
-        found.append((Span(number, end), tree))
+        found.append((LineSpan(number, end), tree))
         number = end
     return found
 
 
 def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
-    """The statement that starts here: its tree, where it ends, how many characters were parsed, what was wrong."""
+    """Return the tree of the statement at a line, its end, the characters parsed, and the parser's message."""
     end, cost = _next_start(lines, start), 0
     while True:
         code = "\n".join(lines[start:end])
@@ -171,7 +171,7 @@ def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None
 
 
 def _next_start(lines: Sequence[str], start: int) -> int:
-    """The next line that may begin a statement: not indented, not blank, no else, no bracket, not what is decorated."""
+    """Return the next line that may begin a statement: not indented, blank, an else, a bracket, or decorated."""
     for number in range(start + 1, len(lines)):
         line = lines[number]
         if line.strip() and line[0] not in " \t" and not _CONTINUES.match(line):
@@ -182,7 +182,7 @@ def _next_start(lines: Sequence[str], start: int) -> int:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Prose such as "Done" or "Answer: 42" parses as well: bare names, comparisons and annotations are not enough."""
+    """Return whether a statement acts. Prose such as "Done" or "Answer: 42" parses as well, and does not count."""
     match statement:
         case ast.Expr(value=value) | ast.Raise(exc=value):
             return isinstance(value, ast.Call)

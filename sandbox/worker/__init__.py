@@ -1,7 +1,7 @@
-"""What runs inside the worker's processes. Of the host's side it imports the protocol and the tables of names alone.
+"""Modules that run inside the worker's processes.
 
-- The process: ``zygote`` forks it, ``lockdown`` and ``seccomp`` take rights away, ``serve`` runs cells over a ``link``;
-  ``values``, ``objects`` and ``faults`` are what passes there.
-- What plans see: the namespace of ``language``, modules by ``imports``, and in both the logical ``clock`` and what else
-  ``determinism`` replaces.
+Of the host's modules they import only ``protocol``, ``suggest`` and ``policy.rules``.
+
+``zygote`` forks workers, ``lockdown`` takes their rights away, ``serve`` runs cells over a ``link`` and sends
+``results`` back. Plans see the namespace of ``language``; ``determinism`` replaces what would differ between runs.
 """

@@ -1,6 +1,6 @@
-"""What would differ from run to run, replaced for the whole process: time, random numbers, its own number, its threads.
+"""Replacements for what differs between runs: time, random numbers, the process id, threads.
 
-This is no guard: a plan that looks for the machine's own clock may find it, and harms its own replay.
+They are no guard: a plan that finds the machine's own clock harms its own replay.
 """
 
 import _random
@@ -9,18 +9,100 @@ import ctypes
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from planbook.sandbox.worker.clock import CLOCK, as_builtin, replace_time
+# The logical clock.
+
+MICROSECONDS, NANOSECONDS = 1_000_000, 1_000
+"""Microseconds in a second, nanoseconds in a microsecond."""
+
+
+class LogicalClock:
+    """The clock that the host sets with each frame. Between frames each reading advances it by a microsecond."""
+
+    def __init__(self) -> None:
+        self.set_to = 0
+        self._readings = 0
+        self.ask_sleep: Callable[[float], None] = lambda seconds: None
+
+    def start(self) -> None:
+        """Reset the readings."""
+        self._readings = 0
+
+    def microseconds(self) -> int:
+        """Return the time since 1970, UTC."""
+        self._readings += 1
+        return self.set_to + self._readings
+
+    def now(self) -> float:
+        """Return the time since 1970, UTC, in seconds."""
+        return self.microseconds() / MICROSECONDS
+
+    def sleep(self, seconds: float) -> None:
+        """Ask the host to advance the clock. Raises as ``time.sleep`` does."""
+        if type(seconds) not in (int, float):
+            raise TypeError(f"sleep() takes a number of seconds, not {type(seconds).__name__}")
+        if not 0 <= seconds < float("inf"):
+            raise ValueError("sleep() takes a length that is finite and not negative")
+        self.ask_sleep(seconds)
+
+
+CLOCK = LogicalClock()
+"""The clock of this process."""
+
+
+def replace_time() -> None:
+    """Make every function of ``time`` use the logical clock. The zone is that of TZ."""
+    real = {name: getattr(time, name) for name in ("gmtime", "localtime", "ctime", "asctime", "strftime")}
+
+    def nanoseconds() -> int:
+        return CLOCK.microseconds() * NANOSECONDS
+
+    def of_seconds(name: str) -> Callable[..., Any]:
+        return lambda seconds=None, /: real[name](CLOCK.now() if seconds is None else seconds)
+
+    def asctime(t: Any = None, /) -> str:
+        return str(real["asctime"](real["gmtime"](CLOCK.now()) if t is None else t))
+
+    def strftime(format: str, t: Any = None, /) -> str:
+        return str(real["strftime"](format, real["gmtime"](CLOCK.now()) if t is None else t))
+
+    def clock_gettime(clk_id: int, /) -> float:
+        return CLOCK.now()
+
+    def clock_gettime_ns(clk_id: int, /) -> int:
+        return nanoseconds()
+
+    for function in (asctime, strftime, clock_gettime, clock_gettime_ns):
+        setattr(time, function.__name__, as_builtin(function, function.__name__, "time"))
+    for name in ("gmtime", "localtime", "ctime"):
+        setattr(time, name, as_builtin(of_seconds(name), name, "time"))
+    for name in ("time", "monotonic", "perf_counter", "process_time", "thread_time"):
+        setattr(time, name, CLOCK.now)
+        setattr(time, f"{name}_ns", nanoseconds)
+    time.sleep = CLOCK.sleep  # type: ignore[assignment]
+
+
+def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
+    """Rename the function, so that messages call it what the plan calls it."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    return function
+
+
+# Everything else.
 
 _LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
+_OPTIONAL = ("_uuid", "_queue")
+"""Modules in C that avoid the replacements. Python works without them, and each costs every fork five mappings."""
 NODE = 0x020000000001
-"""The hardware address that ``uuid.uuid1`` tells: one that no device has."""
+"""The hardware address for ``uuid.uuid1``: one that no device has."""
 
 
 def make_deterministic() -> None:
-    """Replace what differs, and what copies it at its import. Raises RuntimeError if that was imported before."""
+    """Replace what differs between runs. Raises RuntimeError if modules that copy it at import were imported before."""
     if early := _LATER & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
@@ -28,22 +110,20 @@ def make_deterministic() -> None:
     for name in ("get_ident", "get_native_id", "_get_main_thread_ident"):
         setattr(_thread, name, lambda: 1)
     _random.Random = SeededRandom  # type: ignore[misc]
+    sys.modules.update(dict.fromkeys(_OPTIONAL))  # type: ignore[arg-type]
     import datetime
-    import queue
     import threading
     import uuid
 
     _set_in_class(datetime.datetime, "now", _now)
     _set_in_class(datetime.datetime, "utcnow", _utcnow)
-    uuid._generate_time_safe = uuid._UuidCreate = None  # type: ignore[attr-defined]
     uuid._node = NODE  # type: ignore[attr-defined]
     threading.Condition.wait = _wait  # type: ignore[method-assign]
     threading.Thread.start = _start  # type: ignore[method-assign]
-    queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined, misc]
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Set a class method of a class written in C, which Python refuses to: the clock is built in there."""
+    """Set a class method of a class written in C, whose clock is built in. Python itself refuses to."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
@@ -60,16 +140,16 @@ def _utcnow(cls: Any) -> Any:
 
 
 def hide_process() -> None:
-    """Have a worker tell the same number of its own process as every other."""
+    """Make every worker report the same process id."""
     os.getpid = lambda: 1
     os.getppid = lambda: 0
 
 
 class SeededRandom(_random.Random):
-    """What ``random.Random`` is derived from; without a seed it takes the next number of the session's own."""
+    """The base of ``random.Random``. Without a seed it takes the session's next random number."""
 
     def __new__(cls, *_seed: Any, **_options: Any) -> "SeededRandom":
-        """Make a generator, seeded in a moment."""
+        """Make a generator with a cheap seed; ``__init__`` seeds it again."""
         made = super().__new__(cls)
         _seed_by_number(made, 0)
         return made
@@ -96,7 +176,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Stand for ``Condition.wait``: no other thread will ever notify it."""
+    """Replace ``Condition.wait``: no other thread will ever notify it."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))

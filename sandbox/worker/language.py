@@ -1,31 +1,196 @@
-"""The namespace of a session's plans: Python's builtins, but for what is refused, and a few with a guard.
+"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
 
-The guards refuse by name what the check refuses in source. They hold no hostile plan: the process does.
+The guards refuse at run time the names that the policy refuses in source. They do not hold a hostile plan; the process
+does.
 """
 
 import builtins
 import functools
+import importlib.machinery
+import importlib.util
 import io
 import operator
 import string
 import sys
 import types
 from collections import UserString
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NoReturn
 
-from planbook.sandbox.policy.rules import attribute_hint, refused_in_template
-from planbook.sandbox.policy.tables import FORMATS, GUARD, REFUSED_ATTRIBUTES, REFUSED_BUILTINS
-from planbook.sandbox.worker import imports
-from planbook.sandbox.worker.clock import as_builtin
+from planbook.sandbox.policy.rules import (
+    FORMATS,
+    GUARD,
+    MODULES,
+    PARTS,
+    PRELOADED,
+    REFUSED_ATTRIBUTES,
+    REFUSED_BUILTINS,
+    attribute_hint,
+    refused_in_template,
+)
+from planbook.sandbox.worker.determinism import as_builtin
+
+# Modules: preloaded in the zygote, or sent as source by the host.
+
+Ask = Callable[[str], tuple[str, bool] | None]
+"""From the name of a module to its source, and whether it is a package; None if the host sends none."""
+
+
+class PlanModule(types.ModuleType):
+    """A module that plans cannot write to. Loaded modules are turned into one."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+
+PlanModule.__name__ = PlanModule.__qualname__ = "module"
+PlanModule.__module__ = "builtins"
+
+
+class HostFinder:
+    """Imports modules that the host sends as source, for plans and for the library's own code."""
+
+    def __init__(self) -> None:
+        self.ask: Ask = lambda name: None
+        self._found: dict[str, tuple[str, bool]] = {}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
+        """Ask the host for a module."""
+        found = self.ask(name)
+        if found is None:
+            return None
+        self._found[name] = found
+        loader: Any = self
+        return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=found[1])
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        """Use Python's default."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run the source of a module."""
+        source, _ = self._found.pop(module.__name__)
+        exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
+        if module.__name__ in MODULES:
+            _make_plan_module(module)
+
+
+FINDER = HostFinder()
+
+
+def preload(modules: Collection[str], *, guarded: bool) -> None:
+    """Import what plans may import, including the given modules, and make the standard library read-only.
+
+    Without guards, for tests, modules that reach the machine are imported, too.
+    """
+    if importlib.util.find_spec("_md5"):
+        sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
+    for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
+        importlib.import_module(name)
+    for name in PRELOADED - PARTS.keys() - _WRITTEN:
+        _make_plan_module(sys.modules[name])
+    for name in modules:
+        more = importlib.import_module(name)
+        for member in getattr(more, "__all__", ()):
+            getattr(more, member, None)  # some packages import their parts only on access
+    _ALLOWED.update(modules)
+    for name in () if guarded else _OF_THE_MACHINE:
+        importlib.import_module(name)
+
+
+_ALLOWED: set[str] = set()
+"""Modules beyond the standard library that plans may import, with their submodules."""
+_WRITTEN = {"warnings"}
+"""Modules whose attributes the library's own code sets."""
+_OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
+"""Modules written in C with which the tests attack the kernel."""
+
+
+def close_imports(*, confined: bool) -> None:
+    """Import further modules from the host, and if the worker is confined, none from files: it cannot read any."""
+    sys.meta_path.insert(1, FINDER)
+    if confined:
+        del sys.meta_path[2:]
+    vars(sys.modules["zoneinfo._common"])["load_tzdata"] = _zone
+
+
+def _zone(key: str) -> io.BytesIO:
+    """Return the data of a time zone."""
+    if found := FINDER.ask(f"zoneinfo:{key}"):
+        return io.BytesIO(found[0].encode("latin-1"))
+    error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
+    raise error(f"No time zone found with key {key}")
+
+
+def _make_plan_module(module: types.ModuleType) -> None:
+    object.__setattr__(module, "__class__", PlanModule)
+
+
+def _part_of(name: str) -> PlanModule:
+    """Return a module with only the listed names of the real one."""
+    made, real = PlanModule(name), sys.modules[name]
+    vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
+    return made
+
+
+class Output(io.TextIOBase):
+    """``sys.stdout`` and ``sys.stderr`` of a plan."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+
+    encoding = "utf-8"
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, text: str, /) -> int:
+        """Send the text to the host at once."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._write(text)
+        return len(text)
+
+
+def importer() -> Callable[..., object]:
+    """Return the ``__import__`` of plans. Call it once the output is in place."""
+    parts = {name: _part_of(name) for name in PARTS}
+
+    def load_for_plan(
+        name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> object:
+        if name in parts:
+            _require(parts[name], fromlist or ())
+            return parts[name]
+        if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return builtins.__import__(name, None, None, fromlist or (), 0)
+
+    return load_for_plan
+
+
+_INTERNAL = frozenset({"__future__", "_strptime"})
+"""Imported by a statement without effect, or by C code that a plan calls."""
+
+
+def _require(module: PlanModule, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in vars(module):
+            raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
+
+
+# Built-ins.
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Special names among the builtins that running code needs."""
+"""Special names among the built-ins that running code needs."""
 
 
 class RefusedAttribute(AttributeError):
-    """A plan reached for an attribute that no plan may use."""
+    """A plan used an attribute that no plan may use."""
 
 
 RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
@@ -63,7 +228,7 @@ def _delattr(target: Any, name: str, /) -> None:
 
 
 def _formatter(found: Any) -> Any:
-    """Return a method ``format`` or ``format_map``; that of a text with a check of its template."""
+    """Return a method ``format`` or ``format_map``; for strings, one that checks the template."""
     if found is str.format or found is str.format_map:
         return lambda template, *args, **kwargs: found(_template(template), *args, **kwargs)
     if isinstance(found, types.BuiltinMethodType) and isinstance(found.__self__, str):
@@ -72,7 +237,7 @@ def _formatter(found: Any) -> Any:
 
 
 def _template(template: Any) -> Any:
-    """Return a template that reads no refused attribute. Raises RefusedAttribute."""
+    """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
     try:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
     except ValueError:  # Python's own format will say so
@@ -92,7 +257,7 @@ def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
-    """Print as Python does, but in one piece: each piece is a message to the host."""
+    """Print as Python does, but write everything at once: each write is a message to the host."""
     text = io.StringIO()
     try:
         _PRINT(*values, file=text, **options)
@@ -112,7 +277,7 @@ _GUARDED: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Have the library's functions that take names of attributes refuse the same ones, in the whole process."""
+    """Make the library's functions that take attribute names refuse the same ones, in the whole process."""
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
     operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
     vars(string)["getattr"] = _getattr  # of string.Formatter
@@ -130,7 +295,7 @@ def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Return the namespace of a session: that of the module ``__main__``. Without guards it has Python's builtins."""
+    """Return the namespace of a session, that of the module ``__main__``. Without guards it has all built-ins."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)
@@ -145,4 +310,4 @@ def _builtins() -> dict[str, Any]:
         if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
     }
     guards = {name: as_builtin(guard, name) for name, guard in _GUARDED.items()}
-    return real | guards | {"__import__": imports.importer(), GUARD: _getattr}
+    return real | guards | {"__import__": importer(), GUARD: _getattr}

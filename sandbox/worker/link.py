@@ -1,33 +1,152 @@
-"""The worker's end of the channel, as the plan's functions, print and clock use it."""
+"""The worker's end of the channel, and the functions and objects of the host that plans see."""
 
 import builtins
+import copy
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, Self
 
 from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, pack
-from planbook.sandbox.worker.clock import CLOCK
-from planbook.sandbox.worker.faults import MEMORY
-from planbook.sandbox.worker.objects import refresh
-from planbook.sandbox.worker.values import SCALARS, decode, encode, exact, printable, to_bytes
+from planbook.sandbox.worker.determinism import CLOCK
+from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exact, printable, to_bytes
+
+# Functions, objects and records.
+
+Call = Callable[[tuple[object, ...], dict[str, object]], object]
+
+
+class _Unique:
+    """An object whose copies are the object itself, as for Python's functions."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+
+class HostFunction(_Unique):
+    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
+
+    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    """
+
+    __slots__ = ("__name__", "__qualname__", "_call_")
+    __name__: str
+    __qualname__: str
+    _call_: Call
+
+    def __init__(self, name: str, call: Call) -> None:
+        object.__setattr__(self, "__name__", name.rpartition(".")[2])
+        object.__setattr__(self, "__qualname__", name)
+        object.__setattr__(self, "_call_", call)
+
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
+        """Ask the host."""
+        return self._call_(args, kwargs)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self.__qualname__} is read-only; keep the value in a variable of your own")
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__}>"
+
+
+HostFunction.__doc__ = None
+"""Plans would read it as the documentation of their functions, which is in the prompt."""
+
+
+class ReadOnly:
+    """An object whose attributes only the host sets."""
+
+    __slots__ = ("__dict__", "_title_")
+    _title_: str
+
+    def __init__(self, name: str, members: Mapping[str, object]) -> None:
+        object.__setattr__(self, "_title_", name)
+        vars(self).update(members)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise AttributeError. Python calls this only for missing attributes."""
+        raise AttributeError(f"{self._title_} has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self._title_}.{name} cannot be set: {self._title_} is read-only")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{self._title_}.{name} cannot be deleted: {self._title_} is read-only")
+
+    def __dir__(self) -> list[str]:
+        return sorted(vars(self))
+
+    def __repr__(self) -> str:
+        return f"<{self._title_}: {', '.join(dir(self))}>"
+
+
+class HostObject(_Unique, ReadOnly):
+    """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``."""
+
+    __slots__ = ()
+
+
+class PlanRecord(ReadOnly):
+    """A dict given to the plan: its keys are attributes; ``record["key"]`` works too."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> object:
+        return vars(self)[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(vars(self))
+
+    def __len__(self) -> int:
+        return len(vars(self))
+
+    def __contains__(self, key: object) -> bool:
+        return key in vars(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is PlanRecord and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "PlanRecord":
+        return PlanRecord(self._title_, copy.deepcopy({**vars(self)}, memo))  # a copy, since the plan can read the memo
+
+
+PlanRecord.__name__ = PlanRecord.__qualname__ = "Record"
+"""Plans see the name in messages."""
+
+
+def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> None:
+    """Set attributes, given by dotted name."""
+    for dotted, value in changed.items():
+        name, _, attribute = dotted.partition(".")
+        vars(objects[name])[attribute] = value
+
+
+# The channel.
 
 SPARE_DEPTH = 100
-"""Levels of recursion to read an answer in: a plan that has used up its own must not lose one."""
+"""Levels of recursion for reading an answer: a plan that has used up its own must not lose one."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])
-"""Made beforehand: when it is needed, there may be no memory to make it."""
+"""Made beforehand, since there may be no memory to make it when it is needed."""
 
 
-class Refusal(NamedTuple):
+class HostRefusal(NamedTuple):
     """The host's "error"."""
 
     error: Exception
 
 
 class Link:
-    """The worker's end of the channel, as the plan's functions use it."""
+    """The worker's end of the channel, as the plan's functions, print and clock use it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
@@ -35,12 +154,12 @@ class Link:
         self.objects: dict[str, object] = {}
 
     def receive(self) -> list[Any]:
-        """The next message of the host; the worker ends where there is none."""
+        """Return the next message of the host. The worker ends if the host has hung up."""
         size = int.from_bytes(self._read(PREFIX))
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
-        """Read so many bytes, in one piece however they come in: what lies where in memory depends on it."""
+        """Read so many bytes in one piece, however they arrive: addresses in memory depend on it."""
         read = b""
         try:
             while len(read) < size:
@@ -51,7 +170,7 @@ class Link:
         return read
 
     def send(self, payload: bytes) -> None:
-        """Send one message. Where the host has hung up the worker ends, at once: a plan could catch an exception.
+        """Send one message. If the host has hung up the worker ends at once: a plan could catch an exception.
 
         Raises FrameTooLong.
         """
@@ -61,18 +180,18 @@ class Link:
         except OSError:
             os._exit(0)
 
-    def catch_up(self, changed: Mapping[str, object] | None, clock: int) -> None:
-        """Take over what the host says with each frame: the attributes that changed, and the clock."""
+    def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
+        """Apply what each frame of the host carries: attributes that changed, and the clock."""
         CLOCK.set_to = clock
         if changed:
             refresh(self.objects, changed)
 
-    def running(self, file: str | None) -> None:
-        """The file name of the code of the cell that runs, or None; only while one runs may plan code speak."""
+    def set_file(self, file: str | None) -> None:
+        """Set the file name of the code of the cell that runs. Plan code can send messages only while one runs."""
         self._file = file
 
     def write(self, text: str) -> None:
-        """Print: sent at once, so that it is kept whatever becomes of the cell."""
+        """Print. The text is sent at once, so that it is kept whatever becomes of the cell."""
         if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
@@ -84,7 +203,7 @@ class Link:
             self.send(payload)
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Have the host carry out a function. Raises what it says, or TypeError or ValueError for odd arguments."""
+        """Have the host carry out a function. Raises what it raised, or TypeError or ValueError for bad arguments."""
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
             return self._ask(_checked(line, name, parameters, args, kwargs))
@@ -95,7 +214,7 @@ class Link:
         return self._ask(payload)
 
     def _line(self) -> int | None:
-        """The innermost line of the running cell's own source that led to this call."""
+        """Return the innermost line of the running cell's own source that led to this call."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code.co_filename != self._file:
             frame = frame.f_back
@@ -106,7 +225,7 @@ class Link:
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
-        """Ask the host for the source of a module and whether it is a package; None where it hands out none."""
+        """Ask the host for the source of a module, and whether it is a package; None if it sends none."""
         if self._file is None or len(module) > MAX_MODULE:
             return None
         found: Any = self._ask(encode(["import", module]).encode())
@@ -116,7 +235,7 @@ class Link:
         if self._file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        # RecursionError comes here, before anything is asked, where there would be no way back to the old limit.
+        # If this raises RecursionError, nothing has been asked. Further down there would be no way back to this limit.
         sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
@@ -127,16 +246,16 @@ class Link:
             raise ValueError(f"{size}; at most {MAX_FROM_WORKER:,} are allowed") from None
         finally:
             sys.setrecursionlimit(depth)
-        if isinstance(value, Refusal):
+        if isinstance(value, HostRefusal):
             raise value.error
         return value
 
     def _answered(self) -> object:
-        """What the host says to a request, which it may have carried out: an answer that is lost ends the worker."""
+        """Return the host's answer. An answer that cannot be read ends the worker: the call may have been made."""
         try:
             kind, *answer, changed, clock = self.receive()
-            self.catch_up(changed, clock)
-            (value,) = answer if kind == "answer" else (Refusal(_exception(*answer)),)
+            self.update(changed, clock)
+            (value,) = answer if kind == "answer" else (HostRefusal(_exception(*answer)),)
         except MemoryError:
             self.send(OUT_OF_MEMORY)
             os._exit(1)
@@ -148,6 +267,7 @@ class Link:
 def _checked(
     line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> bytes:
+    """Return the "call" message. Raises TypeError or ValueError that names the parameter."""
     given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
     for parameter, value in [*given, *kwargs.items()]:
@@ -160,7 +280,7 @@ def _checked(
 
 
 def _exception(kind: str, message: str) -> Exception:
-    """The builtin of that name, where it is an exception that a message makes; else RuntimeError."""
+    """Return the built-in exception of that name if a message makes one, else RuntimeError."""
     known = getattr(builtins, kind, None)
     if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
         try:

@@ -1,12 +1,15 @@
-"""What the kernel takes away from the zygote and its workers, step by step.
+"""The kernel's restrictions of the zygote and its workers.
 
-Each step of the tables is a function that returns nothing, or raises OSError where the kernel or the container does
-not grant it; the host decides what may be missing. The zygote takes the inherited steps once, each worker the rest.
+Each step of the tables raises OSError where the kernel or the container does not grant it; the host decides what may
+be missing. The zygote takes the inherited steps once, each worker the rest. The last step is the seccomp filter. Its
+table is the policy: a system call that is not listed fails with EPERM. Nothing that opens, connects, signals, starts or
+sleeps is listed; ``recvfrom`` and ``sendto`` reach the one socket that the worker was born with.
 """
 
 import ctypes
 import errno
 import os
+import platform
 import resource
 import select
 import signal
@@ -15,19 +18,116 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NoReturn
 
-from planbook.sandbox.worker import seccomp
+from planbook.sandbox.protocol import FIRST_CPU_SECONDS
+
+# The system call filter.
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+#              name: number on x86_64, on aarch64
+ALLOWED = {
+    "brk": (12, 214),
+    "munmap": (11, 215),
+    "mremap": (25, 216),
+    "futex": (202, 98),
+    "rt_sigreturn": (15, 139),
+    "rt_sigprocmask": (14, 135),
+    "restart_syscall": (219, 128),
+    "sched_yield": (24, 124),
+    "getrandom": (318, 278),
+    "getpid": (39, 172),
+    "exit": (60, 93),
+    "exit_group": (231, 94),
+}
+ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""Machine: column in the tables above, AUDIT_ARCH number."""
+
+PROT_EXEC = 4
+MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x40, 0x100, 0x4000
+OTHER_FLAGS = 0xFFFFFFFF & ~(MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL)
+LAST_CLOCK, LAST_ADVICE = 11, 8
+"""CLOCK_TAI: larger (unsigned) ids are clocks of other processes. MADV_FREE: larger ones are about sharing."""
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+LOAD, JUMP_EQUAL, JUMP_GREATER, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, THIRD_ARGUMENT, FOURTH_ARGUMENT = 0, 4, 16, 32, 40
+"""Offsets in struct seccomp_data; for arguments, of the lower half."""
+#              name: number on x86_64, on aarch64; denied where this argument compares so with this constant
+UNLESS = {
+    "mmap": (9, 222, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
+    "mprotect": (10, 226, THIRD_ARGUMENT, JUMP_ANY_BIT, PROT_EXEC),
+    "recvfrom": (45, 207, FOURTH_ARGUMENT, JUMP_ANY_BIT, OTHER_FLAGS),
+    "sendto": (44, 206, FOURTH_ARGUMENT, JUMP_ANY_BIT, OTHER_FLAGS),
+    "clock_gettime": (228, 113, FIRST_ARGUMENT, JUMP_GREATER, LAST_CLOCK),
+    "madvise": (28, 233, THIRD_ARGUMENT, JUMP_GREATER, LAST_ADVICE),
+}
+ALLOW, KILL, DENY = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
+
+
+class FilterInstruction(ctypes.Structure):
+    """struct sock_filter."""
+
+    _fields_ = (("code", ctypes.c_uint16), ("yes", ctypes.c_uint8), ("no", ctypes.c_uint8), ("k", ctypes.c_uint32))
+
+
+class FilterProgram(ctypes.Structure):
+    """struct sock_fprog."""
+
+    _fields_ = (("length", ctypes.c_uint16), ("filter", ctypes.POINTER(FilterInstruction)))
+
+
+def instructions(machine: str) -> list[tuple[int, int, int, int]]:
+    """Return the filter as (code, jump if true, jump if false, constant). Raises OSError for unknown machines."""
+    if machine not in ARCHITECTURES:
+        raise OSError(
+            errno.ENOSYS, f"no table of system calls for {machine}; there is one for {', '.join(ARCHITECTURES)}"
+        )
+    column, architecture = ARCHITECTURES[machine]
+    program = [
+        (LOAD, 0, 0, ARCHITECTURE),
+        (JUMP_EQUAL, 1, 0, architecture),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+    ]
+    for numbers in ALLOWED.values():
+        program += [(JUMP_EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+    for row in UNLESS.values():
+        argument, comparison, constant = row[2:]
+        program += [
+            (JUMP_EQUAL, 0, 4, row[column]),
+            (LOAD, 0, 0, argument),
+            (comparison, 0, 1, constant),
+            (RETURN, 0, 0, DENY),
+            (RETURN, 0, 0, ALLOW),
+        ]
+    return [*program, (RETURN, 0, 0, DENY)]
+
+
+def make_filter() -> FilterProgram:
+    """Return the filter for this machine, ready to install."""
+    parts = instructions(platform.machine())
+    return FilterProgram(len(parts), (FilterInstruction * len(parts))(*(FilterInstruction(*part) for part in parts)))
+
+
+def install_filter(program: FilterProgram) -> None:
+    """Install the filter in this process, irrevocably. Needs no_new_privs. Raises OSError."""
+    if LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0):
+        number = ctypes.get_errno()
+        raise OSError(number, errno.errorcode.get(number, str(number)))
+
+
+# Everything else.
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
 CAP_KILL = 5
 NOBODY = 65534
-"""The user and group of a worker whose host is root."""
+"""User and group of a worker whose host is root."""
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
 """The same numbers on every machine."""
 LANDLOCK_VERSION = 1
 LANDLOCK_FILES = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Kinds of file access that an ABI knows; from 5 on 16."""
+"""ABI to the kinds of file access that it knows; from 5 on 16."""
 CAPABILITY_VERSION_3 = 0x20080522
 SIGKILL = 9
 NONE = (0, 0)
@@ -41,15 +141,15 @@ def _check(result: int) -> int:
 
 
 def _prctl(option: int, value: int) -> None:
-    _check(seccomp.LIBC.prctl(option, value, 0, 0, 0))
+    _check(LIBC.prctl(option, value, 0, 0, 0))
 
 
 def _unshare(flag: int) -> None:
-    _check(seccomp.LIBC.unshare(flag))
+    _check(LIBC.unshare(flag))
 
 
 def unprivileged_user() -> None:
-    """Give up being root, where the host is. Raises OSError if the host could not end such a worker."""
+    """Change to an ordinary user if the host is root. Raises OSError if the host could not end such a worker."""
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
             raise OSError(errno.EPERM, "the host lacks CAP_KILL, and could not end a worker of another user")
@@ -64,30 +164,30 @@ def _capabilities() -> int:
 
 
 def no_files() -> None:
-    """RLIMIT_CORE and RLIMIT_FSIZE: no core dumps, no byte into a file."""
+    """Allow no core dumps and no writes to files."""
     resource.setrlimit(resource.RLIMIT_CORE, NONE)
     resource.setrlimit(resource.RLIMIT_FSIZE, NONE)
 
 
 def no_new_privs() -> None:
-    """Nothing that is executed later gains rights; seccomp and Landlock need it."""
+    """Let nothing that is executed later gain rights. seccomp and Landlock require it."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def no_capabilities() -> None:
-    """Drop every capability, root's too."""
+    """Drop every capability, also as root."""
     header = ctypes.create_string_buffer(struct.pack("Ii", CAPABILITY_VERSION_3, 0))
-    _check(seccomp.LIBC.capset(header, ctypes.create_string_buffer(24)))
+    _check(LIBC.capset(header, ctypes.create_string_buffer(24)))
 
 
 def undumpable() -> None:
-    """No other process of the same user may trace this one or read its memory."""
+    """Keep processes of the same user from tracing this one and reading its memory."""
     _prctl(PR_SET_DUMPABLE, 0)
 
 
 def landlock() -> None:
-    """Deny every access to files and TCP ports and, where the kernel knows it, to outside sockets and signals."""
-    syscall = seccomp.LIBC.syscall
+    """Deny all access to files and TCP ports and, if the kernel supports it, to outside sockets and signals."""
+    syscall = LIBC.syscall
     abi = _check(syscall(SYS_LANDLOCK_CREATE_RULESET, None, 0, LANDLOCK_VERSION))
     files = (1 << LANDLOCK_FILES.get(abi, 16)) - 1
     rules = struct.pack("QQQ", files, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)
@@ -116,12 +216,12 @@ INHERITED: tuple[tuple[str, Callable[[], None]], ...] = (
     ("capabilities", no_capabilities),
     ("undumpable", undumpable),
 )
-"""The order matters. Namespaces need capabilities: root's, or else those that a user has in a user namespace, so that
-they are tried before and after. Landlock needs no_new_privs."""
+"""The order matters. Namespaces need capabilities, either root's or those of a user in a user namespace, so they are
+tried before and after. Landlock needs no_new_privs."""
 
 
 def attempt(step: Callable[..., None], *of: object) -> str:
-    """Take a step; empty if it was granted, else why not."""
+    """Take a step. Return "", or the reason why it was not granted."""
     try:
         step(*of)
     except (OSError, ValueError) as error:
@@ -133,7 +233,7 @@ LEFT_OUT = "left out by the caller"
 
 
 def lock_zygote(without: Collection[str]) -> dict[str, str]:
-    """Take every inherited step but those. Return mechanism to empty, or why it was not granted."""
+    """Take every inherited step except those. Return mechanisms mapped to "", or the reason why not."""
     granted = dict.fromkeys(without, LEFT_OUT)
     for name, step in INHERITED:
         if granted.get(name, "not tried") and name not in without:
@@ -142,14 +242,14 @@ def lock_zygote(without: Collection[str]) -> dict[str, str]:
 
 
 def die_with_parent(parent: int | None) -> None:
-    """Die when the zygote dies. Where ``parent`` is given, a pidfd of it: raise ProcessLookupError if it has died."""
+    """Die when the zygote dies. Raises ProcessLookupError if it has died already; ``parent`` is a pidfd of it."""
     _prctl(PR_SET_PDEATHSIG, SIGKILL)
     if parent is not None and select.select([parent], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
 
 
 def keep_namespace(parent: int) -> NoReturn:
-    """Be process 1 of the pid namespace, with which it ends: do nothing until the zygote dies."""
+    """Be process 1 of the pid namespace, which ends with it: do nothing until the zygote dies."""
     try:
         die_with_parent(parent)
         os.closerange(0, os.sysconf("SC_OPEN_MAX"))
@@ -160,10 +260,11 @@ def keep_namespace(parent: int) -> NoReturn:
 
 
 def bound(worker: int, space: int, *, alone: bool) -> None:
-    """Set a worker's own limits: bytes of address space, and where it is to be ``alone`` no new file or process.
+    """Limit a worker's processor time and address space, in bytes; if ``alone``, allow no new file or process.
 
-    The zygote does it, whose pages for that are its own already.
+    The zygote does this, since its memory pages for it are its own already.
     """
+    resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     most = resource.getrlimit(resource.RLIMIT_AS)[1]
     space = space if most == resource.RLIM_INFINITY else min(space, most)
     resource.prlimit(worker, resource.RLIMIT_AS, (space, space))
@@ -172,8 +273,8 @@ def bound(worker: int, space: int, *, alone: bool) -> None:
         resource.prlimit(worker, resource.RLIMIT_NOFILE, NONE)
 
 
-def confine(program: seccomp.Program) -> None:
-    """Put the system call filter on, and see that it holds. Raises OSError."""
-    seccomp.install(program)
+def confine(program: FilterProgram) -> None:
+    """Install the system call filter and check that it works. Raises OSError."""
+    install_filter(program)
     if os.access("/", os.F_OK):
         raise OSError(errno.EPERM, "the filter was accepted but stops no system call")

@@ -1,10 +1,10 @@
-"""The process that workers are forked from: started once per sandbox, its environment empty, nothing of the host in it.
+"""The process that workers are forked from, started once per sandbox, with an empty environment.
 
-It imports what plans need, gives up once what workers inherit as given up, and then does what comes in on its control
-socket. It forks a worker that may have so much memory, in MB: the answer carries the worker's number, its memory and,
-as descriptors, the host's end of the worker's channel and a pidfd. Or it limits the processor time of a worker. It ends
-when the control socket closes or the host dies: it watches the host by a pidfd, since the kernel's parent-death signal
-comes already when the thread that started it ends.
+It imports what plans need, gives up the rights that workers inherit as given up, and then serves requests on its
+control socket. One request forks a worker with a memory limit in MB: the answer carries the worker's pid, its memory
+and, as descriptors, the host's end of the worker's channel and a pidfd. The other limits a worker's processor time. The
+zygote ends when the control socket closes or the host dies. It watches the host by a pidfd, since the kernel's
+parent-death signal is sent already when the thread that started the zygote ends.
 """
 
 import _socket
@@ -22,37 +22,37 @@ from contextlib import suppress
 from typing import NoReturn
 
 from planbook.sandbox.protocol import LIMIT
-from planbook.sandbox.worker import determinism, imports, lockdown, seccomp, serve
+from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
-"""The descriptors of the null device, of the channel, in a worker the only one beside 0, 1 and 2, and of control."""
+"""Descriptors of the null device, of a worker's channel (its only one besides 0, 1 and 2), and of control."""
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 KEEPER_SECONDS = 1.0
-"""How long it takes a pid namespace at most to end once no process can be forked in it any more."""
+"""Longest time that a pid namespace takes to end once no process can be forked in it any more."""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
 def main(standard_input: socket.socket, *, without: list[str], modules: list[str], guarded: bool) -> None:
-    """Serve until the host, at the other end of the control socket, is gone."""
+    """Serve until the host is gone."""
     os.dup2(standard_input.detach(), CONTROL)
     os.closerange(CONTROL + 1, OPEN_MAX)
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
         watched, own = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
         _quiet()
-        nature, granted = _settle(channel, own, frozenset(without), modules, guarded=guarded)
-        if nature.parent is None:
+        setup, granted = _prepare(channel, own, frozenset(without), modules, guarded=guarded)
+        if setup.parent is None:
             watched.append(_keeper(own))
     except Exception:
         control.send(json.dumps({"failed": traceback.format_exc()}).encode())
         return
     control.send(json.dumps({"granted": granted}).encode())
     determinism.hide_process()
-    _fork_on_request(control, watched, nature)
+    _fork_on_request(control, watched, setup)
 
 
 def _parent(control: socket.socket) -> int:
-    """Return the number of the host. Raises ProcessLookupError if it is gone."""
+    """Return the pid of the host. Raises ProcessLookupError if it is gone."""
     host: int
     host, _, _ = CREDENTIALS.unpack(control.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
     if os.getppid() != host:
@@ -61,7 +61,7 @@ def _parent(control: socket.socket) -> int:
 
 
 def _quiet() -> None:
-    """Nothing is inherited on 0 to 2, nothing is written there; children are reaped by the kernel."""
+    """Close what was inherited on 0 to 2, silence warnings, and let the kernel reap children."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -69,30 +69,30 @@ def _quiet() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
-    warnings.simplefilter("default", UserWarning)  # what a plan says itself
+    warnings.simplefilter("default", UserWarning)  # those that a plan raises itself
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
-def _settle(
+def _prepare(
     channel: socket.socket, own: int, without: frozenset[str], modules: list[str], *, guarded: bool
-) -> tuple[serve.Nature, dict[str, str]]:
-    """Import, lock, freeze; what workers are born with, and mechanism to empty or why it was not granted."""
+) -> tuple[serve.WorkerSetup, dict[str, str]]:
+    """Import, lock and freeze. Return what workers need, and mechanisms mapped to "" or the reason why not."""
     cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    imports.close_imports(confined="seccomp" not in without)
+    language.close_imports(confined="seccomp" not in without)
     granted, program = lockdown.lock_zygote(without), None
     if "seccomp" not in without:
         try:
-            program = seccomp.prepare()
+            program = lockdown.make_filter()
         except OSError as error:
             granted["seccomp"] = str(error)
     parent = own if granted["pid namespace"] else None
-    return serve.Nature(cells, program, idle_bytes, "rlimits" not in without, parent), granted
+    return serve.WorkerSetup(cells, program, idle_bytes, "rlimits" not in without, parent), granted
 
 
 def _keeper(own: int) -> int:
-    """Fork process 1 of the pid namespace; return a pidfd of it. Once it ends, no worker can be forked any more."""
+    """Fork process 1 of the pid namespace and return a pidfd of it. Once it ends, no worker can be forked."""
     keeper = os.fork()
     if keeper == 0:
         lockdown.keep_namespace(own)
@@ -100,15 +100,15 @@ def _keeper(own: int) -> int:
 
 
 def _channel() -> socket.socket:
-    """A socket of the channel's number, in whose place each worker has its own."""
+    """Return a socket with the channel's descriptor, which each worker replaces by its own."""
     place, other = socket.socketpair()
     other.close()
     os.dup2(place.detach(), CHANNEL)
     return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, CHANNEL)
 
 
-def _fork_on_request(control: socket.socket, watched: list[int], nature: serve.Nature) -> None:
-    """Fork until the control socket closes or a process that is watched, by its pidfd, ends."""
+def _fork_on_request(control: socket.socket, watched: list[int], setup: serve.WorkerSetup) -> None:
+    """Fork until the control socket closes or a watched process, given by pidfd, ends."""
     poll = select.poll()
     for each in (control.fileno(), *watched):
         poll.register(each, select.POLLIN)
@@ -121,7 +121,7 @@ def _fork_on_request(control: socket.socket, watched: list[int], nature: serve.N
             _limit(*LIMIT.unpack(asked))
             continue
         try:
-            _fork(control, nature, int.from_bytes(asked))
+            _fork(control, setup, int.from_bytes(asked))
         except OSError as error:
             if select.select(watched, [], [], KEEPER_SECONDS)[0]:
                 return
@@ -133,35 +133,35 @@ def _limit(worker: int, seconds: int) -> None:
         resource.prlimit(worker, resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
 
 
-def _fork(control: socket.socket, nature: serve.Nature, memory_mb: int) -> None:
-    """Fork a worker, and tell the host. Raises OSError.
+def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> None:
+    """Fork a worker and report it to the host. Raises OSError.
 
-    By the C library's own sockets: after a fork this process copies each page that it writes to, too; and a worker
-    copies each page of what it does itself.
+    ``_socket`` and raw bytes touch fewer pages than ``socket`` and ``json``. After a fork both processes copy each page
+    that they write to.
     """
     ours, theirs = _socket.socketpair()
     os.dup2(theirs.fileno(), CHANNEL)
     theirs.close()
     worker = os.fork()
     if worker == 0:
-        _become_worker(nature)
+        _become_worker(setup)
     os.dup2(NULL, CHANNEL)
     pidfd = os.pidfd_open(worker)
     try:
-        lockdown.bound(worker, nature.idle_bytes + (memory_mb << 20), alone=nature.alone)
+        lockdown.bound(worker, setup.idle_bytes + (memory_mb << 20), alone=setup.alone)
         handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
-        told = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
-        control.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
+        report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
+        control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
     finally:
         os.close(pidfd)
         ours.close()
 
 
-def _become_worker(nature: serve.Nature) -> NoReturn:
-    """In the forked process: keep one socket of all that was open, serve, and end without a way back."""
+def _become_worker(setup: serve.WorkerSetup) -> NoReturn:
+    """In the forked process: close everything but one socket, serve, and exit."""
     try:
-        lockdown.die_with_parent(nature.parent)
+        lockdown.die_with_parent(setup.parent)
         os.closerange(CHANNEL + 1, OPEN_MAX)
-        serve.serve(nature)
+        serve.serve(setup)
     finally:
         os._exit(0)

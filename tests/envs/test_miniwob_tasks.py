@@ -1,4 +1,4 @@
-"""What the world of MiniWoB++ knows without a browser."""
+"""MiniWoB++'s tasks, and what prompts may say of them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,11 +6,12 @@ from typing import NoReturn
 
 import pytest
 
+from planbook.envs import Selection
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.miniwob import Miniwob, task_types
 from planbook.envs.miniwob.environment import PAPER_ACTIONS, MiniwobOptions
-from planbook.envs.types import Selection
+from planbook.envs.toy import Toy
 from tests.browser import need_browser
 
 
@@ -143,3 +144,15 @@ def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (tmp_path / names[0]).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert chromium.require() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))
+
+
+def test_a_world_tells_its_params() -> None:
+    task = Toy.select(Selection(ids=("fetch/0",)))[0]
+    assert Toy.told_params(task) == task.params != {}
+
+
+@pytest.mark.parametrize("kind", Miniwob.types)
+def test_the_fields_that_a_page_publishes_for_a_goal_in_free_wording_are_not_told(kind: str) -> None:
+    task = Miniwob.select(Selection(ids=(f"{kind}/1",)))[0].model_copy(update={"params": {"to": "Ada"}})
+    free = kind.startswith("email-inbox-") and kind.endswith(("-nl", "-nl-turk"))
+    assert Miniwob.told_params(task) == ({} if free else {"to": "Ada"})

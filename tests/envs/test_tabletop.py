@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, BadSelection, Selection, Task, load_environment
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.tabletop.planning import KNOWN
-from planbook.envs.tabletop.scenes import deal
+from planbook.envs.tabletop.scenes import make_scene
 from planbook.envs.tabletop.table import SHAPES
 
 SCENES = tuple(product(Tabletop.types, range(60)))
@@ -70,16 +70,16 @@ def test_the_first_observation_is_the_places_the_things_and_the_goal() -> None:
         first = world.reset(world.task).text
         assert first == f"{world.scene()} {world.state()}\nYour task is to: {world.task.goal}."
         assert world.task.goal not in world.scene()
-        for name in world.layout.things:
+        for name in world.table.things:
             if name.startswith("spot_"):
                 continue
-            assert name in (world.state() if name in world.layout.on else world.scene())
+            assert name in (world.state() if name in world.table.on else world.scene())
 
 
 def test_no_scene_is_done_at_the_start_and_most_have_distractors() -> None:
     distracted = 0
     for kind, seed in SCENES:
-        scene = deal(kind, seed)
+        scene = make_scene(kind, seed)
         world = begun(f"{kind}/{seed}")
         assert world.verdict().score == 0
         assert len(scene.on) <= 12
@@ -90,18 +90,18 @@ def test_no_scene_is_done_at_the_start_and_most_have_distractors() -> None:
 
 def test_scenes_differ_and_hold_what_their_task_needs() -> None:
     for kind in Tabletop.types:
-        assert len({str(deal(kind, seed).on) for seed in range(60)}) > 50
+        assert len({str(make_scene(kind, seed).on) for seed in range(60)}) > 50
     for seed in range(60):
-        kit, box = deal("assembling_kits", seed), deal("packing_shapes", seed)
+        kit, box = make_scene("assembling_kits", seed), make_scene("packing_shapes", seed)
         assert sum(each.kind == "hole" for each in kit.things.values()) == 5
         assert any(each.kind == "shape" and name not in kit.wanted for name, each in kit.things.items())
         room = next(each.room for each in box.things.values() if each.kind == "box")
         assert room == sum(box.things[name].size for name in box.wanted)
         assert {each.shape for each in box.things.values() if each.shape} <= set(SHAPES)
-        bowls = deal("put_block_in_bowl", seed)
+        bowls = make_scene("put_block_in_bowl", seed)
         assert 2 <= len(bowls.wanted) <= 4
         assert any(each.kind == "block" and name not in bowls.wanted for name, each in bowls.things.items())
-        pyramid = deal("stack_block_pyramid", seed).things.values()
+        pyramid = make_scene("stack_block_pyramid", seed).things.values()
         assert sum(each.kind == "block" for each in pyramid) == 6
 
 
@@ -109,7 +109,7 @@ MOVES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=10)
 
 
 def walk(world: Tabletop, moves: list[tuple[int, int]]) -> list[str]:
-    things, names = list(world.layout.on), list(world.layout.things)
+    things, names = list(world.table.on), list(world.table.things)
     actions = [Action("pick_place", (things[t % len(things)], names[n % len(names)])) for t, n in moves]
     return [world.act(each).text for each in actions if not world.ended]
 
@@ -164,13 +164,13 @@ def test_scenes_depend_on_no_hash_seed() -> None:
 
 def test_looking_tells_what_counts_and_nothing_of_what_is_not_there() -> None:
     world = begun("packing_shapes/0")
-    name = next(each for each in world.layout.on if world.layout.things[each].kind == "shape")
+    name = next(each for each in world.table.on if world.table.things[each].kind == "shape")
     seen: Any = world.look_at(name)
     assert f"{seen['colour']}_{seen['shape']}" == name
     assert seen["size"] in ("small", "large")
     box: Any = world.look_at("brown_box")
     assert (box["kind"], "size" in box) == ("box", False)
-    assert box["room left"] == world.layout.things["brown_box"].room - world.layout.filled("brown_box")
+    assert box["room left"] == world.table.things["brown_box"].room - world.table.filled("brown_box")
     for unknown in ("elephant", 7, None, [name]):
         assert world.look_at(unknown) == {}  # type: ignore[arg-type]
     assert world.history == []
@@ -181,21 +181,23 @@ def test_the_queries_agree_with_the_scene() -> None:
         world = begun(f"{kind}/{seed}")
         things: Any = world.things()
         places: Any = world.places()
-        assert set(things) == set(world.layout.on)
-        assert {*things, *places} == {name for name in world.layout.things if not name.startswith("spot_")}
+        assert set(things) == set(world.table.on)
+        assert {*things, *places} == {name for name in world.table.things if not name.startswith("spot_")}
         assert all(things[name] == place for place, names in places.items() for name in names)
-        assert set(map(str, world.layout.free_spots())).isdisjoint(things.values())
-        assert world.free_spots() == world.layout.free_spots()
+        assert set(map(str, world.table.free_spots())).isdisjoint(things.values())
+        assert world.free_spots() == world.table.free_spots()
         assert world.history == []
 
 
 def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
     seed = next(
-        seed for seed in range(60) if any(s[0].endswith("_block") for s in deal("put_block_in_bowl", seed).on.values())
+        seed
+        for seed in range(60)
+        if any(s[0].endswith("_block") for s in make_scene("put_block_in_bowl", seed).on.values())
     )
     world = begun(f"put_block_in_bowl/{seed}")
-    above, below = next((name, s[0]) for name, s in world.layout.on.items() if s[0].endswith("_block"))
-    bowl = next(name for name in world.layout.things if name.endswith("_bowl"))
+    above, below = next((name, s[0]) for name, s in world.table.on.items() if s[0].endswith("_block"))
+    bowl = next(name for name in world.table.things if name.endswith("_bowl"))
     goals = world.goals
     assert goals.direct
     covered = Action("pick_place", (below, bowl))
@@ -204,10 +206,10 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
     assert goals.features(covered)["in the way"] == goals.horizon(covered) - 1
     assert goals.materials(covered) == {below: 1, bowl: 1}
     assert goals.routes(covered) == (covered,)
-    aside = Action("pick_place", (above, world.layout.free_spots()[0]))
+    aside = Action("pick_place", (above, world.table.free_spots()[0]))
     assert goals.refusal(aside) == ""
     assert goals.horizon(aside) == 1
-    assert {str(route.args[1]) for route in goals.routes(aside)} == set(world.layout.free_spots())
+    assert {str(route.args[1]) for route in goals.routes(aside)} == set(world.table.free_spots())
     assert goals.routes(aside)[0] == aside
     nonsense = Action("pick_place", (7, None))
     assert goals.refusal(nonsense)
@@ -230,7 +232,5 @@ def test_known_goals_are_moves_that_the_kinds_allow() -> None:
 
 def test_known_goals_lie_across_two_blocks_where_there_are_bases() -> None:
     pairs = {kind: any(" and " in str(goal) for goal in begun(f"{kind}/0").goals.known()) for kind in Tabletop.types}
-    assert pairs == {
-        kind: any(n.endswith("_base") for n in begun(f"{kind}/0").layout.things) for kind in Tabletop.types
-    }
+    assert pairs == {kind: any(n.endswith("_base") for n in begun(f"{kind}/0").table.things) for kind in Tabletop.types}
     assert set(pairs.values()) == {True, False}

@@ -1,4 +1,4 @@
-"""The table's rules: no sequence of moves breaks them, and what is refused is told why."""
+"""The rules of the table, and how much of a task is done."""
 
 from dataclasses import replace
 
@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.envs import Action, Selection
+from planbook.envs import Action, EpisodeEnded, Selection
 from planbook.envs.tabletop import Tabletop
+from planbook.envs.tabletop.scenes import done_share, make_scene
 from planbook.envs.tabletop.table import CONTAINERS, MOVABLE, TAKES, Table, block, ring, row, shape, spots
 
 Move = tuple[int, int, int]
@@ -22,45 +23,45 @@ def begun(task_id: str) -> Tabletop:
 
 def play(world: Tabletop, moves: list[Move]) -> None:
     """Make the moves, as long as the episode lasts."""
-    things = list(world.layout.on)
-    names = [name for name in world.layout.things if not name.startswith("spot_1")]  # more moves onto each other
+    things = list(world.table.on)
+    names = [name for name in world.table.things if not name.startswith("spot_1")]  # more moves onto each other
     for thing, target, beside in moves:
         where = names[target % len(names)]
         if beside % 2:  # lying across is rare among all names, so every second move tries it with blocks
-            blocks = [each for each in things if world.layout.things[each].kind == "block"] or names
+            blocks = [each for each in things if world.table.things[each].kind == "block"] or names
             where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
         if not world.ended:
             world.act(Action("pick_place", (things[thing % len(things)], where)))
 
 
-def broken_laws(layout: Table) -> list[str]:
+def broken_laws(table: Table) -> list[str]:
     """What could not be so on a real table."""
     faults = []
-    for name, supports in layout.on.items():
-        thing = layout.things[name]
-        kinds = [layout.things[each].kind for each in supports]
+    for name, supports in table.on.items():
+        thing = table.things[name]
+        kinds = [table.things[each].kind for each in supports]
         if any(thing.kind not in TAKES[kind] for kind in kinds):
             faults.append(f"{name} does not belong on {supports}")
-        if kinds == ["ring"] and thing.size >= layout.things[supports[0]].size:
+        if kinds == ["ring"] and thing.size >= table.things[supports[0]].size:
             faults.append(f"{name} is too big for {supports}")
-        if kinds == ["hole"] and thing.shape != layout.things[supports[0]].shape:
+        if kinds == ["hole"] and thing.shape != table.things[supports[0]].shape:
             faults.append(f"{name} has not the shape of {supports}")
-        if layout.upon(name) and kinds[0] in CONTAINERS:
+        if table.upon(name) and kinds[0] in CONTAINERS:
             faults.append(f"something is on {name}, which is in {supports}")
         below, steps = supports, 0
-        while below[0] in layout.on and steps <= len(layout.on):
-            below, steps = layout.on[below[0]], steps + 1
-        if steps > len(layout.on):
+        while below[0] in table.on and steps <= len(table.on):
+            below, steps = table.on[below[0]], steps + 1
+        if steps > len(table.on):
             faults.append(f"{name} stands on itself in the end")
-    positions = [layout.position(name) for name in layout.on if layout.things[layout.on[name][0]].kind != "box"]
+    positions = [table.position(name) for name in table.on if table.things[table.on[name][0]].kind != "box"]
     overlaps = [
         (one, two)
         for n, one in enumerate(positions)
         for two in positions[:n]
         if one[1:] == two[1:] and abs(one[0] - two[0]) < 1
     ]
-    boxes = [each for each in layout.things.values() if each.kind == "box"]
-    return [*faults, *map(str, overlaps), *(box.name for box in boxes if layout.filled(box.name) > box.room)]
+    boxes = [each for each in table.things.values() if each.kind == "box"]
+    return [*faults, *map(str, overlaps), *(box.name for box in boxes if table.filled(box.name) > box.room)]
 
 
 @given(
@@ -70,22 +71,22 @@ def broken_laws(layout: Table) -> list[str]:
 )
 def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
     world = begun(f"{kind}/{seed}")
-    assert broken_laws(world.layout) == []
-    before = set(world.layout.on)
+    assert broken_laws(world.table) == []
+    before = set(world.table.on)
     play(world, moves)
-    assert set(world.layout.on) == before
-    assert broken_laws(world.layout) == []
+    assert set(world.table.on) == before
+    assert broken_laws(world.table) == []
 
 
 @given(kind=st.sampled_from(Tabletop.types), moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), max_size=40))
 def test_a_refused_move_changes_nothing_and_is_what_the_goals_foretold(kind: str, moves: list[Move]) -> None:
     world = begun(f"{kind}/3")
     for move in moves:
-        before, text = world.layout.on, world.state()
-        things, names = list(before), list(world.layout.things)
+        before, text = world.table.on, world.state()
+        things, names = list(before), list(world.table.things)
         goal = Action("pick_place", (things[move[0] % len(things)], names[move[1] % len(names)]))
         foretold = world.goals.refusal(goal)
-        assert world.layout.on is before, "asking moves nothing"
+        assert world.table.on is before, "asking moves nothing"
         if world.ended:
             return
         done = world.act(goal)
@@ -97,21 +98,19 @@ def test_a_block_lies_across_two_neighbours_whichever_is_named_first() -> None:
     world = begun("stack_block_pyramid/0")
     for target in ("left_base", "middle_base", "right_base"):
         world.act(Action("pick_place", (free_block(world), target)))
-    names = world.layout.upon("left_base") + world.layout.upon("middle_base")
+    names = world.table.upon("left_base") + world.table.upon("middle_base")
     top = free_block(world)
     assert world.act(Action("pick_place", (top, " and ".join(reversed(names))))).text == (
         f"You put {top} on {' and '.join(names)}."
     )
-    assert world.layout.position(top) == (0.5, 0.0, 2)
-    assert not world.act(Action("pick_place", (names[0], world.layout.free_spots()[0]))).accepted
+    assert world.table.position(top) == (0.5, 0.0, 2)
+    assert not world.act(Action("pick_place", (names[0], world.table.free_spots()[0]))).accepted
 
 
 def free_block(world: Tabletop) -> str:
     """A block on the table with nothing on it."""
-    blocks = [name for name in world.layout.on if world.layout.things[name].kind == "block"]
-    return next(
-        name for name in blocks if not world.layout.upon(name) and not world.layout.on[name][0].endswith("_base")
-    )
+    blocks = [name for name in world.table.on if world.table.things[name].kind == "block"]
+    return next(name for name in blocks if not world.table.upon(name) and not world.table.on[name][0].endswith("_base"))
 
 
 PLACED = {
@@ -130,7 +129,7 @@ PLACED = {
 
 
 @pytest.fixture
-def layout() -> Table:
+def table() -> Table:
     """A table that has everything."""
     rows = (
         row("base", ("left_base", "middle_base", "right_base"), gap=1.0),
@@ -178,9 +177,9 @@ def layout() -> Table:
         ("gray_ring", "middle_peg", "middle_peg is taken: pink_ring is there"),
     ],
 )
-def test_a_refusal_says_why(layout: Table, thing: object, target: object, said: str) -> None:
-    assert said in layout.refusal(thing, target)
-    assert layout.on == PLACED
+def test_a_refusal_says_why(table: Table, thing: object, target: object, said: str) -> None:
+    assert said in table.refusal(thing, target)
+    assert table.on == PLACED
 
 
 @pytest.mark.parametrize(
@@ -198,13 +197,110 @@ def test_a_refusal_says_why(layout: Table, thing: object, target: object, said: 
         ("white_block", "right_base"),
     ],
 )
-def test_a_move_that_is_possible_is_made(layout: Table, thing: str, target: str) -> None:
-    assert layout.refusal(thing, target) == ""
-    layout.move(thing, target)
-    assert set(layout.on[thing]) == set(target.split(" and "))
-    assert set(layout.on) == set(PLACED)
-    assert broken_laws(layout) == []
+def test_a_move_that_is_possible_is_made(table: Table, thing: str, target: str) -> None:
+    assert table.refusal(thing, target) == ""
+    table.move(thing, target)
+    assert set(table.on[thing]) == set(target.split(" and "))
+    assert set(table.on) == set(PLACED)
+    assert broken_laws(table) == []
 
 
 def test_every_movable_kind_is_taken_somewhere() -> None:
     assert {kind for kinds in TAKES.values() for kind in kinds} == set(MOVABLE)
+
+
+def put(world: Tabletop, thing: str, target: str) -> None:
+    done = world.act(Action("pick_place", (thing, target)))
+    assert done.accepted, done.text
+
+
+def hanoi(world: Tabletop) -> list[tuple[str, str]]:
+    """The seven moves of a tower of three from the light peg or the middle one."""
+    rings = [name for name in world.table.on if name.endswith("_ring")]
+    large, medium, small = sorted(rings, key=lambda name: -world.table.things[name].size)
+    start = world.table.on[large][0]
+    spare = "middle_peg" if start == "light_peg" else "light_peg"
+    return [
+        (small, "dark_peg"),
+        (medium, spare),
+        (small, medium),
+        (large, "dark_peg"),
+        (small, start),
+        (medium, large),
+        (small, medium),
+    ]
+
+
+def test_a_tower_of_hanoi_takes_seven_moves_and_counts_what_stays() -> None:
+    for seed in range(20):
+        world = begun(f"towers_of_hanoi/{seed}")
+        scores = []
+        for thing, target in hanoi(world):
+            assert not world.ended
+            put(world, thing, target)
+            scores.append(round(world.verdict().score, 2))
+        assert scores == [0, 0, 0, 0.33, 0.33, 0.67, 1]
+        assert world.verdict().solved
+        assert world.ended
+        with pytest.raises(EpisodeEnded):
+            world.act(Action("pick_place", ("red_ring", "dark_peg")))
+
+
+def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
+    world = begun("stack_block_pyramid/0")
+    a, b, c, d, e, f = (name for name in world.table.on if name.endswith("_block"))
+    world.table.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
+    put(world, d, a)  # a tower beside the bases counts for nothing
+    assert world.verdict().score == 0
+    put(world, d, "spot_10")
+    moves = [
+        (a, "right_base"),
+        (b, "left_base"),
+        (c, "middle_base"),
+        (d, f"{b} and {c}"),
+        (e, f"{a} and {c}"),
+        (f, f"{e} and {d}"),
+    ]
+    for number, (thing, target) in enumerate(moves, start=1):
+        put(world, thing, target)
+        assert world.verdict().score == pytest.approx(number / 6)
+    assert world.verdict().solved
+
+
+def test_blocks_across_two_towers_are_no_pyramid() -> None:
+    world = begun("stack_block_pyramid/0")
+    a, b, c, d, e, f = (name for name in world.table.on if name.endswith("_block"))
+    world.table.on = {
+        a: ("left_base",),
+        b: ("middle_base",),
+        c: (a,),
+        d: (b,),
+        e: (c, d),
+        f: ("right_base",),
+    }
+    assert world.verdict().score == 0.5
+
+
+def test_the_box_is_done_only_when_it_holds_all_shapes_and_nothing_else() -> None:
+    seed = next(seed for seed in range(60) if ("brown_box",) in make_scene("packing_shapes", seed).on.values())
+    world = begun(f"packing_shapes/{seed}")
+    (intruder,) = world.table.upon("brown_box")
+    for name in [each for each in world.table.on if world.table.things[each].kind == "block" and each != intruder]:
+        if world.table.on[name][0] not in world.table.free_spots():
+            world.act(Action("pick_place", (name, world.table.free_spots()[0])))
+    shapes = [name for name in world.table.on if world.table.things[name].kind == "shape"]
+    refused = [name for name in shapes if not world.act(Action("pick_place", (name, "brown_box"))).accepted]
+    assert refused, "there is no room for all beside the intruder"
+    assert 0 < world.verdict().score < 1
+    put(world, intruder, world.table.free_spots()[0])
+    for name in refused:
+        put(world, name, "brown_box")
+    assert world.verdict().solved
+
+
+def test_the_share_is_that_of_the_scene_at_hand() -> None:
+    world = begun("assembling_kits/2")
+    scene = make_scene("assembling_kits", 2)
+    name, (hole,) = next((name, supports) for name, supports in scene.wanted.items() if not world.table.upon(name))
+    put(world, name, hole)
+    assert world.verdict().score == done_share(scene, world.table) == pytest.approx(1 / len(scene.wanted))

@@ -20,17 +20,9 @@ from planbook.envs.web.tabs import Browsing
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
-from tests.browser import need_browser
-from tests.webserver import Pages, act, at, click, number, serving
+from tests.webserver import Pages, act, at, click, number
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def base() -> Iterator[str]:
-    need_browser()
-    with serving() as address:
-        yield address
 
 
 @pytest.fixture

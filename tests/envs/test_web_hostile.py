@@ -5,17 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from planbook.envs.web import Web
-from tests.browser import need_browser
 from tests.webserver import Pages, act, at, click, serving
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def base() -> Iterator[str]:
-    need_browser()
-    with serving() as address:
-        yield address
 
 
 @pytest.fixture

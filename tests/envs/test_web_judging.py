@@ -1,4 +1,4 @@
-"""How answers, addresses, pages and servers are compared, and that nothing counts as solved without being done."""
+"""Judging: how answers, addresses, pages and servers are compared; nothing counts as solved without being done."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

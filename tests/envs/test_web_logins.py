@@ -1,7 +1,6 @@
 """Logins that a task names, given to a real browser before the task begins."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,6 @@ from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
-from tests.browser import need_browser
-from tests.webserver import serving
 
 pytestmark = pytest.mark.browser
 COOKIE: dict[str, JsonValue] = {
@@ -25,13 +22,6 @@ COOKIE: dict[str, JsonValue] = {
     "secure": False,
     "sameSite": "Lax",
 }
-
-
-@pytest.fixture(scope="module")
-def base() -> Iterator[str]:
-    need_browser()
-    with serving() as address:
-        yield address
 
 
 def written(folder: Path, path: str) -> Path:

@@ -15,9 +15,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.action_docs import AGENT, PlanFunction
 from planbook.planner.models import ScriptedModel
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import read_reply
+from planbook.sandbox import Sandbox, check, read_reply
 
 PLANNERS = {
     "deps": ("dep", "deps"),
@@ -67,7 +65,7 @@ def test_explanations_are_of_goals_that_do_fail() -> None:
     for call, inventory in IN_MINECRAFT:
         world = Minecraft()
         world.reset(Minecraft.select(Selection())[0])
-        world.body.inventory |= {item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))}
+        world.player.inventory |= {item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))}
         name, _, arguments = call.partition("(")
         assert not world.act(Action(name, literal_eval(f"({arguments}"))).accepted
 

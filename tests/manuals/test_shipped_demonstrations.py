@@ -12,12 +12,10 @@ from planbook.manuals.library import SHIPPED
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
 from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner.strategies.adapt.controller import PLANNING, PLANNING_DETAILED
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, STEPWISE
 from planbook.planner.strategies.adapt.order import read_decomposition
-from planbook.planner.strategies.adapt.recursion import PLANNING, PLANNING_DETAILED
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import Sandbox, bound_names, check
 from tests.manuals.demonstrated import Example, examples, played
 
 GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")

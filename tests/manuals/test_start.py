@@ -25,9 +25,7 @@ from planbook.planner import (
 )
 from planbook.planner.strategies import Options
 from planbook.rules import Rule, RuleType
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import bound_names, definitions, read_reply, sections
+from planbook.sandbox import Sandbox, bound_names, check, definitions, read_reply, sections
 from tests.browser import need_browser
 
 WORLDS = ("alfworld", "miniwob", "toy")

@@ -10,7 +10,7 @@ from tests.reported import Page
 
 GRAPH = """
 nodes:
-  look: {prompt: "What is in $db.world.observation$?", model: scout}
+  look: {prompt: "What is in {{ db.world.observation }}?", model: scout}
   act: {prompt: "Go on.", after: [look], expect: code}
 code: act
 """

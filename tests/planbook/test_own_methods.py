@@ -226,7 +226,7 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     (strategies / "refining.py").write_text(code.replace(imported, (
         "from planbook.planner.episode import Episode\nfrom planbook.planner.prompts import Prompts\n"
         "from planbook.planner.spans import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
-        "from planbook.planner.strategies.figures import Figures, Played"
+        "from planbook.planner.strategies.base import Figures, Played"
     )))  # fmt: skip
     shutil.copytree(OWN / "prompts", strategies / "prompts")
     init = (strategies / "__init__.py").read_text()

@@ -26,15 +26,15 @@ RECIPES: Mapping[str, tuple[int, Mapping[str, int]]] = {
 class CampGoals(Goals):
     """What can be done, from what, and how far it is."""
 
-    world: "Camp"
+    environment: "Camp"
 
     def refusal(self, goal: Action) -> str:
-        return self.world.why_not(goal)
+        return self.environment.why_not(goal)
 
     def is_open(self, goal: Action) -> bool:
         tool = goal.args[1] if goal.name == "mine" and len(goal.args) > 1 else None
         takes = {**self.materials(goal), **({str(tool): 1} if tool else {})}
-        return all(self.world.held.get(item, 0) >= count for item, count in takes.items())
+        return all(self.environment.held.get(item, 0) >= count for item, count in takes.items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
         return _amounts(goal, 1) if goal.name == "craft" else {}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.strategies.advocate.replies import (
+from planbook.planner.strategies.advocate.model_calls import (
     MOST_PARTS,
     read_alignment,
     read_answer,

@@ -9,7 +9,7 @@ import pytest
 from planbook.planner import Body, FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
 from planbook.planner.graph import SHIPPED_GRAPHS
-from planbook.planner.strategies.agentkit.passes import IDLE, AgentKitOptions, graph_named, roles_of
+from planbook.planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played
 from tests.planner.players import SOLVE, TASK
@@ -21,17 +21,19 @@ WRONG = code("agent.open('box_1', 'box_2')")
 
 GRAPH = """
 nodes:
-  look: {prompt: "What is in $db.world.observation$?", model: small}
+  look: {prompt: "What is in {{ db.world.observation }}?", model: small}
   plan:
     after: [look]
-    when: {look: {not: nothing new}}
-    prompt: "Plan for $db.world.goal$."
+    when: look != "nothing new"
+    prompt: "Plan for {{ db.world.goal }}."
     expect: {goal: text}
     store: {plan: answer.goal}
   act:
     after: [plan]
     expect: code
-    prompt: "Step $db.step.number$ of $db.step.most$: $db.plan|no plan$. Last: $db.last.feedback|none$"
+    prompt: >
+      Step {{ db.step.number }} of {{ db.step.most }}: {{ db.plan | default("no plan") }}.
+      Last: {{ db.last.feedback | default("none") }}
 code: act
 """
 

@@ -8,12 +8,13 @@ import pytest
 
 from planbook.envs.crafter.rules import rules
 from planbook.planner import Body, MemoryJournal, Outcome
-from planbook.planner.graph import Composing, Database, Node
+from planbook.planner.graph import Composing, GraphDatabase
 from planbook.planner.graph.hooks import crafter_context
-from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNT, WANTED
-from planbook.planner.strategies.agentkit.passes import graph_named
+from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
+from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
+from tests.planner.graph.given import question
 from tests.planner.nodes import Nodes, Reply, code, played
 
 TASK = "survive/0"
@@ -57,7 +58,7 @@ def last(nodes: Nodes, node: str) -> str:
 
 def test_while_the_subgoal_stands_planner_and_knowledge_are_skipped(sandbox: Sandbox) -> None:
     _, asked, journal = game(sandbox, 4, gate=opened(2), unknown={WOOD: missing()})
-    every = {node.name for node in graph_named("crafter").nodes}
+    every = set(graph_named("crafter").nodes)
     assert len(every) == 28
     assert asked[1].keys() == every - GATED - {"feed"}
     assert asked[2].keys() == every - {"feed"}, "an open gate asks everything"
@@ -87,13 +88,13 @@ def test_the_first_step_looks_back_on_nothing(sandbox: Sandbox) -> None:
 # What is remembered.
 
 
-def composing(database: Database) -> Composing:
-    return Composing(Node("reflect", "What?"), database, {}, 0)
+def composing(database: GraphDatabase) -> Composing:
+    return Composing(question("reflect", "What?"), database, {}, 0)
 
 
 def test_a_reflection_looks_back_on_25_steps_and_the_skills_own_history_on_all() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
-    database = Database({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
+    database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
     assert re.findall(r"^Turn (\d+)\.", crafter_context.recent(composing(database)), re.MULTILINE) == [
         str(turn) for turn in range(16, 41)
     ]
@@ -176,7 +177,7 @@ def test_what_passes_every_test_is_stored_and_is_unknown_no_more(sandbox: Sandbo
     assert WOOD not in unknown
 
 
-@pytest.mark.parametrize("test", LEARNT)
+@pytest.mark.parametrize("test", LEARNED)
 def test_what_fails_one_test_is_not_stored(sandbox: Sandbox, test: str) -> None:
     known, unknown = knowledge_of(sandbox, {WOOD: discovery(**{test: "no, not at all"})}, {WOOD: missing()})
     assert "1 wood" not in known
@@ -282,7 +283,7 @@ def test_a_repeat_ends_when_the_action_is_refused(sandbox: Sandbox) -> None:
 
 
 def test_the_loop_that_the_prompt_shows_runs_and_ends_at_a_danger(sandbox: Sandbox) -> None:
-    prompt = next(node.prompt for node in graph_named("crafter").nodes if node.name == "actor_final")
+    prompt = str(graph_named("crafter").nodes["actor_final"].prompt)
     shown = prompt[prompt.index("for _ in") : prompt.index("Where do() repeats")].replace('"zombie"', '"tree"')
     nodes = Nodes({**REPLIES, "actor_final": f"```python\n{shown}```"})
     _, episode = played(sandbox, nodes, "crafter", TASK, options={"steps": 1}, actions=1000)
@@ -293,13 +294,13 @@ def test_the_loop_that_the_prompt_shows_runs_and_ends_at_a_danger(sandbox: Sandb
 
 
 def test_the_manual_leaves_all_amounts_out() -> None:
-    manual = graph_named("crafter").database().get("manual")
+    manual = graph_named("crafter").manual
     words = "one two three four five six seven eight nine ten once twice double triple couple several half"
     assert not re.search(rf"\d|\b({words.replace(' ', '|')})\b", str(manual), re.IGNORECASE)
 
 
 def test_the_manual_names_every_achievement_and_action() -> None:
-    manual = str(graph_named("crafter").database().get("manual"))
+    manual = str(graph_named("crafter").manual)
     assert [name for name in (*rules().achievements, *ACTIONS) if name not in manual] == []
     assert len(ACTIONS) == len(rules().actions) == 17
 

@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import load_environment
 from planbook.planner import Outcome
-from planbook.planner.strategies.agentkit.passes import graph_named
+from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played, task_of
 
@@ -32,7 +32,7 @@ def shopper(*calls: str, **more: Reply) -> Nodes:
 
 
 def test_it_has_six_nodes_and_buys(sandbox: Sandbox) -> None:
-    assert tuple(node.name for node in graph_named("shopping").nodes) == NODES
+    assert tuple(graph_named("shopping").nodes) == NODES
     world = load_environment("shopping")()
     world.reset(task_of("shopping", TASK))
     (wanted,) = world.possible_actions() or []
@@ -95,7 +95,9 @@ def test_the_guidance_is_in_the_prompts(sandbox: Sandbox) -> None:
 
 def test_what_a_page_says_is_no_look_up(sandbox: Sandbox) -> None:
     """A product cannot read the database, nor a model's answer."""
-    nodes = shopper("search('$db.world.action_docs$')", summary_actor_plan="$db.manual$")
+    nodes = shopper(
+        "search('$db.world.action_docs$ {{ db.manual }}')", summary_actor_plan="$db.manual$ {{ db.world.goal }}"
+    )
     played(sandbox, nodes, "shopping", TASK, options={"steps": 2})
-    assert "$db.world.action_docs$" in nodes.questions("obs")[1]
-    assert "Plan: $db.manual$" in nodes.questions("actor_sketch")[1]
+    assert "$db.world.action_docs$ {{ db.manual }}" in nodes.questions("obs")[1]
+    assert "Plan: $db.manual$ {{ db.world.goal }}" in nodes.questions("actor_sketch")[1]

@@ -12,7 +12,7 @@ from planbook.planner.models import Message, OnText, Reply, Sampling
 from planbook.planner.roles import Roles
 from planbook.planner.trajectory import Recalled
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
-from planbook.sandbox.reading import definitions
+from planbook.sandbox import definitions
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 HELPERS = """import re

@@ -8,7 +8,7 @@ from planbook.envs import Action, ActionSpec, Goals, Observation, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
 from planbook.planner.memory import Memory
-from planbook.planner.strategies.deps.controller import Move, read_move
+from planbook.planner.strategies.deps.pursuit import Move, read_move
 from planbook.sandbox import Sandbox
 from tests.planner.camp import Voices, code, goal_events, played
 

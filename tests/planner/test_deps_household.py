@@ -8,7 +8,7 @@ from planbook.envs.alfworld import Alfworld
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, method, play
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
-from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Sandbox
 from tests.planner.camp import code, goal_events
 
@@ -87,7 +87,7 @@ def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
 def test_a_line_is_taken_for_a_goal_of_this_room() -> None:
     world = Alfworld()
     world.reset(TASK)
-    known, nearest = world.goals.known(), Likeness(world.goals).nearest
+    known, nearest = world.goals.known(), GoalMatcher(world.goals).nearest
     assert nearest(f"pick up the {KIND} in {TARGET}") == Action("pick", (KIND, TARGET))
     assert nearest(f"clean {KIND} with sinkbasin 1") == Action("clean", (KIND, "sinkbasin_1"))
     assert nearest("open drawer 3") == Action("open", ("drawer_3",))

@@ -10,7 +10,7 @@ from planbook.envs import Action, Selection, Task
 from planbook.envs.minecraft import Minecraft
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal, Outcome, Roles, method, play
 from planbook.planner.models import ScriptedModel
-from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Sandbox
 from tests.planner.camp import code
 
@@ -66,7 +66,7 @@ def world() -> Minecraft:
     ],
 )
 def test_a_line_is_taken_for_the_goal_that_it_means_with_its_count(world: Minecraft, line: str, goal: Action) -> None:
-    assert Likeness(world.goals).nearest(line) == goal
+    assert GoalMatcher(world.goals).nearest(line) == goal
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_a_line_is_taken_for_the_goal_that_it_means_with_its_count(world: Minecr
     ],
 )
 def test_a_line_that_means_no_goal_for_sure_is_none(world: Minecraft, line: str) -> None:
-    assert Likeness(world.goals).nearest(line) is None
+    assert GoalMatcher(world.goals).nearest(line) is None
 
 
 KNOWN = Minecraft().goals.known()
-LIKENESS = Likeness(Minecraft().goals)
+LIKENESS = GoalMatcher(Minecraft().goals)
 
 
 @given(goal=st.sampled_from(KNOWN), count=st.integers(1, 200), dotted=st.booleans())
@@ -128,7 +128,7 @@ def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
     deps = method("deps")
     ending = play(playing, deps.play, deps.options.model_validate({"selector": selector}))
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    return int(world.body.spot.tick)
+    return int(world.player.spot.tick)
 
 
 def test_the_nearest_goals_first_take_less_time(sandbox: Sandbox) -> None:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner.strategies.adapt.order import DEEPEST, read_decomposition
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
+from planbook.sandbox import Sandbox, check
 
 STEPS = "Step 1: find it\nStep 2: take it\nStep 3: bring it\n"
 

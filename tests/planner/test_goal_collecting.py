@@ -9,7 +9,7 @@ from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.strategies.deps.goals import MOST, Goal, collect
-from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, CampGoals, code
 
@@ -156,7 +156,7 @@ class ManyGoals(CampGoals):
 
 def test_long_lines_are_compared_in_a_moment() -> None:
     goals, begun = ManyGoals(Camp()), time.monotonic()
-    likeness = Likeness(goals)
+    likeness = GoalMatcher(goals)
     assert likeness.nearest("x" * 1_000_000) is None
     assert likeness.nearest("mine " + "kind, " * 100_000) is None
     assert likeness.nearest("mine kind 7") == goals.known()[7]

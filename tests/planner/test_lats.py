@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import METHODS, MemoryJournal, Outcome
-from planbook.planner.strategies.advocate.lats import SearchNode
+from planbook.planner.strategies.advocate.search import SearchNode
 from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, code, played, recorded, valued
 from tests.planner.players import SOLVE, TASK

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Environment, Selection
 from planbook.envs.tabletop import Tabletop
 from planbook.envs.textcraft import Textcraft
-from planbook.planner.strategies.deps.likeness import Likeness
+from planbook.planner.strategies.deps.text_matching import GoalMatcher
 
 
 def begun(world: Environment, task: str) -> Environment:
@@ -17,7 +17,7 @@ def begun(world: Environment, task: str) -> Environment:
 
 CRAFTING = begun(Textcraft(), "test/85").goals
 TABLE = begun(Tabletop(), "put_block_in_bowl/0").goals
-CRAFTED, MOVED = Likeness(CRAFTING), Likeness(TABLE)
+CRAFTED, MOVED = GoalMatcher(CRAFTING), GoalMatcher(TABLE)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals.templates import FOLDER as MANUALS
 from planbook.planner import Conclusion, Prompt, Prompts, Round, Trajectory, action_docs
-from planbook.planner.strategies.advocate.counsel import Past
+from planbook.planner.strategies.advocate.model_calls import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
 from planbook.planner.templates import FOLDER as PLANNER

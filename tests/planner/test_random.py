@@ -4,7 +4,7 @@ import pytest
 
 from planbook.envs import Selection, load_environment
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, MemoryJournal, Outcome, play
-from planbook.planner.strategies.agentkit.random_choice import choices_in
+from planbook.planner.strategies.agentkit import choices_in
 from planbook.sandbox import Sandbox
 
 

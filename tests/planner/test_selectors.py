@@ -73,7 +73,7 @@ def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
 def test_another_way_takes_nothing_that_a_later_goal_needs() -> None:
     world = Minecraft()
     world.reset(Minecraft.tasks(Selection())[0])
-    world.body.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
+    world.player.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
     wool, from_string = Action("kill", ({"wool": 1}, None)), Action("craft", ({"wool": 1}, {"string": 4}, None))
     bow = Action("craft", ({"bow": 1}, {"stick": 3, "string": 3}, "crafting_table"))
     assert candidates_of(world.goals, [wool]) == [Candidate(0, wool), Candidate(0, from_string)]
@@ -84,9 +84,9 @@ def test_another_way_takes_nothing_that_a_later_goal_needs() -> None:
 def test_another_way_may_take_what_its_goal_takes_anyway() -> None:
     world = Tabletop()
     world.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
-    block = next(name for name in world.layout.on if name.endswith("_block") and not world.layout.upon(name))
-    bowl = next(name for name in world.layout.things if name.endswith("_bowl") and not world.layout.upon(name))
-    first, second, *others = world.layout.free_spots()
+    block = next(name for name in world.table.on if name.endswith("_block") and not world.table.upon(name))
+    bowl = next(name for name in world.table.things if name.endswith("_bowl") and not world.table.upon(name))
+    first, second, *others = world.table.free_spots()
     aside, then = Action("pick_place", (block, first)), Action("pick_place", (block, bowl))
     ways = [each.action.args[1] for each in candidates_of(world.goals, [aside, then]) if each.place == 0]
     assert ways == [first, second, *others]

@@ -8,8 +8,7 @@ from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.rules import Form, RuleBook, Skill, helper_code, helper_sources
 from planbook.rules.harmless import BASES, CLASS_DECORATORS, FUNCTION_DECORATORS, ORIGIN
-from planbook.sandbox import CellResult, Sandbox
-from planbook.sandbox.reading import bound_names
+from planbook.sandbox import CellResult, Sandbox, bound_names
 from tests.rules.given import BOOK, HELPER
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]

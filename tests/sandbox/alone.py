@@ -8,28 +8,28 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from planbook.sandbox import Sandbox
-from planbook.sandbox.mechanisms import ALL
+from planbook.sandbox.host import ALL_MECHANISMS
 from tests.sandbox.attack_tables import Attack, attacks
 from tests.sandbox.machine import Machine
 
 ALONE: Mapping[str, frozenset[str]] = {
     "seccomp": frozenset({"seccomp", "no_new_privs"}),
-    "namespaces": frozenset(name for name in ALL if name.endswith(" namespace")),
+    "namespaces": frozenset(name for name in ALL_MECHANISMS if name.endswith(" namespace")),
     "Landlock": frozenset({"landlock", "no_new_privs"}),
     "user id": frozenset({"user id"}),
     "rlimits": frozenset({"rlimits"}),
     "capabilities": frozenset({"capabilities", "undumpable"}),
-    "all but seccomp": frozenset(ALL) - {"seccomp"},
+    "all but seccomp": frozenset(ALL_MECHANISMS) - {"seccomp"},
 }
-"""What the threat model calls them, and the mechanisms that are left on."""
-SETS: Mapping[str, frozenset[str]] = {"none": frozenset(), **ALONE, "all": frozenset(ALL)}
+"""Names as in the threat model, with the mechanisms that are left on."""
+SETS: Mapping[str, frozenset[str]] = {"none": frozenset(), **ALONE, "all": frozenset(ALL_MECHANISMS)}
 Effects = dict[str, list[str]]
 """From the name of an attack to its kinds of effect, of attacks that had one."""
 
 
 def look(machine: Machine, found: Iterable[Attack], kept: Iterable[str]) -> Effects | None:
     """Return what attacks do against these mechanisms; None where the kernel does not grant them."""
-    without = [name for name in ALL if name not in kept]
+    without = [name for name in ALL_MECHANISMS if name not in kept]
     with Sandbox(language_layer=False, without=without, unsafe_no_sandbox=True) as opened:
         granted = {name for name, each in opened.mechanisms().items() if each.granted}
         if not granted.issuperset(kept) and len(without) > 0:

@@ -5,7 +5,7 @@ finish, or of the last one: one of
 
     refused FAULT       before it runs, for this fault (sandbox.policy.rules)
     raises EXCEPTION    of exactly this type
-    limit NAME          one of sandbox.limits.MESSAGES ends it
+    limit NAME          one of sandbox.types.MESSAGES ends it
     gives JSON          it is harmless, and the last expression has this value
 
 ``(plain Python too)`` after it says that the attack fails without any layer: Python itself, or the host, stands in its
@@ -21,8 +21,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from planbook.sandbox import CellResult, FaultKind, Session
-from tests.sandbox.sections import sections
+from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
+from tests.sandbox.plans import sections
+
+CANARY = "the host's secret"
+LIMITS = Limits(wall_seconds=20, memory_mb=256)
+
+
+class Host:
+    """Actions and a function of the host, whose module and instance hold the secret."""
+
+    def __init__(self) -> None:
+        self.secret, self.calls = CANARY, list[object]()
+
+    def go_to(self, place: str) -> str:
+        self.calls.append(place)
+        return f"at {place}"
+
+    def act(self, place: str = "") -> str:
+        self.calls.append(place)
+        return f"done {place}"
+
+    def open_in(self, sandbox: Sandbox, limits: Limits = LIMITS) -> Session:
+        functions: dict[str, Callable[..., object]] = {"agent.go_to": self.go_to, "host_act": self.act}
+        return sandbox.session(functions, attributes=lambda: {"agent.location": "desk"}, limits=limits)
+
+    def touched(self, *results: CellResult) -> str:
+        """Return what an attack reached of the host; nothing if it reached nothing."""
+        told = " ".join(f"{result.output} {result.value} {result.faults}" for result in results)
+        if CANARY in told or self.secret != CANARY or vars(self).keys() != {"secret", "calls"}:
+            return "reached the host"
+        return "" if all(type(call) is str for call in self.calls) else f"gave an action {self.calls}"
+
 
 HERE = Path(__file__).parent / "attacks"
 PLAINLY = " (plain Python too)"
@@ -52,7 +82,7 @@ class Attack:
 
 
 def attacks(*folders: str) -> list[Attack]:
-    """Those of a folder's tables: ``.`` for the attacks on the language, else a folder beneath."""
+    """Return the attacks of a folder's tables: ``.`` for those on the language, else a subfolder."""
     files = [file for folder in folders for file in sorted((HERE / folder).glob("*.txt"))]
     return [attack for file in files for attack in _attacks_of(file)]
 
@@ -72,7 +102,7 @@ def side_by_side(look: Callable[[Attack], Iterable[T]], found: Iterable[Attack])
 
 
 def outcome_of(result: CellResult) -> str:
-    """What happened, in the words of the tables."""
+    """Return the outcome as the tables write it."""
     if result.fault is None:
         return f"gives {json.dumps(result.value)}"
     return f"{WORDS[result.fault.kind]} {result.fault.type}"

@@ -1,4 +1,4 @@
-"""What the plans of the tests are given: a household, a web page, host functions."""
+"""Functions and names for the tests' plans: a household, a web page, host functions."""
 
 from collections.abc import Callable
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What attacks on the machine are made on: files, a process, servers; and what an attack did to them."""
+"""Targets for attacks on the machine (files, a process, servers), and the effects of an attack on them."""
 
 import os
 import resource
@@ -18,16 +18,16 @@ from typing import Self
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, Sandbox, Session
-from tests.sandbox.attack_tables import Attack
-from tests.sandbox.attacked import CANARY
+from tests.sandbox.attack_tables import CANARY, Attack
 
 HIDDEN = "the victim's environment"
-"""What stands in the memory of another process."""
+"""A text in the memory of another process."""
 ROOMY = Limits(wall_seconds=20, memory_mb=256)
 PLANTED = "planted.py"
 MOUNTS = Path("/proc/self/mountinfo")
-NICE, FILES = 5, 200
-"""How the victim is hosted: its priority, and its limit of open files."""
+NICER, FILES = 5, 200
+NICE = os.getpriority(os.PRIO_PROCESS, 0) + NICER
+"""The victim's priority, above that of the tests, and its limit of open files."""
 
 
 class Machine:
@@ -145,7 +145,7 @@ TOLD = {
     "others seen": ("saw-others",),
     "executable memory": ("may-run",),
 }
-"""What the worker says when it got something that leaves no trace."""
+"""Printed by a worker that succeeded without leaving a trace."""
 KINDS = (*LOOKS, *TOLD, "processes started")
 STAYING = {"sleep", "stays"}
 """The names of processes that attacks start and that do not end by themselves."""
@@ -156,7 +156,7 @@ SEGMENT = 0x40000000
 def _victim() -> "subprocess.Popen[bytes]":
     """Start another process of the host's user."""
     without_rights = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all"]
-    limited = ["prlimit", f"--nofile={FILES}:{FILES}", "nice", "-n", str(NICE), "sleep", "600"]
+    limited = ["prlimit", f"--nofile={FILES}:{FILES}", "nice", "-n", str(NICER), "sleep", "600"]
     process = subprocess.Popen([*without_rights, *limited], env={**os.environ, "HIDDEN": HIDDEN})
     while Path(f"/proc/{process.pid}/comm").read_text(encoding="utf-8").strip() != "sleep":
         os.sched_yield()

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from planbook.sandbox import Limits, Session, opening
-from planbook.sandbox.answers import Answers
-from planbook.sandbox.process import Worker
+from planbook.sandbox import Limits, Session
+from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 
 GRACE = 8.0
@@ -69,14 +69,14 @@ def session(script: Script, functions: Mapping[str, Callable[..., object]], limi
             except OSError:
                 return  # the host has hung up
 
-    def open_worker() -> Worker:
+    def open_worker() -> WorkerProcess:
         ours, theirs = socket.socketpair()
         processes.append(subprocess.Popen(["sleep", "60"]))
         threads.append(threading.Thread(target=play, args=(theirs,)))
         threads[-1].start()
-        return Worker(ours, os.pidfd_open(processes[-1].pid), processes[-1].pid)
+        return WorkerProcess(ours, os.pidfd_open(processes[-1].pid), processes[-1].pid)
 
-    with Session(open_worker, Answers(opening.specs(functions), None), limits) as opened:
+    with Session(open_worker, Answers(function_specs(functions), None), limits) as opened:
         yield opened
     for thread in threads:
         thread.join(GRACE)

@@ -1,4 +1,4 @@
-"""Running programs in a sandbox and in plain Python, and reading tables of snippets."""
+"""Run programs in a sandbox and in plain Python, and read tables of snippets (``### TITLE`` begins a section)."""
 
 import atexit
 import contextlib
@@ -12,15 +12,22 @@ from typing import Any
 import pytest
 
 from planbook.sandbox import Limits, Sandbox
-from planbook.sandbox.policy.compiler import compile_plain
-from tests.sandbox.sections import sections
+from planbook.sandbox.policy.compiler import compile_cell
+
+
+def sections(file: Path) -> Iterator[tuple[str, str]]:
+    """The title of each section, and the lines below it."""
+    for section in file.read_text(encoding="utf-8").split("### ")[1:]:
+        title, _, body = section.partition("\n")
+        yield title, body
+
 
 HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program did: its output, and type, message and innermost line of the exception that ended it."""
+    """The result of a program: its output, and type, message and innermost line of the exception that ended it."""
 
     output: str
     type: str = ""
@@ -52,7 +59,7 @@ def run_in(sandbox: Sandbox, source: str, limits: Limits | None = None) -> Ran:
 def run_plain(source: str) -> Ran:
     """Run a program in this process."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    cell = compile_plain(source, "<plan>")
+    cell = compile_cell(source, "<plan>", guarded=False)
     with contextlib.redirect_stdout(io.StringIO()) as output:
         try:
             exec(cell.code, names)

@@ -11,7 +11,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from tests.sandbox.sections import sections
+from tests.sandbox.plans import sections
 
 HERE = Path(__file__).parent / "grammar"
 PRELUDE = (HERE / "prelude.txt").read_text(encoding="utf-8")

@@ -1,10 +1,10 @@
-"""What the tests of streaming read: programs, recorded replies, and code that is awkward to take apart."""
+"""Texts for the tests of streaming: programs, recorded replies, and code that is awkward to split."""
 
 import json
 from functools import cache
 from pathlib import Path
 
-from planbook.sandbox.reading import read_reply
+from planbook.sandbox import read_reply
 from tests.sandbox.good_plans import GOOD_PLANS
 from tests.sandbox.plans import snippets
 

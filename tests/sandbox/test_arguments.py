@@ -16,10 +16,9 @@ import pytest
 from pydantic import JsonValue
 
 from planbook.sandbox import Sandbox
-from planbook.sandbox.answers import Answers
-from planbook.sandbox.messages import HostileFrame, parse
-from planbook.sandbox.opening import specs
-from planbook.sandbox.protocol import MAX_STRING
+from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.conversation import parse_message
+from planbook.sandbox.protocol import MAX_STRING, HostileFrame
 
 ANNOTATIONS: dict[str, Any] = {
     "text": str,
@@ -84,7 +83,7 @@ RAW = [value for line in FRAMES.splitlines() for value in line.split(" | ")]
 
 
 def exactly(value: object, annotation: Any) -> bool:
-    """Whether the value is of the annotated type, all the way down, with nothing derived and nothing unbounded."""
+    """Return whether the value has exactly the annotated type at every level, and is bounded."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if annotation is None or annotation is type(None):
         return value is None
@@ -163,7 +162,7 @@ class Taken:
         return made
 
     def outside(self) -> list[tuple[str, str]]:
-        """What reached a function that its annotation does not allow."""
+        """Return the values that reached a function against its annotation."""
         return [(name, repr(value)[:80]) for name, value in self.values if not exactly(value, ANNOTATIONS[name])]
 
 
@@ -203,7 +202,7 @@ def cell(name: str) -> str:
 
 
 PLAINLY = ("text", "number", "level", "pairs", "anything")
-"""Those that plain Python is handed as well: the host checks alike, whatever layer the worker has."""
+"""Cases that plain Python is given as well: the host checks them whatever layer the worker has."""
 
 
 @pytest.mark.parametrize(
@@ -225,13 +224,13 @@ def test_only_arguments_of_the_schema_reach_a_function(
 
 def test_frames_written_by_hand_reach_no_further() -> None:
     taken = Taken()
-    answers = Answers(specs(taken.functions()), None)
+    answers = Answers(function_specs(taken.functions()), None)
     for name in taken.functions():
         for value in RAW:
             for args, kwargs in ((f"[{value}]", "{}"), ("[]", f'{{"x":{value}}}'), (f"[{value}]", f'{{"x":{value}}}')):
                 frame = f'["call",1,"{name}",{args},{kwargs}]'.encode()
                 try:
-                    answers.answer(parse(frame))
+                    answers.answer(parse_message(frame))
                 except HostileFrame:
                     continue
     assert taken.outside() == []
@@ -242,9 +241,9 @@ def test_frames_written_by_hand_reach_no_further() -> None:
 def test_names_of_arguments_are_bounded_text(key: str) -> None:
     """Of a function that takes any name."""
     taken = Taken()
-    answers = Answers(specs(taken.functions()), None)
+    answers = Answers(function_specs(taken.functions()), None)
     with suppress(HostileFrame):
-        answers.answer(parse(f'["call",1,"text_settings",[],{{"{key}":"a"}}]'.encode()))
+        answers.answer(parse_message(f'["call",1,"text_settings",[],{{"{key}":"a"}}]'.encode()))
     assert taken.names == []
 
 

@@ -1,4 +1,4 @@
-"""What the host does with a text of a plan or a model takes a moment and little memory, and means nothing else."""
+"""The host handles any text of a plan or a model quickly and with little memory, without changing the result."""
 
 import sys
 import tracemalloc
@@ -11,12 +11,9 @@ import pytest
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.planner.models.tokens import estimate_tokens
-from planbook.sandbox.answers import Answers
-from planbook.sandbox.check import check
-from planbook.sandbox.opening import specs
-from planbook.sandbox.precompile import Request, precompile
-from planbook.sandbox.reading import GrowingReply, bound_names, read_reply
-from planbook.sandbox.suggest import closest
+from planbook.sandbox import GrowingReply, bound_names, check, closest, read_reply
+from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.policy.compiler import CompileRequest, precompile
 from tests.dry_plans import followed
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
@@ -117,7 +114,7 @@ def _answers_about(number: int) -> Answers:
     def take(thing: str) -> None: ...
 
     take.__annotations__["thing"] = Literal[choices]
-    return Answers(specs({"take": take}), None)
+    return Answers(function_specs({"take": take}), None)
 
 
 def _misspelt(answers: Answers, number: int) -> bytes:
@@ -131,14 +128,14 @@ def test_names_and_scopes_are_looked_up_in_a_moment(part: str) -> None:
     source = f"def f():\n    {names}=0\n    " + ",".join([part] * (45_000 // len(part)))
     bounded(lambda: check(source, {}))
     assert {fault.message for fault in check(source, {})} == {"too many names and functions in one piece of code"}
-    assert [fault.type for fault in precompile(Request(source, "plan", True)).faults] == ["syntax"]
+    assert [fault.type for fault in precompile(CompileRequest(source, "plan", True)).faults] == ["syntax"]
 
 
 def test_texts_that_python_multiplies_when_it_compiles_are_counted() -> None:
     """Each takes 16 kB, all of them 56 MB."""
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 8 * 250" for n in range(3_500))
-    bounded(lambda: precompile(Request(plan, "plan", True)))
-    assert [fault.type for fault in precompile(Request(plan, "plan", True)).faults] == ["too-large"]
+    bounded(lambda: precompile(CompileRequest(plan, "plan", True)))
+    assert [fault.type for fault in precompile(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
 
 
 def test_compiled_code_is_kept_up_to_a_size() -> None:
@@ -146,7 +143,7 @@ def test_compiled_code_is_kept_up_to_a_size() -> None:
     tracemalloc.start()
     for number in range(120):
         source = f"x = {number}\n" + "".join(f"x = '{part:05d}' * 480\n" for part in range(200))
-        assert precompile(Request(source, "plan", True)).code
+        assert precompile(CompileRequest(source, "plan", True)).code
     kept = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert kept < 30 << 20

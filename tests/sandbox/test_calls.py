@@ -1,11 +1,12 @@
-"""Host functions as plans call them: arguments, defaults, errors, answers."""
+"""Host functions as plans call them: arguments, defaults, errors, answers, and functions as values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 from pydantic import JsonValue
 
-from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox
+from planbook.sandbox import BadAnswer, BadFunction, FaultKind, Sandbox, Session
+from tests.sandbox.plans import snippets
 
 
 def echo(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
@@ -191,3 +192,41 @@ def test_a_coroutine_function_is_refused_when_a_session_is_opened(sandbox: Sandb
 
     with pytest.raises(BadFunction, match="look is a coroutine function"):
         sandbox.session({"look": look})
+
+
+PLANS = [each for each in snippets("actions") if not str(each.id).startswith("refused")]
+REFUSED = [each for each in snippets("actions") if str(each.id).startswith("refused")]
+
+
+def go_to(place: str, fast: bool = False) -> str:
+    return f"at {place}{'!' if fast else ''}"
+
+
+def take(thing: str, place: str) -> str:
+    if thing == "safe":
+        raise ValueError("too heavy")
+    return f"{thing} from {place}"
+
+
+def finish() -> str:
+    return "over"
+
+
+@pytest.fixture
+def acting(sandbox: Sandbox) -> Iterator[Session]:
+    functions: dict[str, Callable[..., object]] = {"agent.go_to": go_to, "agent.take": take, "finish": finish}
+    with sandbox.session(functions) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("source", PLANS)
+def test_actions_are_values(acting: Session, source: str) -> None:
+    assert acting.run(source).fault is None
+
+
+@pytest.mark.parametrize("source", REFUSED)
+def test_what_an_action_is_not(acting: Session, source: str) -> None:
+    plan, _, message = source.strip().rpartition("\n# ")
+    fault = acting.run(plan).fault
+    assert fault is not None
+    assert message in fault.message

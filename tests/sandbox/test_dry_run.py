@@ -1,4 +1,4 @@
-"""What a dry run tells of plans, and that it tells only what is so: held against what becomes of them in the toy world.
+"""Reports of dry runs, and that they are true: plans are compared with their real runs in the toy world.
 
 More random plans than usual: PLANBOOK_DRY_RUNS=5000.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with a plan, told by its own line."""
+"""Faults of plans, reported with the plan's own line."""
 
 import pytest
 from pydantic import JsonValue

@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.sandbox import messages
-from planbook.sandbox.check import check
-from planbook.sandbox.policy.base import MAX_PROBLEMS
-from planbook.sandbox.policy.compiler import check as check_policy
-from planbook.sandbox.precompile import MAX_CODE, Request, compiled
+from planbook.sandbox import check
+from planbook.sandbox.conversation import parse_message
+from planbook.sandbox.policy.compiler import MAX_CODE, CompileRequest, compiled, find_problems
+from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from tests.sandbox.fuzz import arguments, policy, size, wire
 from tests.sandbox.fuzz.__main__ import TARGETS
 from tests.sandbox.fuzz.programs import MAKERS, grown, mutated, program, spelt
@@ -89,7 +88,7 @@ LEGAL = st.one_of(
 @examples(150)
 @given(LEGAL)
 def test_every_legal_message_arrives_as_it_was_sent(message: tuple[object, ...]) -> None:
-    assert messages.parse(json.dumps(message).encode()) == list(message)
+    assert parse_message(json.dumps(message).encode()) == list(message)
 
 
 MANY = {
@@ -107,22 +106,22 @@ def test_thousands_of_faults_take_no_longer_than_one(source: str) -> None:
     """The host checks plans in its own process, so a check that takes long is a way to stop it."""
     started = time.process_time()
     assert check(source, {})
-    assert len(check_policy(source)) <= MAX_PROBLEMS + 1
+    assert len(find_problems(source)) <= MAX_PROBLEMS + 1
     assert time.process_time() - started < 3
 
 
 def test_code_that_is_large_once_compiled_is_refused() -> None:
     plan = "\n".join(f"x = '{chr(0x1F600 + n % 70)}{chr(0x1F600 + n // 70)}' * 2000" for n in range(200))
-    assert check_policy(plan) == []
-    assert [fault.type for fault in compiled(Request(plan, "plan", True)).faults] == ["too-large"]
-    assert 0 < len(compiled(Request("x = '\U0001f600' * 2000", "plan", True)).code) < MAX_CODE
+    assert find_problems(plan) == []
+    assert [fault.type for fault in compiled(CompileRequest(plan, "plan", True)).faults] == ["too-large"]
+    assert 0 < len(compiled(CompileRequest("x = '\U0001f600' * 2000", "plan", True)).code) < MAX_CODE
 
 
 def test_the_fuzzed_programs_say_something() -> None:
     """Many of them pass the policy, and many do not: both sides of it are fuzzed."""
     for maker in (grown, mutated):
         sources = [program(bytes([MAKERS.index(maker), n % 256, n // 256, n * 7 % 256] * 8)) for n in range(300)]
-        passed = sum(check_policy(source) == [] for source in sources)
+        passed = sum(find_problems(source) == [] for source in sources)
         assert 30 < passed < 295, maker
 
 

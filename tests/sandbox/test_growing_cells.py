@@ -8,10 +8,18 @@ from contextlib import contextmanager
 
 import pytest
 
-from planbook.sandbox import CellResult, Limits, Sandbox, Session, SessionBusy
-from planbook.sandbox.check import check, check_part
-from planbook.sandbox.reading import bound_by_part, statements_of
-from planbook.sandbox.types import Fault
+from planbook.sandbox import (
+    CellResult,
+    Fault,
+    Limits,
+    Sandbox,
+    Session,
+    SessionBusy,
+    bound_by_part,
+    check,
+    check_part,
+    statements_of,
+)
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS, NAMES
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code
 

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from planbook.sandbox import Sandbox, messages, opening
-from planbook.sandbox.mechanisms import ALL
-from planbook.sandbox.precompile import Request, compiled
-from planbook.sandbox.process import Worker
+from planbook.sandbox import Sandbox
+from planbook.sandbox.answers import function_specs, open_message
+from planbook.sandbox.conversation import parse_message
+from planbook.sandbox.host import ALL_MECHANISMS
+from planbook.sandbox.policy.compiler import CompileRequest, compiled
+from planbook.sandbox.process import READY, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, pack
-from planbook.sandbox.zygote import READY, Zygote
 from tests.sandbox.fuzz.settings import examples
 
 SECONDS = 20
-OPEN = opening.message(opening.specs({"f": lambda x: x}), {}, {}, 0)
+OPEN = open_message(function_specs({"f": lambda x: x}), {}, {}, 0)
 PLAN = """
 kept = 0
 while True:
@@ -59,7 +60,7 @@ NONSENSE = [
 
 
 def code_of(plan: str) -> str:
-    return compiled(Request(plan, "cell#0", guarded=True)).code
+    return compiled(CompileRequest(plan, "cell#0", guarded=True)).code
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +74,13 @@ class Host:
     """The host's end of a real worker, which says anything."""
 
     def __init__(self, zygote: Zygote) -> None:
-        self.worker: Worker = zygote.hatch(256)
-        zygote.ask(256)
+        self.worker: WorkerProcess = zygote.take_worker(256)
+        zygote.request_worker(256)
         self.pidfd = os.dup(self.worker._pidfd)
 
     def hear(self) -> list[object]:
         """The next message, which is of a known shape, whatever the worker was told."""
-        return messages.parse(self.worker.receive(lambda: None))
+        return parse_message(self.worker.receive(lambda: None))
 
     def say(self, payload: bytes) -> None:
         self.raw(pack(payload, 1 << 24))
@@ -102,7 +103,7 @@ class Host:
             assert self.hear()[0] == "call"
 
     def ends(self) -> bool:
-        """Whether the worker ends once nothing more comes, having said nothing but what it may."""
+        """Return whether the worker ends when nothing more arrives, having sent only valid messages."""
         self.worker._sock.shutdown(socket.SHUT_WR)
         try:
             while True:
@@ -116,7 +117,7 @@ class Host:
 
 
 def well(zygote: Zygote) -> bool:
-    """Whether a new worker does what it should."""
+    """Return whether a new worker works."""
     host = Host(zygote)
     try:
         host.stage("answer")
@@ -211,7 +212,7 @@ def test_an_empty_packet_on_the_control_socket_ends_the_zygote_and_its_workers()
 
 def test_a_worker_has_its_channel_and_nothing_else_open() -> None:
     with (
-        Sandbox(language_layer=False, without=ALL, unsafe_no_sandbox=True) as sandbox,
+        Sandbox(language_layer=False, without=ALL_MECHANISMS, unsafe_no_sandbox=True) as sandbox,
         sandbox.session({}) as session,
     ):
         assert session.run("import os\nos.listdir('/proc/self/fd')").value == [

@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from planbook.sandbox import Sandbox
-from planbook.sandbox.check import check
-from planbook.sandbox.library import library_source
-from planbook.sandbox.policy.tables import MODULES, ON_DEMAND, PRELOADED
+from planbook.sandbox import PRELOADED, Sandbox, check
+from planbook.sandbox.answers import library_source
+from planbook.sandbox.policy.rules import MODULES, ON_DEMAND
 from tests.sandbox.plans import run_in_sandbox
 
 
@@ -85,7 +84,7 @@ def test_time_zones_that_do_not_exist_are_looked_up_in_a_moment() -> None:
 
 def test_no_module_that_comes_as_source_is_preloaded_and_the_host_imports_none() -> None:
     assert not PRELOADED & ON_DEMAND
-    code = "from planbook.sandbox.library import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
+    code = "from planbook.sandbox.answers import *\nlibrary_source('turtle')\nprint('turtle' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planbook.sandbox import CellResult, Limits, RebuildDiverged, Sandbox, Session, WorkersKilled
-from planbook.sandbox.losses import KILLS
+from planbook.sandbox.process import MAX_KILLS
 from tests.executing import kernel_tells
 from tests.killing import HOWS, How, Reaper, kill_worker, look, worker_of
 
@@ -94,7 +94,7 @@ class World:
 
 
 def played(sandbox: Sandbox, reaper: Reaper, cells: list[str]) -> list[object]:
-    """What cells give, and what they leave, but for the seconds."""
+    """Return the results of cells and the state they leave, without the seconds."""
     world = World()
     functions: dict[str, Callable[..., object]] = {"world.add": world.add, "world.tell": world.tell}
     with reaper.open(sandbox.session, functions, attributes=world.attributes, limits=LIMITS, seed="plans") as session:
@@ -124,7 +124,7 @@ def test_whenever_workers_are_killed_the_session_stays_the_same(
 
 @pytest.mark.parametrize("how", HOWS)
 def test_every_call_of_a_plan_may_cost_a_worker(sandbox: Sandbox, how: How) -> None:
-    """Who gets further each time is never given up."""
+    """A cell that progresses each time is never given up."""
     cells = [
         "numbers = [world.add(k) for k in range(12)]\nfor k in range(6_000_000):\n    pass\nprint(numbers)",
         "print(sum(map(world.add, range(12))))",
@@ -154,7 +154,7 @@ def test_a_session_is_rewound_under_fire(sandbox: Sandbox) -> None:
 
 
 def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
-    """What a plan gives that runs plans, so many levels deep, two on each."""
+    """Return the result of a plan that runs two plans on each of so many levels."""
     world = World()
 
     def down(level: int) -> list[object]:
@@ -221,7 +221,7 @@ def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) ->
     with sandbox.session({}) as session:
         session.run("import random\nfor k in range(2_000_000):\n    pass\nkept = [k, random.random()]")
         expected = session.run("kept").value
-        hunter = Hunter(session, KILLS if kernel_tells() else 2)
+        hunter = Hunter(session, MAX_KILLS if kernel_tells() else 2)
         kill_worker(session)
         hunter.start()
         assert session.run("kept").value == expected
@@ -262,9 +262,9 @@ def strikes(session_of: list[Session], places: list[int], often: int) -> Callabl
 ENDLESS = "begun = world.add(1)\nfor k in range(20_000_000):\n    pass\nk"
 
 
-@pytest.mark.parametrize("often", [1, KILLS - 1, KILLS])
+@pytest.mark.parametrize("often", [1, MAX_KILLS - 1, MAX_KILLS])
 def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(sandbox: Sandbox, often: int) -> None:
-    """Where the kernel does not tell who ended a worker, the second one at one place counts as the plan's own."""
+    """If the kernel does not report who ended a worker, the second one at the same place counts as the plan's own."""
     world, holder, struck = World(), list[Session](), list[int]()
     functions: dict[str, Callable[..., object]] = {"world.add": world.add}
     with sandbox.session(functions, meanwhile=strikes(holder, struck, often)) as session:
@@ -273,7 +273,7 @@ def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(s
             fault = session.run(ENDLESS).fault
             assert fault is not None
             assert fault.type == "crashed"
-        elif often == KILLS:
+        elif often == MAX_KILLS:
             with pytest.raises(WorkersKilled, match="5 workers in a row were killed from outside at the same place of"):
                 session.run(ENDLESS)
         else:

@@ -21,22 +21,23 @@ from planbook import sandbox as package
 ROOT = Path(package.__file__).resolve().parents[1]
 LAUNCHER = """
 import json, platform, runpy, sys
-from planbook.sandbox.worker import seccomp
-column, _ = seccomp.ARCHITECTURES[platform.machine()]
+from planbook.sandbox.worker import lockdown
+column, _ = lockdown.ARCHITECTURES[platform.machine()]
 NUMBERS = {"unshare": (272, 97), "landlock_create_ruleset": (444, 444), "capset": (126, 91)}
 PRCTL, FIRST = (157, 167)[column], 16
 denied = json.loads(sys.argv[1])
-steps = [(seccomp.LOAD, 0, 0, seccomp.NUMBER)]
+steps = [(lockdown.LOAD, 0, 0, lockdown.NUMBER)]
 for name, number in denied.items():
     if name != "seccomp":
-        steps += [(seccomp.JUMP_EQUAL, 0, 1, NUMBERS[name][column]), (seccomp.RETURN, 0, 0, 0x00050000 | number)]
+        steps += [(lockdown.JUMP_EQUAL, 0, 1, NUMBERS[name][column]), (lockdown.RETURN, 0, 0, 0x00050000 | number)]
 if "seccomp" in denied:
-    steps += [(seccomp.JUMP_EQUAL, 0, 3, PRCTL), (seccomp.LOAD, 0, 0, FIRST), (seccomp.JUMP_EQUAL, 0, 1, 22),
-              (seccomp.RETURN, 0, 0, 0x00050000 | denied["seccomp"])]
-steps += [(seccomp.RETURN, 0, 0, seccomp.ALLOW)]
-program = seccomp.Program(len(steps), (seccomp.Instruction * len(steps))(*(seccomp.Instruction(*s) for s in steps)))
-seccomp.LIBC.prctl(38, 1, 0, 0, 0)
-seccomp.install(program)
+    steps += [(lockdown.JUMP_EQUAL, 0, 3, PRCTL), (lockdown.LOAD, 0, 0, FIRST), (lockdown.JUMP_EQUAL, 0, 1, 22),
+              (lockdown.RETURN, 0, 0, 0x00050000 | denied["seccomp"])]
+steps += [(lockdown.RETURN, 0, 0, lockdown.ALLOW)]
+instruction = lockdown.FilterInstruction
+program = lockdown.FilterProgram(len(steps), (instruction * len(steps))(*(instruction(*s) for s in steps)))
+lockdown.LIBC.prctl(38, 1, 0, 0, 0)
+lockdown.install_filter(program)
 sys.argv = sys.argv[2:]
 if sys.argv[0] == "-m":
     sys.argv = sys.argv[1:]
@@ -68,7 +69,7 @@ SPACES = {f"{kind} namespace" for kind in ("ipc", "mount", "net", "pid", "user")
 
 @dataclass(frozen=True)
 class Host:
-    """What its kernel denies, with which error, and what the sandbox must then tell."""
+    """System calls that a host's kernel denies, with their errors, and what the sandbox must then report."""
 
     denied: Mapping[str, int]
     missing: frozenset[str]

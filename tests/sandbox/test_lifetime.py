@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from planbook import sandbox as package
 from planbook.sandbox import Limits, Sandbox, SandboxClosed, Session, SessionBusy, WorkerFailed
-from planbook.sandbox.zygote import ENVIRONMENT, READY
+from planbook.sandbox.process import ENVIRONMENT, READY
 
 ROOT = Path(package.__file__).resolve().parents[1]
 
@@ -34,7 +34,7 @@ def children(pid: int) -> list[int]:
 
 
 def settles(look: Callable[[], object], expected: object, seconds: float = 30.0) -> bool:
-    """Whether something becomes what is expected before long."""
+    """Return whether a value becomes the expected one within a short time."""
     end = time.monotonic() + seconds
     while look() != expected:
         if time.monotonic() > end:
@@ -201,7 +201,7 @@ def test_a_closed_sandbox_gets_no_new_zygote() -> None:
 
 
 def test_a_copy_of_the_host_cannot_use_its_workers_and_harms_none(sandbox: Sandbox) -> None:
-    """What a host forks has the same sockets: it is refused, and the session goes on in the host."""
+    """A process that the host forks has the same sockets. It is refused, and the session continues in the host."""
     with sandbox.session({}) as session:
         session.run("kept = 1")
         child = os.fork()
@@ -253,4 +253,5 @@ def test_the_zygote_holds_nothing_of_the_host(unguarded: Sandbox) -> None:
             "planbook.sandbox.host",
             "planbook.sandbox.types",
             "planbook.sandbox.functions",
+            "planbook.sandbox.process",
         } & set(map(str, hosts))

@@ -1,4 +1,4 @@
-"""What a limit says and leaves behind, whichever layer is on; and hostile workers. attacks/limits has the attacks."""
+"""Messages and effects of limits, with either layer off, and hostile workers. attacks/limits has the attacks."""
 
 import os
 import socket
@@ -12,11 +12,10 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
-from planbook.sandbox.answers import Answers
-from planbook.sandbox.limits import MESSAGES, limit_fault
-from planbook.sandbox.opening import specs
-from planbook.sandbox.process import Worker
+from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.process import WorkerProcess
 from planbook.sandbox.protocol import pack
+from planbook.sandbox.types import MESSAGES, limit_fault
 
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
@@ -233,8 +232,8 @@ def fake(*frames: bytes) -> Iterator[tuple[Session, "subprocess.Popen[bytes]", l
     speaker = threading.Thread(target=speak)
     with theirs, process:
         speaker.start()
-        worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
-        answers = Answers(specs({"f": called.append}), None)
+        worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
+        answers = Answers(function_specs({"f": called.append}), None)
         with Session(lambda: worker, answers, Limits(wall_seconds=0.5)) as session:
             yield session, process, called
         process.kill()

@@ -1,4 +1,4 @@
-"""What the kernel takes away, tried out by plain Python in a locked worker, and where it cannot."""
+"""The kernel's restrictions, tried by plain Python in a locked worker, and kernels that do not grant them."""
 
 import os
 import shutil
@@ -14,8 +14,8 @@ import pytest
 
 from planbook import sandbox as package
 from planbook.sandbox import Limits, MissingMechanism, Sandbox
-from planbook.sandbox.mechanisms import ALL, OPTIONAL, REQUIRED
-from planbook.sandbox.worker import seccomp
+from planbook.sandbox.host import ALL_MECHANISMS, OPTIONAL, REQUIRED
+from planbook.sandbox.worker import lockdown
 from planbook.sandbox.worker.lockdown import NOBODY
 
 ROOT = Path(package.__file__).resolve().parents[1]
@@ -133,7 +133,7 @@ def test_libraries_may_lie_on_the_path_of_the_environment_alone() -> None:
 
 def test_the_same_worker_without_any_mechanism_is_not_refused(tmp_path: Path) -> None:
     """So that the tests above fail for no other reason than the lockdown; time and memory stay limited."""
-    with Sandbox(language_layer=False, without=ALL, unsafe_no_sandbox=True) as loose:
+    with Sandbox(language_layer=False, without=ALL_MECHANISMS, unsafe_no_sandbox=True) as loose:
         assert not any(mechanism.granted for mechanism in loose.mechanisms().values())
         with loose.session({}, limits=Limits(memory_mb=64)) as session:
             assert session.run(f"open({str(tmp_path / 'x')!r}, 'w').write('here')").fault is None
@@ -244,42 +244,42 @@ def test_a_zygote_that_cannot_start_says_why(open_tree: Path) -> None:
 
 
 def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
-    """What the kernel would make of a call, of which every argument is the same: the filter's return value."""
-    _, known = seccomp.ARCHITECTURES[machine]
-    data = {seccomp.NUMBER: number, seccomp.ARCHITECTURE: known if architecture is None else architecture}
-    data |= dict.fromkeys((seccomp.FIRST_ARGUMENT, seccomp.THIRD_ARGUMENT, seccomp.FOURTH_ARGUMENT), argument)
-    program, at, held = seccomp.instructions(machine), 0, 0
+    """Return the filter's verdict on a system call all of whose arguments are the same."""
+    _, known = lockdown.ARCHITECTURES[machine]
+    data = {lockdown.NUMBER: number, lockdown.ARCHITECTURE: known if architecture is None else architecture}
+    data |= dict.fromkeys((lockdown.FIRST_ARGUMENT, lockdown.THIRD_ARGUMENT, lockdown.FOURTH_ARGUMENT), argument)
+    program, at, held = lockdown.instructions(machine), 0, 0
     while True:
         code, yes, no, constant = program[at]
         at += 1
-        if code == seccomp.LOAD:
+        if code == lockdown.LOAD:
             held = data[constant]
-        elif code == seccomp.JUMP_EQUAL:
+        elif code == lockdown.JUMP_EQUAL:
             at += yes if held == constant else no
-        elif code == seccomp.JUMP_ANY_BIT:
+        elif code == lockdown.JUMP_ANY_BIT:
             at += yes if held & constant else no
-        elif code == seccomp.JUMP_GREATER:
+        elif code == lockdown.JUMP_GREATER:
             at += yes if held > constant else no
         else:
-            assert code == seccomp.RETURN
+            assert code == lockdown.RETURN
             return constant
 
 
-@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+@pytest.mark.parametrize("machine", lockdown.ARCHITECTURES)
 def test_the_filter_allows_the_table_and_nothing_else(machine: str) -> None:
-    column, _ = seccomp.ARCHITECTURES[machine]
-    allowed = {numbers[column] for numbers in seccomp.ALLOWED.values()}
-    guarded = {row[column]: name for name, row in seccomp.UNLESS.items()}
+    column, _ = lockdown.ARCHITECTURES[machine]
+    allowed = {numbers[column] for numbers in lockdown.ALLOWED.values()}
+    guarded = {row[column]: name for name, row in lockdown.UNLESS.items()}
     for number in range(600):
-        expected = seccomp.ALLOW if number in {*allowed, *guarded} else seccomp.DENY
+        expected = lockdown.ALLOW if number in {*allowed, *guarded} else lockdown.DENY
         assert verdict(machine, number) == expected, number
         if number in {*allowed, *guarded}:
-            assert verdict(machine, number | 0x40000000) == seccomp.DENY
-            assert verdict(machine, number, architecture=0x40000003) == seccomp.KILL
+            assert verdict(machine, number | 0x40000000) == lockdown.DENY
+            assert verdict(machine, number, architecture=0x40000003) == lockdown.KILL
         if number in guarded:
             granted, refused = ARGUMENTS[guarded[number]]
-            assert {verdict(machine, number, argument) for argument in granted} == {seccomp.ALLOW}
-            assert {verdict(machine, number, argument) for argument in refused} == {seccomp.DENY}
+            assert {verdict(machine, number, argument) for argument in granted} == {lockdown.ALLOW}
+            assert {verdict(machine, number, argument) for argument in refused} == {lockdown.DENY}
 
 
 CLOCKS_OF_OTHERS = [(~pid << 3 | kind) & 0xFFFFFFFF for pid in (1, 77, 4_000_000) for kind in (0, 1, 2, 6)]
@@ -296,4 +296,4 @@ ARGUMENTS = {
 
 def test_an_unknown_machine_is_refused() -> None:
     with pytest.raises(OSError, match="no table of system calls for riscv64"):
-        seccomp.instructions("riscv64")
+        lockdown.instructions("riscv64")

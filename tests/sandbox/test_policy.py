@@ -1,17 +1,21 @@
-"""The compile-time policy: what it refuses, how it says so, and that no text makes it raise."""
+"""The compile-time policy: what it refuses, how it says so, that no text makes it raise, that threads take turns."""
 
 import ast
+import gc
 import keyword
+import sys
+import threading
+import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
-from planbook.sandbox import Sandbox
-from planbook.sandbox.policy.compiler import PolicyRefused, check, compile_cell
-from planbook.sandbox.policy.hints import NAME_HINTS
-from planbook.sandbox.policy.tables import MAX_SOURCE, REFUSED_ATTRIBUTES
+from planbook.sandbox import MAX_SOURCE, Sandbox, parse_source
+from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, find_problems
+from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
 
 REFUSED = {
     "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "name the variables"),
@@ -42,7 +46,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("source", "name", "message", "hint"), REFUSED.values(), ids=REFUSED)
 def test_refused_with_what_to_write_instead(source: str, name: str, message: str, hint: str) -> None:
-    problem = check(source)[0]
+    problem = find_problems(source)[0]
     assert problem.name == name
     assert message in problem.message
     assert hint in problem.hint
@@ -51,7 +55,7 @@ def test_refused_with_what_to_write_instead(source: str, name: str, message: str
 
 
 def test_every_fault_at_once_in_the_order_of_lines() -> None:
-    problems = check("import os\nx = 1\nx.__code__ + eval('1')\nreturn x\n")
+    problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\nreturn x\n")
     assert [(p.line, p.name) for p in problems] == [
         (1, "forbidden-import"),
         (3, "forbidden-attribute"),
@@ -63,8 +67,8 @@ def test_every_fault_at_once_in_the_order_of_lines() -> None:
 
 @pytest.mark.parametrize("name", NAME_HINTS)
 def test_a_missing_builtin_is_told_unless_the_plan_defines_it(name: str) -> None:
-    assert check(f"{name}()")[0].hint == NAME_HINTS[name]
-    assert check(f"def {name}(): pass\n{name}()") == []
+    assert find_problems(f"{name}()")[0].hint == NAME_HINTS[name]
+    assert find_problems(f"def {name}(): pass\n{name}()") == []
 
 
 ATTRIBUTES = """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__
@@ -89,14 +93,14 @@ USES = {
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_an_attribute_that_leads_to_unchecked_code_is_refused_in_every_form(name: str) -> None:
     for use, source in USES.items():
-        assert {problem.name for problem in check(source.format(name))} == {"forbidden-attribute"}, use
-    assert {problem.name for problem in check(f"def {name}(self): pass")} == {"forbidden-name"}
+        assert {problem.name for problem in find_problems(source.format(name))} == {"forbidden-attribute"}, use
+    assert {problem.name for problem in find_problems(f"def {name}(self): pass")} == {"forbidden-name"}
 
 
 @pytest.mark.parametrize("name", "__import__ __build_class__ __builtins__ __loader__ __spec__".split())
 def test_a_variable_that_leads_to_unchecked_code_is_refused(name: str) -> None:
     for source in (name, f"{name} = 1", f"import math as {name}", f"def f({name}): pass", f"global {name}"):
-        assert {problem.name for problem in check(source)} == {"forbidden-name"}, source
+        assert {problem.name for problem in find_problems(source)} == {"forbidden-name"}, source
 
 
 BUILTINS = "eval exec compile open input breakpoint help exit quit aiter anext".split()
@@ -104,7 +108,7 @@ BUILTINS = "eval exec compile open input breakpoint help exit quit aiter anext".
 
 @pytest.mark.parametrize("name", BUILTINS)
 def test_a_builtin_that_plans_do_not_have(name: str, sandbox: Sandbox) -> None:
-    assert [problem.name for problem in check(name)] == ["forbidden-name"]
+    assert [problem.name for problem in find_problems(name)] == ["forbidden-name"]
     with sandbox.session({}) as session:
         hidden = session.run(f"globals()['__built' 'ins__'].get('{name}')")
     assert (hidden.fault, hidden.value) == (None, None)
@@ -118,9 +122,9 @@ pdb site sysconfig sqlite3 zipimport pty tty termios _thread _ctypes _socket pos
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_that_plans_do_not_have(name: str, sandbox: Sandbox) -> None:
     caught = f"try:\n    import {name}\nexcept ImportError as error:\n    print(error.name)"
-    assert [problem.name for problem in check(f"import {name}")] == ["forbidden-import"]
-    assert [problem.name for problem in check(f"from {name} import x")] == ["forbidden-import"]
-    assert check(caught) == []
+    assert [problem.name for problem in find_problems(f"import {name}")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"from {name} import x")] == ["forbidden-import"]
+    assert find_problems(caught) == []
     with sandbox.session({}) as session:
         assert session.run(caught).output == f"{name}\n"
 
@@ -132,8 +136,8 @@ io.TextIOWrapper json.codecs random._os enum.sys dataclasses.sys""".split()
 @pytest.mark.parametrize("dotted", MEMBERS)
 def test_a_member_that_plans_do_not_have(dotted: str, sandbox: Sandbox) -> None:
     module, _, name = dotted.partition(".")
-    assert [problem.name for problem in check(f"import {module}\n{dotted}")] == ["forbidden-import"]
-    assert [problem.name for problem in check(f"from {module} import {name}")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"import {module}\n{dotted}")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"from {module} import {name}")] == ["forbidden-import"]
     if module in ("sys", "io"):
         with sandbox.session({}) as session:
             assert session.run(f"import {module}\ngetattr({module}, '{name}', None)").value is None
@@ -164,7 +168,7 @@ def test_rewriting_keeps_lines() -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=200))
 def test_no_text_makes_the_check_raise(source: str) -> None:
-    check(source)
+    find_problems(source)
 
 
 WORDS = """def class if else for while try except finally with lambda yield return import from as global nonlocal match
@@ -175,7 +179,7 @@ TOKENS = [*WORDS.split(), "\n", "\n  "]
 @settings(max_examples=500, deadline=None)
 @given(st.lists(st.sampled_from(TOKENS), max_size=40).map(" ".join))
 def test_no_heap_of_tokens_makes_the_check_raise(source: str) -> None:
-    check(source)
+    find_problems(source)
 
 
 @settings(max_examples=60, deadline=None)
@@ -184,7 +188,7 @@ def test_no_heap_of_tokens_makes_the_check_raise(source: str) -> None:
     st.integers(1, 20_000),
 )
 def test_no_repetition_makes_the_check_raise(piece: str, times: int) -> None:
-    check((piece * times)[: MAX_SOURCE - 1] + "1")
+    find_problems((piece * times)[: MAX_SOURCE - 1] + "1")
 
 
 @settings(max_examples=200, deadline=None)
@@ -193,4 +197,49 @@ def test_unicode_spellings_are_judged_as_python_reads_them(name: str) -> None:
     assume(name.isidentifier() and not keyword.iskeyword(name))
     seen = ast.parse(f"x.{name}", mode="eval").body
     assert isinstance(seen, ast.Attribute)
-    assert bool(check(f"y.{name} = 1")) == bool(check(f"y.{seen.attr} = 1"))
+    assert bool(find_problems(f"y.{name} = 1")) == bool(find_problems(f"y.{seen.attr} = 1"))
+
+
+SOURCE = "\n".join(
+    f"def f{number}(a, b):\n    return [a + {number} * (b - each) for each in range(a)]" for number in range(150)
+)
+
+
+class LetsOthersRun:
+    """Gives up its turn when it is collected."""
+
+    def __del__(self) -> None:
+        time.sleep(0)
+
+
+@pytest.fixture
+def many_turns() -> Iterator[None]:
+    """Garbage is collected all the time, in the middle of whatever goes on."""
+    threshold, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.set_threshold(20)
+    sys.setswitchinterval(1e-5)
+    yield
+    gc.set_threshold(*threshold)
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("many_turns")
+def test_threads_do_not_upset_each_other() -> None:
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        for _ in range(25):
+            ring: list[object] = [LetsOthersRun() for _ in range(30)]
+            ring.append(ring)
+            del ring
+            try:
+                parse_source(SOURCE)
+            except SystemError as error:
+                errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors

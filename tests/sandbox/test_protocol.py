@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.sandbox import messages
-from planbook.sandbox.protocol import Channel, ChannelClosed, FrameTooLong, pack
-from planbook.sandbox.types import Fault, FaultKind
+from planbook.sandbox import Fault, FaultKind
+from planbook.sandbox.conversation import SHAPES, parse_message, read_faults
+from planbook.sandbox.protocol import Channel, ChannelClosed, FrameTooLong, HostileFrame, pack
 
 CAP = 2_000
 
@@ -156,13 +156,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("message", HONEST)
 def test_honest_messages_pass(message: list[object]) -> None:
-    assert messages.parse(json.dumps(message).encode()) == message
+    assert parse_message(json.dumps(message).encode()) == message
 
 
 @pytest.mark.parametrize("payload", HOSTILE, ids=range(len(HOSTILE)))
 def test_all_else_is_hostile(payload: bytes) -> None:
-    with pytest.raises(messages.HostileFrame):
-        messages.parse(payload)
+    with pytest.raises(HostileFrame):
+        parse_message(payload)
 
 
 def mutations() -> Iterator[st.SearchStrategy[bytes]]:
@@ -177,15 +177,15 @@ def mutations() -> Iterator[st.SearchStrategy[bytes]]:
 @given(st.one_of(*mutations()))
 def test_no_bytes_make_the_host_raise_anything_else(payload: bytes) -> None:
     try:
-        message = messages.parse(payload)
-    except messages.HostileFrame:
+        message = parse_message(payload)
+    except HostileFrame:
         return
-    assert message[0] in messages.SHAPES
+    assert message[0] in SHAPES
 
 
 def test_faults_are_read_strictly() -> None:
     report = {"kind": "raised", "type": "E", "message": "m", "line": 2, "column": None, "source": "s", "hint": "h"}
-    assert messages.faults([report]) == (Fault(FaultKind.RAISED, "E", "m", 2, None, "s", "h"),)
+    assert read_faults([report]) == (Fault(FaultKind.RAISED, "E", "m", 2, None, "s", "h"),)
     for bad in [
         1,
         {},
@@ -194,5 +194,5 @@ def test_faults_are_read_strictly() -> None:
         {**report, "type": 1},
         {**report, "message": None},
     ]:
-        with pytest.raises(messages.HostileFrame):
-            messages.faults([bad])
+        with pytest.raises(HostileFrame):
+            read_faults([bad])

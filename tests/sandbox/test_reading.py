@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.sandbox.reading import carry, carryable, definitions, locate_error, read_reply, sections
+from planbook.sandbox import FaultKind, carry, carryable, definitions, locate_error, read_reply, sections
 from planbook.sandbox.reading.reply import MAX_REPLY_CHARS
-from planbook.sandbox.types import FaultKind
 from tests.sandbox.good_plans import GOOD_PLANS
 
 HELPER = "def find(agent):\n    return agent.look()"
@@ -321,7 +320,7 @@ def test_code_that_compiles_has_no_error() -> None:
 
 def test_style_warnings_stay_out_of_the_output() -> None:
     """In a process of its own: pytest keeps warnings to itself."""
-    program = """from planbook.sandbox.reading import locate_error; locate_error("if 1 is 1: print('\\\\d')")"""
+    program = """from planbook.sandbox import locate_error; locate_error("if 1 is 1: print('\\\\d')")"""
     done = subprocess.run([sys.executable, "-W", "default", "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
 

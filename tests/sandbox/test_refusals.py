@@ -1,4 +1,4 @@
-"""Whatever plans are refused, they are told what to write instead."""
+"""Every refusal of a plan says what to write instead."""
 
 import ast
 import importlib
@@ -6,17 +6,26 @@ import inspect
 
 import pytest
 
-from planbook.sandbox.policy.compiler import check
-from planbook.sandbox.policy.hints import ATTRIBUTE_HINTS, MEMBER_HINTS, MODULE_HINTS, NAME_HINTS, STATEMENT_HINTS
-from planbook.sandbox.policy.rules import members
-from planbook.sandbox.policy.tables import MODULES, REFUSED_ATTRIBUTES, REFUSED_BUILTINS, REFUSED_NAMES
+from planbook.sandbox import REFUSED_BUILTINS
+from planbook.sandbox.policy.compiler import find_problems
+from planbook.sandbox.policy.rules import (
+    ATTRIBUTE_HINTS,
+    MEMBER_HINTS,
+    MODULE_HINTS,
+    MODULES,
+    NAME_HINTS,
+    REFUSED_ATTRIBUTES,
+    REFUSED_NAMES,
+    STATEMENT_HINTS,
+    members,
+)
 from planbook.sandbox.policy.transformer import PlanPolicy
 from tests.sandbox.plans import run_in_sandbox
 
 
 def hints(source: str) -> list[str]:
     """The hints of all faults that the policy finds."""
-    return [problem.hint for problem in check(source)]
+    return [problem.hint for problem in find_problems(source)]
 
 
 @pytest.mark.parametrize("name", NAME_HINTS)
@@ -48,7 +57,7 @@ def test_a_name_that_a_module_lacks(dotted: str) -> None:
 def test_a_module_that_the_library_uses_itself(module: str) -> None:
     real = importlib.import_module(module)
     foreign = {name for name, value in vars(real).items() if inspect.ismodule(value)} - members(module)
-    told = [problem for name in foreign for problem in check(f"from {module} import {name}")]
+    told = [problem for name in foreign for problem in find_problems(f"from {module} import {name}")]
     assert len(told) == len({name for name in foreign if f"{module}.{name}" not in MODULES})
     assert [problem.message for problem in told if not problem.hint] == []
 
@@ -118,7 +127,7 @@ RAISED = {
 
 @pytest.mark.parametrize(("source", "remedy"), RAISED.values(), ids=RAISED)
 def test_what_only_the_running_plan_is_refused(source: str, remedy: str) -> None:
-    assert check(source) == []
+    assert find_problems(source) == []
     ran = run_in_sandbox(source)
     assert ran.type == "AttributeError"
     assert remedy in ran.message

@@ -5,7 +5,6 @@ import time
 import pytest
 from pydantic import JsonValue
 
-from planbook import sandbox as package
 from planbook.sandbox import Sandbox
 
 
@@ -129,8 +128,3 @@ def test_chance_follows_the_seed(sandbox: Sandbox) -> None:
     assert draw("a") == draw("a")
     assert draw("a") != draw("b")
     assert draw(7) == draw(7)
-
-
-def test_every_public_name_is_listed_once_in_order() -> None:
-    assert package.__all__ == sorted(set(package.__all__))
-    assert all(hasattr(package, name) for name in package.__all__)

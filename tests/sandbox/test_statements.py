@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.sandbox.reading import GrowingReply, Statement, parse, read_reply, statements_of
-from planbook.sandbox.reading.statements import StatementFinder
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, GrowingReply, Statement, parse, read_reply, statements_of
+from planbook.sandbox.reading.growing import StatementFinder
 from tests.sandbox.streamed import AWKWARD, PROGRAMS, recorded_code, recorded_replies
 
 CODES = {**AWKWARD, **PROGRAMS}

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from planbook import sandbox
-from planbook.sandbox.mechanisms import OPTIONAL, REQUIRED
-from planbook.sandbox.worker import seccomp
+from planbook.sandbox.host import OPTIONAL, REQUIRED
+from planbook.sandbox.worker import lockdown
 
 PAGE = (Path(sandbox.__file__).parent / "THREAT_MODEL.md").read_text(encoding="utf-8")
 HERE = Path(__file__).parent
@@ -40,4 +40,4 @@ def test_the_page_knows_every_mechanism_and_how_many_calls_are_left() -> None:
     }
     missing = [name for name in (*REQUIRED, *OPTIONAL) if words.get(name, name).lower() not in PAGE.lower()]
     assert missing == []
-    assert f"every system call but {len(seccomp.ALLOWED | seccomp.UNLESS)}," in PAGE
+    assert f"every system call but {len(lockdown.ALLOWED | lockdown.UNLESS)}," in PAGE

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.traverse import NodeAnswered as Node
+from planbook.planner.graph import NodeAnswered as Node
 from planbook.report.inside.items import Asked
 
 IN_FULL = 20

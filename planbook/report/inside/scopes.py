@@ -8,7 +8,7 @@ from typing import Any
 
 from planbook.envs import Task
 from planbook.planner import Cell, Ending, Step
-from planbook.planner.graph.traverse import NodeAnswered as Node
+from planbook.planner.graph import NodeAnswered as Node
 from planbook.planner.spans import RecordedSpan, Spans
 from planbook.planner.strategies.adapt.executor import Subtask
 from planbook.planner.strategies.advocate.tree import BranchTried as Branch

@@ -1,6 +1,6 @@
-"""What the Crafter agent does beyond asking: its checks of answers, and what it keeps of them (AgentKit, section 3).
+"""The Crafter agent's checks of answers, and what it keeps of them (AgentKit, section 3).
 
-What stands before its prompts is in ``crafter_context.py``.
+The text above its prompts is in ``crafter_context.py``.
 """
 
 import ast
@@ -11,23 +11,22 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.planner.action_docs import AGENT
-from planbook.planner.graph.calls import calls_in
-from planbook.planner.graph.database import Database
-from planbook.planner.graph.history import note, now, steps
+from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.history import calls_in, note, now, steps
 from planbook.planner.graph.hooking import AfterQueryError, Finishing
 from planbook.planner.graph.hooks.crafter_context import plan_stands
 
 CAME = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3
-"""Steps under a skill between two looks back on it (section 3.2)."""
+"""Steps under a skill between two rounds of feedback on it (section 3.2)."""
 CHALLENGES = SUBGOALS = 3
 NONE = frozenset({"", "na", "none", "nothing", "unknown"})
-LEARNT = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
-"""The questions to which a discovery must have the answer yes to be kept."""
+LEARNED = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
+"""The questions that must be answered with yes for a discovery to be kept."""
 WANTED = ("unknown", "novel", "general", "relevant", "correct")
-"""Likewise for what is missing."""
+"""Likewise for missing information."""
 REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
-"""The answers of the gate by which the subgoal does not simply stand."""
+"""The answers of the gate that open it: any yes lets the planner run."""
 ACTIONS = (
     *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
     "do()",
@@ -39,11 +38,11 @@ ACTIONS = (
 """The calls that the manual lists, in its order."""
 
 
-# Checks: what is wrong goes back to the model.
+# Checks: their errors go back to the model
 
 
-def all_actions(answer: JsonValue, database: Database) -> JsonValue:
-    """The table of actions, under their own names and in the manual's order."""
+def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
+    """Return the table of actions under their own names, in the manual's order."""
     table = {_plain(name): told for name, told in _mapping(answer).items()}
     missing = [name for name in ACTIONS if _plain(name) not in table]
     unknown = sorted(table.keys() - set(map(_plain, ACTIONS)))
@@ -54,8 +53,8 @@ def all_actions(answer: JsonValue, database: Database) -> JsonValue:
     return {name: table[_plain(name)] for name in ACTIONS}
 
 
-def three_challenges(answer: JsonValue, database: Database) -> JsonValue:
-    """Three challenges, rated from 1 to 5."""
+def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
+    """Accept three challenges, rated from 1 to 5."""
     challenges: Any = _mapping(answer)["challenges"]
     if len(challenges) != CHALLENGES:
         raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
@@ -65,15 +64,15 @@ def three_challenges(answer: JsonValue, database: Database) -> JsonValue:
     return answer
 
 
-def three_subgoals(answer: JsonValue, database: Database) -> JsonValue:
-    """Three subgoals."""
+def three_subgoals(answer: JsonValue, database: GraphDatabase) -> JsonValue:
+    """Accept three subgoals."""
     if not isinstance(answer, list) or len(answer) != SUBGOALS:
         raise AfterQueryError(f"list exactly {SUBGOALS} subgoals, the most pressing first")
     return answer
 
 
-def allowed_only(answer: JsonValue, database: Database) -> JsonValue:
-    """The actions that are weighed are some of those allowed."""
+def allowed_only(answer: JsonValue, database: GraphDatabase) -> JsonValue:
+    """Accept an analysis of allowed actions only."""
     allowed = {_plain(name) for name in _mapping(database.get("allowed_actions"))}
     weighed = _mapping(_mapping(answer)["actions"])
     if unknown := [name for name in weighed if _plain(name) not in allowed]:
@@ -81,8 +80,8 @@ def allowed_only(answer: JsonValue, database: Database) -> JsonValue:
     return answer
 
 
-def one_action(answer: JsonValue, database: Database) -> JsonValue:
-    """Code that takes one action of the game; one that repeats it can end its loop."""
+def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
+    """Accept code that takes one action of the game; a loop around it must be able to end."""
     code = str(answer)
     taken = {call.removeprefix(f"{AGENT}.") for call in calls_in(code)} & set(ACTIONS)
     if len(taken) != 1:
@@ -98,27 +97,27 @@ def one_action(answer: JsonValue, database: Database) -> JsonValue:
     return answer
 
 
-# What is kept of answers.
+# What is kept of answers
 
 
 def note_observation(finishing: Finishing) -> None:
-    """The step's observation, in a sentence."""
+    """Keep the step's observation, a sentence."""
     note(finishing.database, now(finishing.database), observation=str(finishing.answer))
 
 
 def note_vitals(finishing: Finishing) -> None:
-    """The step's vitals, in a sentence."""
+    """Keep the step's vitals, a sentence."""
     note(finishing.database, now(finishing.database), vitals=str(finishing.answer))
 
 
 def note_plan(finishing: Finishing) -> None:
-    """The step's plan, and the skill under which it acts."""
+    """Keep the step's plan and its skill."""
     database = finishing.database
     note(database, now(database), plan=str(finishing.answer), skill=str(database.get("skill.name")))
 
 
 def note_action(finishing: Finishing) -> None:
-    """What the last step did, kept with that step; and whether it is time to look back on the skill."""
+    """Keep what the last step did, and whether feedback on the skill is due."""
     database, done = finishing.database, _mapping(finishing.answer)
     came = CAME[done["success"]].format(done["causes_of_failure"])
     told = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {came}"
@@ -131,20 +130,20 @@ def note_action(finishing: Finishing) -> None:
 
 
 def open_or_shut(finishing: Finishing) -> None:
-    """The gate: the subgoal stands, and planner and knowledge nodes are skipped, unless one of its answers is yes."""
+    """Open the gate if one of its answers is yes; else planner and knowledge nodes are skipped."""
     answers = _mapping(finishing.answer)
     finishing.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REOPENING) else "no")
 
 
 def keep_allowed(finishing: Finishing) -> None:
-    """The allowed actions, each with its target."""
+    """Keep the allowed actions, each with its target."""
     table = _mapping(finishing.answer)
     allowed = {name: told["target"] for name, told in table.items() if told["allowed"] == "yes"}
     finishing.database.set("allowed_actions", allowed)
 
 
 def keep_feedback(finishing: Finishing) -> None:
-    """What was learnt about the skill: shown whenever it is used."""
+    """Keep the feedback on the skill, which is shown whenever the skill is used."""
     database = finishing.database
     told = {**_mapping(database.get("skill_feedback")), str(database.get("skill.name")): finishing.answer}
     database.set("skill_feedback", told)
@@ -152,7 +151,7 @@ def keep_feedback(finishing: Finishing) -> None:
 
 
 def keep_skill(finishing: Finishing) -> None:
-    """Take the skill of the library that was named, as it stands there; or add it."""
+    """Use the named skill as the library has it, or add it."""
     database, chosen = finishing.database, dict(_mapping(finishing.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
     name = next((known for known in skills if _plain(known) == _plain(name)), name)
@@ -162,12 +161,12 @@ def keep_skill(finishing: Finishing) -> None:
 
 
 def keep_knowledge(finishing: Finishing) -> None:
-    """What passed every test goes into the knowledge base, and is unknown no more."""
+    """Move what passed every test from the unknown information to the knowledge base."""
     database, found = finishing.database, _mapping(finishing.answer)
     learnt = {
         name: item["discovery_short"]
         for name, item in found.items()
-        if _passes(item, LEARNT) and not _is_nothing(item["discovery_short"])
+        if _passes(item, LEARNED) and not _is_nothing(item["discovery_short"])
     }
     unknown = _mapping(database.get("unknown"))
     database.set("knowledge", {**_mapping(database.get("knowledge")), **learnt})
@@ -175,7 +174,7 @@ def keep_knowledge(finishing: Finishing) -> None:
 
 
 def keep_unknown(finishing: Finishing) -> None:
-    """The list of what is missing, as it was merged: only what passed every test, and is not known by now."""
+    """Keep of the merged list of unknown information what passed every test and is not known yet."""
     database, listed = finishing.database, _mapping(finishing.answer)
     known = _mapping(database.get("knowledge"))
     database.set(
@@ -189,9 +188,9 @@ def keep_unknown(finishing: Finishing) -> None:
 
 
 def keep_plan(finishing: Finishing) -> None:
-    """The actor's plan, with the step at which it was first made: one that is kept does not grow younger.
+    """Keep the actor's plan with the step at which it was first made.
 
-    One that has expired cannot be kept: what is said to be the same plan is a new one.
+    A plan that has expired cannot be kept: a reply that keeps it makes a new one.
     """
     database, plan = finishing.database, dict(_mapping(finishing.answer))
     kept = plan.pop("kept") == "yes" and plan_stands(database)
@@ -208,11 +207,11 @@ def _is_nothing(text: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """A name without what writers of it add or leave out."""
+    """Return a name without punctuation and case, in which models differ."""
     return re.sub(r"[^a-z0-9]", "", name.casefold().removeprefix(f"{AGENT}."))
 
 
 def _mapping(value: JsonValue) -> Mapping[str, Any]:
-    """The value as a mapping: the shapes of the graph have seen to it."""
+    """Return the value as a mapping, which the shapes of the graph guarantee."""
     assert isinstance(value, dict)
     return value

@@ -1,4 +1,4 @@
-"""What stands before the prompts of the Crafter agent: which parts of what is known each kind of question is shown.
+"""The text above the prompts of the Crafter agent: what each kind of question is shown.
 
 The manual comes first where it is shown, and what changes most comes last: servers charge less for a beginning that
 they have seen before.
@@ -8,29 +8,29 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from planbook.planner.graph.database import Database
+from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.history import now, steps, table
 from planbook.planner.graph.hooking import Composing
-from planbook.planner.graph.lookups import told
+from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
 
 WINDOW = 25
-"""Steps that a reflection looks back on (AgentKit, section 3.1)."""
+"""Steps in the history of a reflection (AgentKit, section 3.1)."""
 TOLD = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
-"""What the history tells of a step, in this order."""
+"""The parts of a step in the history, in this order."""
 IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
-"""Nodes that come before `reflect` only so that the history and the feedback are complete by then."""
+"""Nodes that come before `reflect` only to complete the history and the feedback."""
 NOTHING = "nothing yet"
 REPEATED = "\nWhat is there now:\n"
-"""Where feedback begins to tell the last observation in full, which is shown by itself."""
+"""Where feedback begins to repeat the last observation, which is shown by itself."""
 ACTION_TABLE = "obs_current_actions"
 
 
-def _history(database: Database) -> str:
+def _history(database: GraphDatabase) -> str:
     return table(steps(database)[-WINDOW:], _line)
 
 
-def _skill_history(database: Database) -> str:
+def _skill_history(database: GraphDatabase) -> str:
     name = database.get("skill.name")
     return table([entry for entry in steps(database) if entry.get("skill") == name and "action" in entry], _line)
 
@@ -39,46 +39,46 @@ def _line(entry: Mapping[str, Any]) -> str:
     return " ".join(f"{name}: {entry[key]}" for key, name in TOLD.items() if key in entry)
 
 
-def _stored(path: str) -> Callable[[Database], str]:
-    """What the database has there; a word where it has nothing, or something empty."""
+def _stored(path: str) -> Callable[[GraphDatabase], str]:
+    """Return a part with the value at that path; "nothing yet" where there is none, or an empty one."""
 
-    def stored(database: Database) -> str:
-        return told(database.get(path)) if database.has(path) and database.get(path) else NOTHING
+    def stored(database: GraphDatabase) -> str:
+        return value_text(database.get(path)) if database.has(path) and database.get(path) else NOTHING
 
     return stored
 
 
-def _manual(database: Database) -> str:
-    """The world's own description, which tells how observations are read, the task, and the graph's manual."""
+def _manual(database: GraphDatabase) -> str:
+    """Return the environment's description, the task, and the graph's manual."""
     about, goal, manual = (database.get(path) for path in ("world.about", "world.goal", "manual"))
     return f"{about}\n\nYour task is to: {goal}.\n\n{manual}"
 
 
-def _last(database: Database) -> str:
+def _last(database: GraphDatabase) -> str:
     if not database.has("last.code"):
         return "Nothing was done yet."
     came = str(database.get("last.feedback")).partition(REPEATED)[0]
     return f"{fenced(str(database.get('last.code')), 'python')}\n{came}"
 
 
-def plan_stands(database: Database) -> bool:
-    """Whether the actor has a plan that has not expired."""
+def plan_stands(database: GraphDatabase) -> bool:
+    """Return whether the actor has a plan that has not expired."""
     plan: Any = database.get("action_summary")
     return bool(plan) and now(database) - plan["since"] < plan["expires_after"]
 
 
-def _plan_so_far(database: Database) -> str:
-    """The actor's plan with its age; that it has expired, if it has."""
+def _plan_so_far(database: GraphDatabase) -> str:
+    """Return the actor's plan with its age, or that it has expired."""
     plan: Any = database.get("action_summary")
     if not plan:
         return "There is none: write a new one."
     if not plan_stands(database):
         return f"There is none: the last one was to end after {plan['expires_after']} turns, and has. Write a new one."
     lasting = {name: value for name, value in plan.items() if name != "since"}
-    return f"{told(lasting)}\nIt was made {now(database) - plan['since']} turns ago."
+    return f"{value_text(lasting)}\nIt was made {now(database) - plan['since']} turns ago."
 
 
-PARTS: Mapping[str, Callable[[Database], str]] = {
+PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
     "The manual": _manual,
     "The knowledge base (learnt in this game; as good as the manual)": _stored("knowledge"),
     "The list of unknown information": _stored("unknown"),
@@ -94,7 +94,7 @@ MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, 
 
 
 def _answer(name: str, answer: Any) -> str:
-    """An answer in few words: it stands in many prompts."""
+    """Return an answer in few words: it stands in many prompts."""
     if name != ACTION_TABLE:
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return "\n".join(
@@ -104,7 +104,7 @@ def _answer(name: str, answer: Any) -> str:
 
 
 def _context(*parts: str, unsaid: Collection[str] = ()) -> Callable[[Composing], str]:
-    """A compose hook: these parts in the order of PARTS, and the answers that the node waits for, but the unsaid."""
+    """Return a compose hook: these parts in the order of PARTS, and the answers of ``after`` without the unsaid."""
     shown = [part for part in PARTS if part in parts]
 
     def compose(composing: Composing) -> str:

@@ -1,21 +1,20 @@
-"""What the shopping agent does beyond asking: the browsing history, and one call at a time."""
+"""The shopping agent's browsing history, and its check for one call at a time."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.calls import calls_in
-from planbook.planner.graph.database import Database
-from planbook.planner.graph.history import answers_told, note, now, steps, table
+from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.history import answers_told, calls_in, note, now, steps, table
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
 
 TOLD = {"page": "Page", "plan": "Plan", "did": "Done"}
-"""What the history tells of a step, in this order."""
+"""The parts of a step in the history, in this order."""
 
 
 def browsing(composing: Composing) -> str:
-    """The steps so far, and the answers."""
+    """Return the steps so far, and the answers."""
     history = table(steps(composing.database), _line)
     return f"# The browsing so far\n\n{history}\n\n{answers_told(composing.node.after, composing.answers)}"
 
@@ -29,7 +28,7 @@ def note_page(finishing: Finishing) -> None:
     note(finishing.database, now(finishing.database), page=str(finishing.answer))
 
 
-def note_deed(finishing: Finishing) -> None:
+def note_action(finishing: Finishing) -> None:
     """Keep what is done at this step."""
     note(finishing.database, now(finishing.database), did=str(finishing.answer))
 
@@ -39,8 +38,8 @@ def note_plan(finishing: Finishing) -> None:
     note(finishing.database, now(finishing.database), plan=str(finishing.answer))
 
 
-def one_call(answer: JsonValue, database: Database) -> JsonValue:
-    """The code, if it calls one action once: a step is one action. Raises AfterQueryError."""
+def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
+    """Accept code that calls one action once: a step is one action. Raises AfterQueryError."""
     if len(found := calls_in(str(answer))) != 1:
         raise AfterQueryError(f"the code must call one action, once; it has {len(found)} calls. Write the one for now.")
     return answer

@@ -1,7 +1,7 @@
-"""ADaPT, which takes tasks apart where they fail, and what it is compared with: all of them on one executor.
+"""ADaPT, which decomposes tasks when execution fails, and its baselines, all on the same executor.
 
-``recursion`` is ADaPT, and ``order`` reads its plans; the other modules are the executor, how deep it goes, and the
-baselines.
+``controller`` holds ADaPT and the baselines, ``order`` reads a planner's And/Or plan, ``executor`` works on one
+subtask.
 """
 
 from collections.abc import Mapping
@@ -10,23 +10,27 @@ from pydantic import BaseModel
 
 from planbook.envs import Environment
 from planbook.planner.roles import PLANNER
-from planbook.planner.strategies.adapt.baselines import REFLECTOR, plan_and_execute, react, reflexion, try_again
-from planbook.planner.strategies.adapt.depth import DepthOptions
-from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, Subtask
-from planbook.planner.strategies.adapt.figures import Decomposition
-from planbook.planner.strategies.adapt.recursion import (
+from planbook.planner.strategies.adapt.controller import (
     PLANNING,
     PLANNING_DETAILED,
+    REFLECTOR,
     AdaptOptions,
+    DepthOptions,
     PlannedOptions,
     adapt,
+    plan_and_execute,
+    react,
+    reflexion,
+    try_again,
 )
+from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, Subtask
+from planbook.planner.strategies.adapt.figures import Decomposition
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 
 
 def _deep(options: BaseModel, world: Environment) -> bool:
-    """Whether there is more than one level, or round."""
+    """Return whether there is more than one level, or round."""
     return isinstance(options, DepthOptions) and options.deepest(world.name) > 1
 
 

@@ -1,4 +1,4 @@
-"""The executor of ADaPT (section 3.1): plan code for one sub-task, until it declares itself done or failed.
+"""ADaPT's executor (section 3.1): plan code for one subtask, until it declares the subtask done or failed.
 
 ADaPT and its baselines share it.
 """
@@ -19,24 +19,24 @@ from planbook.planner.templates import PROMPTS
 
 EXECUTOR = "executor"
 TOP = 1
-"""The depth of the whole task."""
+"""Depth of the whole task."""
 CLAIMS = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
-"""How many replies a sub-task may take (appendix A): in general, and in some worlds."""
+"""Number of replies a subtask may take (appendix A): the default, and by environment."""
 ACTIONS_FOR_EACH = 10
-"""How many actions a sub-task may take for each of its replies, so that one alone cannot use up the episode's."""
+"""Number of actions a subtask may take for each of its replies, so that one subtask cannot use up the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
-"""What an executor is shown of the world, by its option ``demonstrations`` (section 6.2).
+"""Demonstrations shown to an executor for each value of its option ``demonstrations`` (section 6.2).
 
-A world that has nothing by task type shows the same as for hybrid.
+An environment without demonstrations by task type shows those of ``hybrid``.
 """
 STEPWISE = {"atomic": "stepwise", "common": "stepwise_common", "task": "stepwise_task"}
-"""What is shown in their place where a reply takes one action: examples that do so too."""
+"""Demonstrations shown instead if a reply takes one action."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """What every method takes that works through this executor: it is limited by its replies, not by its actions."""
+    """Options of every method that uses this executor, which is limited by replies rather than actions."""
 
     usual_actions: ClassVar[int | None] = 1_000
 
@@ -73,12 +73,12 @@ class ExecutorOptions(Options):
         return [name for name in demonstrations if name not in left_out]
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
-        """With the replies and the actions of a sub-task."""
+        """Return the options with a subtask's replies and actions filled in."""
         replies = self.replies(world)
         return {**super().in_force(world), "iterations": replies, "subtask_actions": self.most_actions(replies)}
 
     def replies(self, world: str) -> int:
-        """How many replies a sub-task may take."""
+        """Return the number of replies a subtask may take."""
         return self.iterations or REPLIES_IN.get(world, REPLIES)
 
     def most_actions(self, replies: int) -> int:
@@ -87,7 +87,7 @@ class ExecutorOptions(Options):
 
 
 class Subtask(Payload):
-    """What an executor or a planner was given to do, and what it said of it in the end."""
+    """A task given to an executor or a planner, and its final claim."""
 
     span = "subtask"
 
@@ -96,10 +96,10 @@ class Subtask(Payload):
     text: str
     depth: int = TOP
     done: bool | None = None
-    """As was said; None while it is worked on, and where the episode ended first."""
+    """The claim; None while in progress, or if the episode ended first."""
     note: str = ""
     handed: str = ""
-    """What it was told of what others did before."""
+    """What it was told about work done before."""
     replies: int = 0
 
     @property
@@ -121,7 +121,7 @@ def claimed(episode: Episode, subtask: Subtask) -> Subtask:
 
 
 def handed_on(episode: Episode, carried: str = "") -> str:
-    """What the next executor is told of what was done before it (section 3.3, appendix A).
+    """Return what the next executor is told about work done before it (section 3.3, appendix A).
 
     ``carried`` is the last action, or the last note, of the executors before.
     """
@@ -132,7 +132,7 @@ def handed_on(episode: Episode, carried: str = "") -> str:
 
 
 def whole_task(episode: Episode) -> Subtask:
-    """The task itself as a piece of work."""
+    """Return the task itself as a subtask."""
     return Subtask(text=episode.task.goal, handed=handed_on(episode))
 
 
@@ -144,9 +144,9 @@ def execute(
     sample: Sample = FIRST_SAMPLE,
     lessons: Sequence[str] = (),
 ) -> Subtask:
-    """Let the executor work on a sub-task, in a namespace of its own, and return it with what was said of it.
+    """Let the executor work on a subtask in a namespace of its own, and return it with its claim.
 
-    Without a word in time it has failed. ``lessons`` are what it is told of earlier failures.
+    Without a claim in time it has failed. ``lessons`` describe earlier failures.
     """
     said: list[Subtask] = []
     begun, most_actions = len(episode.steps), options.most_actions(replies)

@@ -1,4 +1,4 @@
-"""What ADaPT and the methods on its executor did: calls, depths, and claims held against verdicts."""
+"""Figures of ADaPT and the methods on its executor: calls, depths, and claims against verdicts."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,14 +8,14 @@ from pydantic import BaseModel
 
 from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.adapt.executor import EXECUTOR, TOP, Subtask
-from planbook.planner.strategies.figures import Figures, Grid, Played, mean_of, told
+from planbook.planner.strategies.base import Figures, Grid, Played, mean_of, told
 from planbook.planner.types import Ending
 
 Given = Sequence[tuple[Ending, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """How often something was said to be done, to have failed, or nothing was said, as the episode ended first."""
+    """Number of subtasks claimed done, claimed failed, or without a claim because the episode ended first."""
 
     done: int = 0
     failed: int = 0
@@ -23,20 +23,20 @@ class Claims(BaseModel):
 
 
 class Audit(BaseModel):
-    """Episodes by what was claimed of the whole task in the end (columns), and by the world's verdict (rows)."""
+    """Episodes by the claim about the whole task (columns) and by the environment's verdict (rows)."""
 
     solved: Claims
     not_solved: Claims
     unplayed: int
-    """Episodes that were broken or not played; they are not solved, whatever was claimed."""
+    """Episodes that were broken or not played. They count as not solved, whatever was claimed."""
 
 
 class Decomposition(Figures):
-    """What ``--json`` has as ``subtasks``. Means are over the episodes that were played; rates over all tasks.
+    """The figures under ``subtasks`` in ``--json``. Means are over played episodes, rates over all tasks.
 
-    ``claimed_rate`` counts what was claimed to be done, and what the world ended as solved before anybody could claim
-    anything; ``judged_rate`` is the world's (figure 10 of ADaPT holds these two against each other). ``k_max`` is the
-    deepest depth at which an executor tried something, over the episodes that were solved; None if none was.
+    ``claimed_rate`` counts claims of success, and episodes that ended as solved before any claim; ``judged_rate`` is
+    the environment's (figure 10 of ADaPT compares the two). ``k_max`` is the deepest depth at which an executor worked,
+    over the solved episodes; None if there are none.
     """
 
     key = "subtasks"
@@ -46,20 +46,20 @@ class Decomposition(Figures):
     mean_executor_calls: float
     mean_planner_calls: float
     mean_calls_by_type: dict[str, tuple[float, float]]
-    """Of the executor and of the planner."""
+    """Mean calls of the executor and of the planner."""
     k_max: float | None
     k_max_by_type: dict[str, float | None]
     audit: Audit
     claimed_rate: float
     judged_rate: float
     executor_claims: Claims
-    """Of everything that executors were given, whole tasks included."""
+    """Claims about everything given to executors, whole tasks included."""
     planner_claims: Claims
-    """Of everything that was taken apart: whether its parts were enough."""
+    """Claims about decomposed tasks: whether the parts were enough."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run; None for one in which nobody was given a sub-task."""
+        """Count over a run; None if no subtask was given."""
         all_played = [(played.ending, played.held(Subtask)) for played in episodes]
         every = [subtask for _, subtasks in all_played for subtask in subtasks]
         if not every:
@@ -87,7 +87,7 @@ class Decomposition(Figures):
         )
 
     def tell(self) -> Iterable[str | Grid]:
-        """Tell what was claimed of whole tasks beside the verdicts, then calls and depths, then claims of sub-tasks."""
+        """Return claims about whole tasks against verdicts, then calls and depths, then claims about subtasks."""
         audit = self.audit
         claims = [("solved", audit.solved), ("not solved", audit.not_solved)]
         rows = [(name, str(said.done), str(said.failed), str(said.none)) for name, said in claims]
@@ -118,7 +118,7 @@ def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
 
 
 def _calls(played: Given) -> tuple[float, float]:
-    """How often the executor and the planner were called, a mean over the episodes that were played."""
+    """Return the mean number of calls of executor and planner over the played episodes."""
     calls = Counter(each.by for _, subtasks in played for each in subtasks)
     episodes = max(1, sum(ending.outcome.played for ending, _ in played))
     return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER] / episodes, 2)

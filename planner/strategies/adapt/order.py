@@ -1,7 +1,7 @@
-"""A plan of sub-tasks with an execution order (ADaPT, section 3.2 and appendix B), and the Python that it means.
+"""Reads a plan with an execution order (ADaPT, section 3.2 and appendix B) and turns it into Python.
 
-A planner replies with lines ``Step 1: ...`` and a last one, ``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square
-brackets, ``1. ...`` for a step and comments after ``#`` are read, too.
+A planner replies with lines ``Step 1: ...`` and a last line ``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square
+brackets, steps that begin with ``1.`` and comments after ``#`` are accepted, too.
 """
 
 import re
@@ -12,7 +12,7 @@ from itertools import accumulate, dropwhile, takewhile
 from lark import Lark, Token, Tree, UnexpectedInput, UnexpectedToken
 
 from planbook.planner.types import Record
-from planbook.sandbox.policy.tables import MAX_SOURCE
+from planbook.sandbox import MAX_SOURCE
 
 GRAMMAR = r"""
     ?order: term | all | any
@@ -26,12 +26,12 @@ GRAMMAR = r"""
     %ignore WS
 """
 LONGEST = 40
-"""Characters of a faulty order that are quoted."""
+"""Maximum number of characters quoted from a faulty order."""
 DEEPEST = 50
-"""Brackets inside one another; Python's own limit is 200."""
+"""Maximum nesting of brackets; Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
-"""How a step may begin in a plan that nowhere says "Step 1"."""
+"""Beginnings of a step in a plan that never says "Step 1"."""
 COMMENT = " # "
 _ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -39,10 +39,10 @@ _DECORATION = re.compile(r"[*_`]+|\.\s*$")
 
 
 class Decomposition(Record):
-    """A task taken apart: the sub-tasks, by number, and how they go together as a Python expression of ``achieve``.
+    """A decomposed task: the subtasks by number, and a Python expression of ``achieve`` that combines them.
 
-    One way among several (OR) that takes more than one step (AND) reads ``together(begin() and ...)``: as a whole it
-    fails as one sub-task does, and hands nothing on.
+    An alternative (OR) that takes more than one step (AND) reads ``together(begin() and ...)``: it fails as a whole,
+    like one subtask, and hands nothing on.
     """
 
     thought: str
@@ -51,12 +51,15 @@ class Decomposition(Record):
 
     @property
     def code(self) -> str:
-        """Plan code that tries the sub-tasks and says whether that was enough. Short-circuit is Python's own."""
+        """Return plan code that tries the subtasks and says whether that was enough.
+
+        It short-circuits as Python does.
+        """
         return f"done = {self.expression}\nfinish(done)\n"
 
 
 def read_decomposition(text: str) -> Decomposition:
-    """The plan in a planner's reply. Raises ValueError that says what is wrong with it."""
+    """Return the plan in a planner's reply. Raises ValueError, which says what is wrong with it."""
     lines = _LINE_END.split(text)
     last = max((number for number, line in enumerate(lines) if _found(_ORDER, line)), default=len(lines))
     steps, thought = _steps(lines[:last])
@@ -78,12 +81,12 @@ def read_decomposition(text: str) -> Decomposition:
 
 
 def _found(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
-    """What a line begins with, after the marks of a heading, a quotation or a list."""
+    """Return the beginning of a line, after the marks of a heading, a quotation or a list."""
     return pattern.match(line.lstrip("*_#>- \t"))
 
 
 def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
-    """The steps, by number, and what is said beside them. A step goes on until an empty line, a thought or a fence."""
+    """Return the steps by number, and the text around them. A step ends at an empty line, a thought or a fence."""
     steps: dict[int, str] = {}
     thought: list[str] = []
     current: int | None = None
@@ -105,7 +108,7 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
 
 
 def _order(lines: Sequence[str]) -> str:
-    """The order may go over several lines; what comes after an empty one, or a fence, is no part of it."""
+    """Return the order, which may span several lines up to an empty one or a fence."""
     first = _found(_ORDER, lines[0])
     told = [line.partition(COMMENT)[0] for line in (first[1] if first else "", *lines[1:])]
     begun = dropwhile(lambda line: not line.strip("`*_ \t"), told)
@@ -130,12 +133,12 @@ def _parsed(order: str) -> Tree[Token]:
 
 
 def _depth(order: str) -> int:
-    """How many brackets are open at once. Trees are walked by recursion, which must not go deeper than Python can."""
+    """Return the greatest number of open brackets. Trees are walked recursively, within Python's recursion limit."""
     return max(accumulate((sign in "([") - (sign in ")]") for sign in order))
 
 
 def _what_is_wrong(order: str, unexpected: UnexpectedInput) -> str:
-    """What a planner is told of an order that cannot be read."""
+    """Return what a planner is told about an unreadable order."""
     brackets = sum((sign in "([") - (sign in ")]") for sign in order)
     if isinstance(unexpected, UnexpectedToken) and unexpected.token.type in ("AND", "OR"):
         wanted = {"AND": "OR", "OR": "AND"}[unexpected.token.type]
@@ -158,7 +161,7 @@ def _number(token: Token) -> int | None:
 
 
 def _layout(node: Tree[Token] | Token, steps: dict[int, str], indent: str, *, choice: bool = False) -> str:
-    """The expression laid out with one sub-task a line; ``choice``: as one of several ways, joined by OR."""
+    """Return the expression with one subtask a line; ``choice`` if it is one of several alternatives."""
     if isinstance(node, Token):
         return f"achieve({steps[_number(node) or 0]!r})"
     terms = [child for child in node.children if not (isinstance(child, Token) and child.type != "STEP")]

@@ -1,7 +1,7 @@
-"""Devil's Advocate: anticipatory reflection, turning back, and plans made anew from what was learnt.
+"""Devil's Advocate: anticipatory reflection, backtracking, and plan revision; with Plan+Act and LATS beside it.
 
-``stack`` is the method, ``plan_act`` and ``lats`` are what it is compared with; the other modules are what all of them
-share.
+``search`` holds the three methods, ``round`` plays one round, ``model_calls`` holds their questions, ``tree`` the
+branches.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,15 @@ from pydantic import BaseModel
 from planbook.envs import Environment
 from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.advocate.figures import Search
-from planbook.planner.strategies.advocate.lats import LatsOptions, lats
-from planbook.planner.strategies.advocate.options import EVALUATOR, SUMMARIZER, AdvocateOptions
-from planbook.planner.strategies.advocate.plan_act import PlanActOptions, plan_act
-from planbook.planner.strategies.advocate.stack import DevilsAdvocateOptions, devils_advocate
+from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions
+from planbook.planner.strategies.advocate.search import (
+    DevilsAdvocateOptions,
+    LatsOptions,
+    PlanActOptions,
+    devils_advocate,
+    lats,
+    plan_act,
+)
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
@@ -23,7 +28,7 @@ _ROLES = (PLANNER, EVALUATOR, SUMMARIZER)
 
 
 def _summarised(options: BaseModel, world: Environment) -> bool:
-    """Whether anything is summarised."""
+    """Return whether anything is summarised."""
     return isinstance(options, AdvocateOptions) and options.summarise_above is not None
 
 

@@ -1,4 +1,4 @@
-"""What methods that search did: rounds, plans that were revised, branches (Devil's Advocate)."""
+"""Figures of methods that search: rounds, revised plans and branches (Devil's Advocate)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,41 +6,41 @@ from itertools import accumulate
 from typing import NamedTuple, Self
 
 from planbook.planner.strategies.advocate.tree import NOT_TRIED, BranchTried, Fate, PlanMade
-from planbook.planner.strategies.figures import Figures, Played, mean_of, told
+from planbook.planner.strategies.base import Figures, Played, mean_of, told
 from planbook.planner.types import Ending
 
 
 class Search(Figures):
-    """What ``--json`` has as ``search``. Means are over the episodes that were played, rates over all tasks.
+    """The figures under ``search`` in ``--json``. Means are over played episodes, rates over all tasks.
 
-    Actions count whether or not a rewind undid them (table 1 of Devil's Advocate). An episode that was solved was so
-    in its last round.
+    Actions count whether or not a rewind undid them (Devil's Advocate, table 1). A solved episode was solved in its
+    last round.
     """
 
     key = "search"
 
     mean_actions_first: float | None
     mean_actions_last: float | None
-    """In the first and in the last round of each."""
+    """Mean actions in the first and in the last round."""
     mean_revisions: float | None
     solved_by_round: tuple[int, ...]
-    """How many were solved within one round, two, and so on."""
+    """Number of tasks solved within one round, two, and so on."""
     success_by_round: tuple[float, ...]
-    """Their share of all tasks."""
+    """The same as a share of all tasks."""
     branches: dict[Fate, int]
-    """By what became of them; a remedy that was never needed is one, too."""
+    """Branches by fate, remedies that were never needed included."""
     remedies_tried: int
-    """Branches that were not the first idea and were tried."""
+    """Branches that were tried and were not the first idea."""
     remedies_kept: int
-    """Those of them that were kept to the end: what they saved was about to fail."""
+    """Those of them that were kept to the end."""
     lasting: int
-    """Actions that changed what no rewind brings back."""
+    """Actions that changed something no rewind restores."""
     lasting_gone_behind: int
-    """Those of them that a rewind went back behind all the same."""
+    """Those of them that a rewind nevertheless went back behind."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run; None for one in which nothing was planned in rounds or tried in branches."""
+        """Count over a run; None if nothing was planned in rounds or tried in branches."""
         every = [Searched(each.ending, each.held(PlanMade), each.held(BranchTried)) for each in episodes]
         if not any(each.plans or each.branches for each in every):
             return None
@@ -65,7 +65,7 @@ class Search(Figures):
         )
 
     def tell(self) -> Iterable[str]:
-        """Rounds, then branches, then what could not be taken back."""
+        """Return rounds, then branches, then what could not be undone."""
         within = ", ".join(f"{number} {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
             f"Actions a task: {told(self.mean_actions_first, 2)} in its first round and "
@@ -84,7 +84,7 @@ class Search(Figures):
 
 
 class Searched(NamedTuple):
-    """An episode by its rounds."""
+    """One episode by its rounds."""
 
     ending: Ending
     plans: Sequence[PlanMade]
@@ -92,9 +92,9 @@ class Searched(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """How many there were, by what was recorded of them; at least one."""
+        """Return the number of recorded rounds, at least one."""
         return 1 + max((*(plan.round for plan in self.plans), *(branch.round for branch in self.branches)), default=0)
 
     def actions(self, number: int) -> int:
-        """The actions of a round that count."""
+        """Return the counted actions of a round."""
         return sum(plan.actions for plan in self.plans if plan.round == number)

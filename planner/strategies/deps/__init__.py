@@ -1,7 +1,8 @@
-"""DEPS, which describes, explains, plans and selects, and what it is compared with: goals from a plan, or a program.
+"""DEPS: describe, explain, plan and select; and its baselines, which run a list of goals or a program.
 
-``replanning`` is DEPS. ``goals`` reads a plan, with ``likeness`` where it is not exact; ``selectors`` choose the next
-goal, by its ``horizon`` if so wanted. ``pursuit`` is how goals are reached, by one action or by a ``controller``.
+``replanning`` holds DEPS and its baselines. ``goals`` reads a plan, with ``text_matching`` for lines that are not
+exact; ``selectors`` choose the next goal, by its ``horizon`` if wanted. ``pursuit`` reaches goals, by one action or by
+a controller.
 """
 
 from collections.abc import Mapping
@@ -11,17 +12,8 @@ from pydantic import BaseModel
 from planbook.envs import Environment
 from planbook.planner.roles import PLANNER
 from planbook.planner.strategies.base import Method, Options
-from planbook.planner.strategies.deps.baselines import (
-    chain_of_thought,
-    code_as_policies,
-    inner_monologue,
-    prog_prompt,
-    zero_shot,
-    zero_shot_replan,
-)
-from planbook.planner.strategies.deps.controller import CONTROLLER
 from planbook.planner.strategies.deps.figures import Goals
-from planbook.planner.strategies.deps.pursuit import GoalTried, PursuitOptions
+from planbook.planner.strategies.deps.pursuit import CONTROLLER, GoalTried, PursuitOptions
 from planbook.planner.strategies.deps.replanning import (
     ASSERTIONS,
     DEMONSTRATION,
@@ -32,19 +24,25 @@ from planbook.planner.strategies.deps.replanning import (
     THOUGHTS,
     DepsOptions,
     ReplanningOptions,
+    chain_of_thought,
+    code_as_policies,
     dep,
     deps,
+    inner_monologue,
+    prog_prompt,
+    zero_shot,
+    zero_shot_replan,
 )
 from planbook.planner.templates import PROMPTS
 
 
 def _controlled(options: BaseModel, world: Environment) -> bool:
-    """Whether a controller has to reach the world's goals."""
+    """Return whether the environment's goals need a controller."""
     return not world.goals.direct
 
 
 def _replanned(options: BaseModel, world: Environment) -> bool:
-    """Whether there is a failure to explain."""
+    """Return whether a failure is explained."""
     return isinstance(options, ReplanningOptions) and options.replans > 0
 
 

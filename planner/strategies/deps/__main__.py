@@ -1,4 +1,6 @@
-"""``python -m planbook.planner.strategies.deps TABLE.csv`` learns from recorded goals and writes the trees beside."""
+"""``python -m planbook.planner.strategies.deps TABLE.csv`` learns from recorded goals and writes the trees beside the
+table.
+"""
 
 import sys
 from pathlib import Path

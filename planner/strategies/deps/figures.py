@@ -1,40 +1,43 @@
-"""What DEPS and its kin did: rounds of planning, and goals tried."""
+"""Figures of DEPS and its baselines: rounds of planning, and goals tried."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import mean
 from typing import Self
 
+from planbook.planner.strategies.base import Figures, Played
 from planbook.planner.strategies.deps.pursuit import GoalTried
-from planbook.planner.strategies.figures import Figures, Played
 
 MOST_REASONS, TOLD_REASONS, LONGEST_REASON = 20, 3, 200
-"""How many reasons are counted, how many the terminal tells, and their characters."""
+"""Number of reasons counted, number shown in the terminal, and characters of each."""
 
 
 class Goals(Figures):
-    """What ``--json`` has as ``goals``. Means are over the episodes in which a goal was tried; rounds count from 0."""
+    """The figures under ``goals`` in ``--json``.
+
+    Means are over episodes in which a goal was tried; rounds count from 0.
+    """
 
     key = "goals"
 
     mean_rounds: float
     most_rounds: int
     rounds: dict[int, int]
-    """Episodes by how often they planned anew."""
+    """Episodes by the number of times they replanned."""
     solved_by_rounds: dict[int, int]
-    """Those of them that were solved."""
+    """Solved episodes by the number of times they replanned."""
     tried: int
     done: int
     failed: int
     mapped: int
-    """Lines of plans that were no valid calls and were taken for the nearest known goal."""
+    """Plan lines that were no valid calls and were mapped to the nearest known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
-    """Why goals failed, in the first sentence that was said of it: the most frequent ones, the first of them first."""
+    """Most frequent reasons why goals failed, each by its first sentence."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run; None for one in which no goal was tried."""
+        """Count over a run; None if no goal was tried."""
         tried = [(played.ending, played.held(GoalTried)) for played in episodes]
         begun = [(ending, goals) for ending, goals in tried if goals]
         if not begun:
@@ -55,7 +58,7 @@ class Goals(Figures):
         )
 
     def tell(self) -> Iterable[str]:
-        """Rounds, and goals."""
+        """Return the rounds and the goals."""
         chosen = f"; chosen by {', '.join(self.selectors)}" if self.selectors else ""
         mapped = f"; {self.mapped} were lines that had to be mapped to a known goal" if self.mapped else ""
         yield (
@@ -68,11 +71,14 @@ class Goals(Figures):
 
 
 def _sentence(reason: str) -> str:
-    """What else was said there is about the moment, such as the inventory."""
+    """Return the first sentence; the rest is about the moment, such as the inventory."""
     return reason.partition(". ")[0].partition("\n")[0][:LONGEST_REASON]
 
 
 def rounds(goals: Sequence[GoalTried]) -> int:
-    """How often it was planned anew: a failed goal ends a plan, so that whatever comes after it is of a new one."""
+    """Return the number of times the episode replanned.
+
+    A failed goal ends a plan, so what follows belongs to a new one.
+    """
     recorded = [goal.round for goal in goals if goal.round is not None]
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))

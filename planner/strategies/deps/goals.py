@@ -1,7 +1,7 @@
-"""Goals out of a plan (DEPS, appendix C.4): the plan's code is run with collectors in the place of goals.
+"""Reads the goals of a plan (DEPS, appendix C.4): the plan's code runs with collectors in place of the goals.
 
-Nothing in the world happens meanwhile. What is no valid call of a goal is taken for the known goal that it means
-(likeness.py), and said so.
+Nothing happens in the environment. Text that is no valid call of a goal is mapped to the nearest known goal
+(text_matching.py), and marked as such.
 """
 
 import ast
@@ -16,46 +16,44 @@ from planbook.planner.action_docs import AGENT, ActionDocs, PlanFunction, action
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.strategies.deps.likeness import LONGEST, Likeness
+from planbook.planner.strategies.deps.text_matching import LONGEST, GoalMatcher
 from planbook.planner.thought import read_thought
 from planbook.planner.types import FeedbackKind, Record
-from planbook.sandbox.check import check
-from planbook.sandbox.reading import parse, read_reply
-from planbook.sandbox.types import Fault
+from planbook.sandbox import Fault, check, parse, read_reply
 
 MOST = 100
-"""Goals of one plan."""
+"""Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
-"""Planners write these, too."""
+"""JSON constants, which planners also write."""
 _MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
 class Goal(Record):
-    """A goal of a plan. ``said`` is what stood there, where that was no valid call."""
+    """A goal of a plan. ``said`` is the original text if it was no valid call."""
 
     action: Action
     line: int | None
     source: str
-    """The plan's line, as it was written."""
+    """The plan line as written."""
     said: str = ""
 
     @property
     def call(self) -> str:
-        """The goal as a call, which is plan code."""
+        """Return the goal as a call, in plan code."""
         return call_of(self.action)
 
 
 class Plan(Record):
-    """The goals of a plan, in its order, and its lines that name none."""
+    """The goals of a plan in order, and its lines that name none."""
 
     goals: tuple[Goal, ...]
     no_goals: tuple[str, ...] = ()
 
 
-def goal_surface(world: Environment) -> ActionDocs:
-    """What plans may call where their calls are goals; the world's helpers act, and are left out."""
+def goal_docs(world: Environment) -> ActionDocs:
+    """Return the docs of an environment's goals. Its helpers act and are left out."""
     goals = tuple(map(shown, world.goals.specs.values()))
     return action_docs_of(world).model_copy(update={"actions": goals, "helpers": ""})
 
@@ -90,20 +88,20 @@ def collect(episode: Episode, role: str, reply: str) -> Plan:
 
 
 class _Collector:
-    """Stands in the place of a world's goals while a plan runs, and lists them."""
+    """Stands for an environment's goals while a plan runs, and lists them."""
 
     frame: Frame
 
     def __init__(self, world: Environment) -> None:
         self._world, self._api = world, world.goals
-        self._likeness = Likeness(self._api)
+        self._likeness = GoalMatcher(self._api)
         self.goals: list[Goal] = []
         self.unlike: list[str] = []
         self.endless = False
         self.lines: Sequence[str] = ()
 
     def functions(self) -> Functions:
-        """The collecting functions: of ``agent``, and bare. What acts without being a goal does nothing at all."""
+        """Return the collecting functions, under ``agent`` and bare. Actions that are no goals do nothing."""
         goals = {name: PlanFunction(spec, self._note) for name, spec in self._api.specs.items()}
         bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
         acting = {name: PlanFunction(spec, self._refuse) for name, spec in self._world.offer.actions.items()}
@@ -111,7 +109,7 @@ class _Collector:
         return {**dotted, **bare, UNCLEAR: self._unclear}
 
     def runnable(self, code: str) -> str:
-        """The plan with its last function called, if it calls none, and with what is no call of a goal marked."""
+        """Return the plan with a call of its last function, if it calls none, and with invalid goals marked."""
         faults = self._faults(code)
         if any(fault.type == "only-definitions" for fault in faults):
             code = f"{code.rstrip()}\n\n\n{_last_function(code)}()\n"
@@ -135,7 +133,7 @@ class _Collector:
         )
 
     def _unclear(self, said: str) -> None:
-        """Take a line for the known goal that it means."""
+        """Map a line to the known goal that it means."""
         if goal := self._likeness.nearest(said):
             self._add(goal, said)
         else:
@@ -156,7 +154,7 @@ class _Collector:
 
 
 def _last_function(code: str) -> str:
-    """The last function that a plan defines. Raises ValueError if it cannot be called without arguments."""
+    """Return the last function of a plan. Raises ValueError if it cannot be called without arguments."""
     tree = parse(code)
     defined = [] if isinstance(tree, Fault) else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     if not defined:
@@ -169,7 +167,7 @@ def _last_function(code: str) -> str:
 
 
 def _marked(code: str, faults: Sequence[Fault]) -> str:
-    """The code with each faulty statement that is a call, and stands alone in its lines, marked as unclear."""
+    """Return the code with each faulty call statement on lines of its own marked as unclear."""
     tree, lines = parse(code), code.split("\n")
     if isinstance(tree, Fault) or not faults:
         return code
@@ -188,16 +186,16 @@ def _marked(code: str, faults: Sequence[Fault]) -> str:
 
 
 def _alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
-    """Whether no other statement has a part in the lines of a statement."""
+    """Return whether a statement shares no line with another."""
     ends = [each for each in ast.walk(tree) if isinstance(each, ast.stmt) and each is not node]
     shared = any(other.lineno in (node.lineno, node.end_lineno) for other in ends)
     return not shared and not lines[node.lineno - 1][: node.col_offset].strip()
 
 
 def _line_by_line(code: str, reply: str, problem: str) -> str:
-    """Code for a reply that is none: calls stay as they are, other lines of the list are marked as unclear.
+    """Return code for a reply without code: calls stay, other lines of the list are marked as unclear.
 
-    Raises ValueError where nothing in it looks like a list of goals.
+    Raises ValueError if nothing in it looks like a list of goals.
     """
     listed = code.split("\n") if code else [line for line in reply.split("\n") if _MARK.match(line)]
     if code:

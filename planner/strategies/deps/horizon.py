@@ -1,9 +1,9 @@
-"""How many time steps a goal takes, learnt from goals that were reached (DEPS, section 3.3).
+"""Predicts the number of time steps to a goal, learned from goals that were reached (DEPS, section 3.3).
 
-In the place of the paper's network over images: boosted trees over what the environment's text tells (envs.Features).
-They learn the logarithm of the steps, so that near goals, which are chosen, are told apart as well as far ones.
-``python -m planbook.planner.strategies.deps TABLE.csv`` learns from a table of recorded goals, by scikit-learn,
-and writes the trees beside it; to predict takes nothing but this module.
+Boosted trees over features of the environment's text (envs.Features) replace the paper's network over images. They
+learn the logarithm of the steps, so that near goals are told apart as well as distant ones. ``python -m
+planbook.planner.strategies.deps TABLE.csv`` learns from a table of recorded goals with scikit-learn and writes the
+trees beside it; prediction needs only this module.
 """
 
 import csv
@@ -19,27 +19,29 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planbook.envs import Features, MissingRequirement
 
 TREES, DEPTH, RATE, LEAST_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
-"""How many trees, how deep, what each counts, the fewest rows in a leaf, and the share of columns a split looks at."""
+"""Number of trees, their depth, the learning rate, the fewest rows in a leaf, and the share of columns tried at a
+split.
+"""
 COMMENT = "#"
-"""Lines of a table of recorded goals that say where it is from."""
+"""Prefix of lines in a table of recorded goals that name its origin."""
 DIGITS = 9
-"""Of the numbers in the file of trees."""
+"""Digits of the numbers in the file of trees."""
 Node = tuple[int, float, int, int] | float
-"""A leaf's value; or the column, the threshold, and the nodes for at most that and for more."""
+"""A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
 
 
 def probabilities(horizons: Sequence[float]) -> list[float]:
-    """How likely each goal is to be the one to do next (equation 2): the softmax of the negative time steps."""
+    """Return the probability of each goal (equation 2): the softmax of the negative time steps."""
     least = min(horizons, default=0.0)
     weights = [exp(least - horizon) for horizon in horizons]
     return [weight / sum(weights) for weight in weights]
 
 
 class HorizonPredictor(BaseModel):
-    """Predicts time steps from features. Words never met in the rows, and features left out, are as good as unknown.
+    """Predicts time steps from features. Unknown words and missing features are treated as unknown.
 
-    ``columns`` are numbers by their name and words as ``name=word``, ``usual`` is the middle value of each number,
-    ``start`` what the trees add to, ``source`` the digest of the table that they were learnt from.
+    ``columns`` are numbers by name and words as ``name=word``; ``usual`` is the median of each number; ``start`` is the
+    value to which the trees add; ``source`` is the digest of the table that they were learned from.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,7 +54,7 @@ class HorizonPredictor(BaseModel):
 
     @classmethod
     def fit(cls, rows: Iterable[tuple[Features, float]], seed: int = 0) -> "HorizonPredictor":
-        """Learn from goals that were reached: their features before, and the time steps. Raises ValueError for none."""
+        """Learn from reached goals: their features before, and the time steps taken. Raises ValueError for no rows."""
         from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.feature_extraction import DictVectorizer
 
@@ -76,7 +78,7 @@ class HorizonPredictor(BaseModel):
         )
 
     def predict(self, features: Sequence[Features]) -> Sequence[float]:
-        """The time steps that each goal is likely to take."""
+        """Return the predicted time steps of each goal."""
         return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
 
     def _row(self, features: Features) -> Sequence[float]:
@@ -88,7 +90,10 @@ class HorizonPredictor(BaseModel):
 
 
 def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
-    """The features and the horizon of each recorded goal. Raises MissingRequirement if the table cannot be read."""
+    """Return the features and the horizon of each recorded goal.
+
+    Raises MissingRequirement if the table cannot be read.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
@@ -161,7 +166,7 @@ def _parted(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], lis
 
 
 def _usual(features: Sequence[Features]) -> dict[str, float]:
-    """The middle value of each feature that is a number."""
+    """Return the median of each numeric feature."""
     found: dict[str, list[float]] = {}
     for each in features:
         for name, value in each.items():
@@ -171,7 +176,7 @@ def _usual(features: Sequence[Features]) -> dict[str, float]:
 
 
 def _complete(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
-    """The features with the usual value where a number is missing."""
+    """Return the features with the median in place of a missing number."""
     told = {name: value for name, value in features.items() if isinstance(value, str) or _is_number(value)}
     return {**usual, **told}
 

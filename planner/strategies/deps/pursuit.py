@@ -1,9 +1,11 @@
-"""Reaching the goals of a plan, one after the other, until one fails (DEPS, algorithm of section 3.1).
+"""Reaches goals one after the other, by one action or, where a goal takes several, by a controller (appendix A.1).
 
-DEPS and the baselines that name goals share it.
+The controller is a model that chooses each action.
 """
 
+import re
 from collections.abc import Sequence
+from functools import partial
 from math import inf, isfinite
 from typing import NamedTuple
 
@@ -12,21 +14,95 @@ from pydantic import Field, JsonValue
 from planbook.envs import Action
 from planbook.planner.action_docs import call_of
 from planbook.planner.episode import Episode
-from planbook.planner.errors import EpisodeOver
+from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
+from planbook.planner.models.types import Message
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span, status_of
 from planbook.planner.strategies.base import Options
-from planbook.planner.strategies.deps.controller import control
 from planbook.planner.strategies.deps.goals import Goal, Plan
 from planbook.planner.strategies.deps.horizon import probabilities
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
+from planbook.planner.templates import PROMPTS
+
+CONTROLLER = "controller"
+_ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)
+
+
+class Move(NamedTuple):
+    """A controller's decision: the index of an action, or None to end, and whether the goal is done."""
+
+    number: int | None
+    done: bool = False
+    why: str = ""
+
+
+def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
+    """Reach a goal with up to a number of the possible actions.
+
+    Return whether it was reached, and what was said about it.
+
+    Raises EpisodeOver if the episode ends on the way.
+    """
+    world = episode.world
+    history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=world.about)]
+    seen = episode.steps[-1].observation.text if episode.steps else world.scene()
+    with episode.frame("control") as frame:
+        for left in reversed(range(most + 1)):
+            possible = _possible(episode)
+            try:
+                answer = frame.scope.ask(
+                    CONTROLLER,
+                    PROMPTS["deps/control"],
+                    read=partial(read_move, count=len(possible)),
+                    history=history,
+                    goal=call_of(goal),
+                    seen=seen,
+                    state=world.state(),
+                    possible=[call_of(action) for action in possible],
+                    left=left,
+                )
+            except UnusableReply as unusable:
+                return False, str(unusable)
+            if answer.value.number is None:
+                return answer.value.done, answer.value.why
+            if left:
+                feedback = episode.run(call_of(possible[answer.value.number]), source=CONTROLLER)
+                seen, history = episode.steps[-1].observation.text if episode.steps else feedback.text, answer.history
+    return False, f"The goal was not reached within {most} actions."
+
+
+def read_move(text: str, count: int) -> Move:
+    """Return the decision in a reply's last line. Raises ValueError if there is none, or no action of that number."""
+    said = [line for line in text.splitlines() if line.strip()]
+    found = _ANSWER.match(said[-1]) if said else None
+    if found is None:
+        raise ValueError(
+            "the last line holds no decision; end with 'Answer: ' and a number, 'done' or 'impossible: why'"
+        )
+    if found[1].isdecimal():
+        if not 1 <= int(found[1]) <= count:
+            raise ValueError(f"there is no action {found[1]}; the list goes from 1 to {count}")
+        return Move(int(found[1]) - 1)
+    done = found[1].lower() == "done"
+    return Move(None, done, found[2].strip() or ("" if done else "The controller found it impossible."))
+
+
+def _possible(episode: Episode) -> Sequence[Action]:
+    possible = episode.world.possible_actions()
+    if possible is None:
+        raise EpisodeBroken(
+            f"the goals of {episode.world.name} need a controller, and its actions cannot be listed: "
+            "the world must implement possible_actions()"
+        )
+    return possible
+
 
 GOAL = "goal"
 CLAIMS = "the goals of the last plan"
 
 
 class Prospect(NamedTuple):
-    """A goal that could be tried: its time steps as predicted, None for no end, and how likely it was (equation 2)."""
+    """A goal that could be tried: its predicted time steps, None for never, and its probability (equation 2)."""
 
     goal: str
     steps: float | None
@@ -39,29 +115,29 @@ class GoalTried(Payload):
     span = "goal"
 
     goal: str
-    """As the plan has it."""
+    """The goal as in the plan."""
     chosen: str = ""
-    """As it was tried, which may be another way to the same thing."""
+    """The goal as tried, which may be another way to the same thing."""
     done: bool | None = None
-    """None while it is tried."""
+    """None while it is being tried."""
     reason: str = ""
-    """What was said of it, why it failed above all."""
+    """What was said about it, above all why it failed."""
     round: int | None = None
-    """How often the planner had planned anew by then."""
+    """Number of times the planner had replanned by then."""
     line: int | None = None
-    """Of the plan."""
+    """Line in the plan."""
     selector: str = ""
-    """What chose it among the goals that could be tried then."""
+    """Name of the selector that chose it."""
     candidates: tuple[str, ...] = ()
-    """What could be tried then."""
+    """Goals that could be tried at that moment."""
     predicted: tuple[float | None, ...] = ()
-    """The time steps that the selector predicted for each of them; None for no end. Empty where it predicts none."""
+    """Time steps that the selector predicted for each candidate; None for never. Empty if it predicts none."""
     said: str = ""
-    """What the plan says that was no valid call and was taken for this goal; empty for a valid one."""
+    """Text of the plan that was no valid call and was mapped to this goal; empty for a valid call."""
     features: dict[str, JsonValue] = {}
-    """What a prediction was made from."""
+    """Features from which the prediction was made."""
     horizon: float | None = None
-    """The time steps that it took; None for no end."""
+    """Time steps that it took; None for never."""
     actions: int = 0
 
     @property
@@ -76,7 +152,7 @@ class GoalTried(Payload):
 
     @property
     def prospects(self) -> Sequence[Prospect]:
-        """The candidates of a selector that predicted, in its order."""
+        """Return the candidates of a selector that predicts, in its order."""
         if not any(steps is not None for steps in self.predicted):
             return ()
         likely = probabilities([inf if steps is None else steps for steps in self.predicted])
@@ -84,7 +160,7 @@ class GoalTried(Payload):
 
 
 class PursuitOptions(Options):
-    """For methods that pursue goals."""
+    """Options of methods that pursue goals."""
 
     controller_steps: int = Field(
         default=50, ge=1, description="Actions for each goal, on worlds where a controller has to reach it."
@@ -92,7 +168,7 @@ class PursuitOptions(Options):
 
 
 class Tried(NamedTuple):
-    """A goal and what came of it. ``call`` is how it was tried, which may be another way than the plan's."""
+    """A goal and its result. ``call`` is the way in which it was tried, which may differ from the plan's."""
 
     goal: Goal
     call: str
@@ -101,36 +177,36 @@ class Tried(NamedTuple):
 
 
 class Pursued(NamedTuple):
-    """What came of a plan: the goals tried, of which only the last may have failed, and those that were left."""
+    """The result of a plan: the goals tried, of which only the last may have failed, and the goals left."""
 
     tried: Sequence[Tried]
     left: Sequence[Goal]
     controlled: bool = False
-    """Whether a controller reached the goals: then what it said of them is all that is known of what it saw."""
+    """True if a controller reached the goals; then its word is all that is known about what it saw."""
 
     @property
     def failed(self) -> Tried | None:
-        """The goal that stopped the plan, if one did."""
+        """Return the goal that stopped the plan, if one did."""
         return self.tried[-1] if self.tried and not self.tried[-1].done else None
 
     @property
     def claim(self) -> bool | None:
-        """Whether every goal was reached; None where there was none."""
+        """Return whether every goal was reached; None if there was none."""
         return self.tried[-1].done if self.tried else None
 
     @property
     def done(self) -> Sequence[Tried]:
-        """The goals that were reached."""
+        """Return the goals that were reached."""
         return [tried for tried in self.tried if tried.done]
 
     @property
     def taken_for(self) -> Sequence[Goal]:
-        """The goals that stand for what was no valid call."""
+        """Return the goals that stand for invalid calls."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
 class Pursuit:
-    """Reaches goals in the innermost frame. Without a selector they are taken as the plan has them."""
+    """Reaches goals in the innermost frame. Without a selector it takes them in the plan's order."""
 
     def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
@@ -152,7 +228,7 @@ class Pursuit:
         return select(self._episode.world.goals, left, self._selector)
 
     def _try(self, goal: Goal, choice: Choice) -> Tried:
-        """Reach one goal, and write down what a selector can learn from it."""
+        """Try one goal, and record what a selector can learn from it."""
         action, goals = choice.chosen.action, self._episode.world.goals
         span = self._scope.span(
             GoalTried(
@@ -180,7 +256,7 @@ class Pursuit:
         return Tried(goal, call_of(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Whether the goal was reached, and what is said of it."""
+        """Return whether the goal was reached, and what was said about it."""
         episode = self._episode
         if not episode.world.goals.direct:
             return control(episode, action, self._options.controller_steps)
@@ -195,5 +271,5 @@ class Pursuit:
 
 
 def _plain(number: float) -> float | None:
-    """The number as a journal can keep it: short, so that it is the same again; None for one that is not finite."""
+    """Return the number in a short form that a journal repeats exactly; None if it is not finite."""
     return round(number, 3) if isfinite(number) else None

@@ -1,12 +1,13 @@
-"""DEPS: describe, explain, plan and select (section 3). And what its baselines have of that: their ``Manner``."""
+"""DEPS: describe, explain, plan and select (section 3); and its baselines, described by a ``Manner`` each."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.planner.action_docs import ActionDocs
+from planbook.planner.action_docs import ActionDocs, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
@@ -14,7 +15,7 @@ from planbook.planner.prompts import Prompt
 from planbook.planner.roles import PLANNER
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import said_or_nothing
-from planbook.planner.strategies.deps.goals import Plan, collect, goal_surface
+from planbook.planner.strategies.deps.goals import Plan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 from planbook.planner.templates import PROMPTS
@@ -22,14 +23,15 @@ from planbook.planner.templates import PROMPTS
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"
 LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
-"""What is shown of the world: to DEPS's planner and to its explainer; to the baselines that list goals, bare or thought
-through; to those whose code acts, step by step under assertions or as it sees fit."""
+"""Demonstrations: for DEPS's planner and explainer; for baselines that list goals, bare or with thoughts; and for those
+whose code acts, with assertions or freely.
+"""
 REPLANS = 20
-"""How often it is planned anew where no number is given: the paper goes on until the context ends (table 4)."""
+"""Default number of replans; the paper continues until the context ends (table 4)."""
 
 
 class ReplanningOptions(PursuitOptions):
-    """For methods that plan anew on what failed."""
+    """Options of methods that replan after a failure."""
 
     rounds: int | None = Field(
         default=None,
@@ -38,17 +40,17 @@ class ReplanningOptions(PursuitOptions):
     )
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
-        """With how often it is planned anew."""
+        """Return the options with the number of replans filled in."""
         return {**super().in_force(world), "rounds": self.replans}
 
     @property
     def replans(self) -> int:
-        """How often it is planned anew at most."""
+        """Return the maximum number of replans."""
         return REPLANS if self.rounds is None else self.rounds
 
 
 class DepsOptions(ReplanningOptions):
-    """For the method that has a selector."""
+    """Options of the method with a selector."""
 
     selector: SelectorName | None = Field(
         default=None,
@@ -58,7 +60,7 @@ class DepsOptions(ReplanningOptions):
 
 
 class Manner(NamedTuple):
-    """What a method that lists goals has of DEPS: its prompt, what is told of a failure, whether that is explained."""
+    """The parts of DEPS that a method has: its prompt, what it is told about a failure, whether that is explained."""
 
     system: str
     demonstration: str = LISTS
@@ -70,14 +72,14 @@ DEPS = Manner("deps/deps", DEMONSTRATION, "deps/description", explains=True)
 
 
 def deps(episode: Episode, options: BaseModel) -> None:
-    """Plan, reach the nearest goals first, and plan anew on a description and an explanation of what failed."""
+    """Plan, reach the nearest goals first, and replan on a description and an explanation of each failure."""
     chosen = DepsOptions.model_validate(options)
     seed = f"{episode.settings.seed}/{episode.task.id}"
     follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.world.goals, chosen.selector, seed))
 
 
 def dep(episode: Episode, options: BaseModel) -> None:
-    """The same without a selector: the goals are taken as the plan has them."""
+    """Plan like DEPS, without a selector: the goals are taken in the plan's order."""
     chosen = ReplanningOptions.model_validate(options)
     follow_plans(episode, DEPS, chosen, chosen.replans)
 
@@ -85,9 +87,9 @@ def dep(episode: Episode, options: BaseModel) -> None:
 def follow_plans(
     episode: Episode, manner: Manner, options: PursuitOptions, replans: int, selector: Selector | None = None
 ) -> None:
-    """Plan and follow the plan; then, as often as allowed, plan anew. All that was said before stays in the prompt.
+    """Plan and follow the plan; then replan as often as allowed. The whole conversation stays in the prompt.
 
-    Replies that cannot be used cost their round. Raises NoPlan where they are those of the last.
+    An unusable reply costs its round. Raises NoPlan if the replies of the last round are unusable.
     """
     history: Sequence[Message] = [system(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:
@@ -135,26 +137,94 @@ def describe(episode: Episode, prompt: Prompt, pursued: Pursued, no_goals: Seque
 
 
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
-    """What an explainer makes of a plan that failed; empty if it has nothing to say."""
+    """Return the explainer's reply about a failed plan; empty if it has none."""
     shown = episode.recall().demonstrations.get(EXPLAINED, "")
     about = {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
-    told = world_told(episode, goal_surface(episode.world))
+    told = world_told(episode, goal_docs(episode.world))
     return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
 
 
 def system(episode: Episode, template: str, demonstration: str, usable: ActionDocs | None = None) -> Message:
-    """What a planner is told of its role and of the world, in which the goals are usable or something else."""
+    """Return the system message of a planner: its role, the environment, and the goals it may use."""
     shown = episode.recall().demonstrations.get(demonstration, "")
-    told = world_told(episode, usable or goal_surface(episode.world))
+    told = world_told(episode, usable or goal_docs(episode.world))
     return PROMPTS[template].system(**told, demonstrations=shown)
 
 
 def world_told(episode: Episode, usable: ActionDocs) -> dict[str, Any]:
-    """What the world is, what can be named in it, and what is known of it."""
+    """Return the environment, the names in it, and the knowledge about it."""
     return {"about": episode.world.about, "action_docs": usable, "knowledge": episode.recall().text}
 
 
 def situation(episode: Episode) -> dict[str, Any]:
-    """What every planner is told of its task."""
+    """Return what every planner is told about its task."""
     world = episode.world
     return {"scene": world.scene(), "state": world.state(), "goal": episode.task.goal}
+
+
+ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)
+SAYS_DONE = "the planner's last word"
+_DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
+
+
+def zero_shot(episode: Episode, options: BaseModel) -> None:
+    """Plan once, and follow the plan as far as it goes."""
+    follow_plans(episode, ZERO_SHOT, PursuitOptions.model_validate(options), replans=0)
+
+
+def zero_shot_replan(episode: Episode, options: BaseModel) -> None:
+    """Plan like ``zero_shot``, and replan on the bare message of what failed."""
+    chosen = ReplanningOptions.model_validate(options)
+    follow_plans(episode, ZERO_SHOT, chosen, chosen.replans)
+
+
+def chain_of_thought(episode: Episode, options: BaseModel) -> None:
+    """Plan once, working out the state after each step."""
+    follow_plans(episode, CHAIN_OF_THOUGHT, PursuitOptions.model_validate(options), replans=0)
+
+
+def inner_monologue(episode: Episode, options: BaseModel) -> None:
+    """Name one goal, see what came of it, name the next, until the planner says that the task is done."""
+    history: Sequence[Message] = [system(episode, "deps/inner_monologue", LISTS)]
+    with episode.frame("plan") as frame:
+        pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
+        prompt, about = PROMPTS["deps/task"], situation(episode)
+        for _ in range(episode.settings.actions):
+            try:
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, about, _first_goal)
+            except UnusableReply as unusable:
+                raise NoPlan(str(unusable)) from unusable
+            if not plan.goals:
+                episode.claim(True, SAYS_DONE)
+                return
+            prompt = PROMPTS["deps/next"]
+            about = {"pursued": pursuit.follow(plan), "state": episode.world.state()}
+
+
+def _first_goal(episode: Episode, role: str, reply: str) -> Plan:
+    """Return a plan of the first goal that a reply names, or of none if it says that the task is done.
+
+    Raises ValueError.
+    """
+    return Plan(goals=() if says_done(reply) else collect(episode, role, reply).goals[:1])
+
+
+def says_done(reply: str) -> bool:
+    """Return whether a reply of Inner Monologue's planner ends by saying that the task is done."""
+    return _DONE.fullmatch(reply.strip().rpartition("\n")[2]) is not None
+
+
+def prog_prompt(episode: Episode, options: BaseModel) -> None:
+    """Write one function with assertions on the needs of each step, and run it."""
+    _run_program(episode, "deps/prog_prompt", ASSERTIONS)
+
+
+def code_as_policies(episode: Episode, options: BaseModel) -> None:
+    """Write one program that decides by what it observes, and run it."""
+    _run_program(episode, "deps/code_as_policies", POLICIES)
+
+
+def _run_program(episode: Episode, template: str, demonstration: str) -> None:
+    told = system(episode, template, demonstration, action_docs_of(episode.world))
+    with episode.frame("plan"):
+        episode.stream(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode))

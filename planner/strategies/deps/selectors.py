@@ -1,4 +1,4 @@
-"""Which goal comes next (DEPS, section 3.3): of those that can be done now, the one that is predicted to be nearest."""
+"""Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), by predicted nearness."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 
 
 class Candidate(NamedTuple):
-    """A goal that can be done now: its ``place`` among the remaining ones, and the ``action`` that reaches it."""
+    """A goal that is possible now: its ``place`` among the remaining ones, and the ``action`` that reaches it."""
 
     place: int
     action: Action
 
 
 class Choice(NamedTuple):
-    """What a selector chose, from which candidates, and how many steps it predicted for each of them, if any."""
+    """A selector's choice, its candidates, and the predicted steps of each, if any."""
 
     chosen: Candidate
     candidates: Sequence[Candidate]
@@ -27,27 +27,27 @@ class Choice(NamedTuple):
 
 
 class Predictor(Protocol):
-    """Predicts how many time steps goals take."""
+    """Predicts the time steps to goals."""
 
     def predict(self, features: Sequence[Features], /) -> Sequence[float]:
-        """One number for each goal."""
+        """Return one number for each goal."""
 
 
 class Selector(Protocol):
-    """Chooses among candidates, of which there is at least one."""
+    """Chooses among one or more candidates."""
 
     name: str
-    """As recorded beside what it chose."""
+    """Name under which its choices are recorded."""
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """The goal to do next."""
+        """Return the goal to do next."""
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
-    """The ways to reach one of the remaining goals that are open now, by what the plan itself states (section 3.3).
+    """Return the ways to reach a remaining goal that are open now, by the plan's own statements (section 3.3).
 
-    A way that needs a material which an earlier remaining goal needs, too, is none: it might take it away. Nor is a
-    way that takes what its own goal would not have taken, if a later goal needs that: the plan relies on having it.
+    A way that needs a material which an earlier remaining goal also needs is excluded, since it might take it away. So
+    is a way that takes what its own goal would not have taken, if a later goal needs that.
     """
     found: list[Candidate] = []
     materials = [goals.materials(goal) for goal in remaining]
@@ -62,23 +62,26 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
-    """The goal to do next; the first of the remaining if none can be done: it will fail, and the world says why."""
+    """Return the goal to do next.
+
+    If none is possible, return the first one: it will fail, and the environment says why.
+    """
     candidates = candidates_of(goals, remaining)
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
 
 
 class Fixed:
-    """Takes the first goal that is open, in the plan's own way where that is open."""
+    """Takes the first open goal, in the plan's own way if that is open."""
 
     name = "fixed"
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """The first."""
+        """Return the first candidate."""
         return Choice(candidates[0], candidates)
 
 
 class Random:
-    """Takes the goals in any order; each by the first way that is open."""
+    """Takes the goals in random order, each by its first open way."""
 
     name = "random"
 
@@ -86,23 +89,23 @@ class Random:
         self._dice = random.Random(seed)
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """A random goal."""
+        """Return a random goal."""
         place = self._dice.choice(sorted({candidate.place for candidate in candidates}))
         return Choice(next(each for each in candidates if each.place == place), candidates)
 
 
 class Nearest:
-    """The oracle: it asks the world itself how far the goals are, which no agent can."""
+    """An oracle that asks the environment for the distance of each goal, which no agent can."""
 
     name = "nearest (oracle)"
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """The goal that is nearest."""
+        """Return the nearest goal."""
         return _least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
 
 
 class Horizon:
-    """Takes the goal for which the fewest steps are predicted: the most likely one by equation 2."""
+    """Takes the goal with the fewest predicted steps, the most likely one by equation 2."""
 
     name = "horizon"
 
@@ -110,7 +113,7 @@ class Horizon:
         self._predictor = predictor
 
     def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """The goal that is predicted to be nearest."""
+        """Return the goal with the fewest predicted steps."""
         features = [goals.features(candidate.action) for candidate in candidates]
         return _least(candidates, list(map(float, self._predictor.predict(features))))
 
@@ -121,9 +124,9 @@ def _least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice
 
 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
-    """The selector of that name; None is ``horizon`` where the world has records to learn from, else ``fixed``.
+    """Return the selector of that name. None means ``horizon`` if the environment has recorded goals, else ``fixed``.
 
-    Raises MissingRequirement for ``horizon`` in a world without.
+    Raises MissingRequirement for ``horizon`` in an environment without recorded goals.
     """
     chosen = name or ("horizon" if goals.recorded() else "fixed")
     if chosen == "horizon":
@@ -133,11 +136,14 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
 
 
 def predictor_of(goals: Goals) -> Predictor:
-    """What was learnt from the world's recorded goals. Raises MissingRequirement if nothing was, or can be."""
+    """Return the predictor learned from the environment's recorded goals.
+
+    Raises MissingRequirement if there is none.
+    """
     recorded = goals.recorded()
     if recorded is None:
         raise MissingRequirement(
-            f"the world {goals.world.name} has no recorded goals from which horizons could be learnt; "
+            f"the world {goals.environment.name} has no recorded goals from which horizons could be learnt; "
             "choose another selector: fixed, random or nearest"
         )
     return _known(recorded)

@@ -1,4 +1,4 @@
-"""`planbook graph check`, `draw` and `run`, and what other commands say of the run of a graph."""
+"""`planbook graph new`, `check`, `draw` and `run`, and what other commands say of the run of a graph."""
 
 import json
 import os
@@ -10,13 +10,12 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
 
 from planbook.cli import planbook
-from planbook.graphs.running import GraphRun
+from planbook.graphs import GraphRun
 from tests.command import ROOT, result
 from tests.command import planbook as command
 
@@ -104,7 +103,7 @@ def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
     (tmp_path / "example.yaml").write_text(example)
     told = CliRunner().invoke(planbook, ["graph", "check", str(tmp_path / "example.yaml")], standalone_mode=False)
     assert told.return_value == 0, told.output
-    for key in ("compose", "at_least", "one of: a, b", "$db.path|nothing yet$"):
+    for key in ("compose", "is defined", "one of: a, b", 'db.plan | default("nothing yet")'):
         assert key in text
 
 
@@ -115,15 +114,22 @@ def test_a_graph_that_is_not_there_is_told(tmp_path: Path) -> None:
         )
 
 
-def test_draw_writes_svg_and_mermaid(tmp_path: Path) -> None:
-    out = tmp_path / "drive.svg"
-    assert invoked("draw", DRIVE, "--out", out).return_value == 0
-    assert ElementTree.parse(out).getroot().tag.endswith("svg")
+def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = invoked("draw", DRIVE)
     assert done.stdout.startswith("flowchart TD\n")
     assert invoked("draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").return_value == 0
     assert (tmp_path / "d.txt").read_text() == done.stdout
-    assert "cannot be written" in str(invoked("draw", DRIVE, "--out", tmp_path / "none" / "x.svg").exception)
+    assert "cannot be written" in str(invoked("draw", DRIVE, "--out", tmp_path / "none" / "x.mmd").exception)
+    (tmp_path / "dot").write_text("#!/bin/sh\necho '<svg/>'\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert invoked("draw", DRIVE, "--out", tmp_path / "drive.svg").return_value == 0
+    assert (tmp_path / "drive.svg").read_text() == "<svg/>\n"
+    assert invoked("draw", DRIVE, "--format", "svg", "--out", tmp_path / "x").return_value == 0
+    assert (tmp_path / "x").read_text() == "<svg/>\n"
+    (tmp_path / "dot").unlink()
+    assert "Graphviz, which is not installed" in str(invoked("draw", DRIVE, "--out", tmp_path / "y.svg").exception)
+    assert not (tmp_path / "y.svg").exists()
 
 
 @pytest.mark.parametrize(
@@ -142,13 +148,36 @@ def test_a_drawing_is_not_written_under_a_strange_ending(
     assert not (tmp_path / out).exists()
 
 
-def test_a_drawing_may_have_no_ending_or_stand_in_markdown(tmp_path: Path) -> None:
-    assert invoked("draw", DRIVE, "--format", "svg", "--out", tmp_path / "x").return_value == 0
-    assert (tmp_path / "x").read_text().startswith("<svg")
+def test_a_drawing_may_stand_in_markdown(tmp_path: Path) -> None:
     assert invoked("draw", DRIVE, "--out", tmp_path / "x.md").return_value == 0
     drawn = (tmp_path / "x.md").read_text()
     assert drawn.startswith("```mermaid\nflowchart TD\n")
     assert drawn.endswith("\n```\n")
+
+
+def test_a_new_graph_is_sound_and_runs_as_it_is(tmp_path: Path, script: str) -> None:
+    made = invoked("new", tmp_path / "mine")
+    assert (made.exception, made.return_value) == (None, 0)
+    path = tmp_path / "mine.yaml"
+    text = path.read_text()
+    assert f"planbook graph run {path} --set question=" in text
+    assert invoked("check", path).output.startswith(f"{path}: no faults; 6 nodes in 6 layers:")
+    (tmp_path / "parts.py").write_text(
+        "def answer(messages, sampling):\n"
+        "    prompt = messages[-1].content\n"
+        "    if 'JSON' in prompt:\n        return '[\"a\", \"b\"]'\n"
+        "    return 'Yes.' if 'yes or no' in prompt else f'So: {len(prompt)}'\n"
+    )
+    given = ("--set", "question=Why?", "--model", f"scripted:{tmp_path / 'parts.py'}:answer")
+    ran = told(invoked("run", path, *given, "--out", tmp_path / "run", "--json"))
+    assert (ran["problem"], set(ran["answers"])) == (
+        "", {"parts", "parts:1", "parts:2", "draft", "sound", "repair", "final"},
+    )  # fmt: skip
+    path.write_text(text.replace("one question to the model", "mine"))
+    again = invoked("new", path)
+    assert "exists already; edit it, or name another file" in str(again.exception)
+    assert "mine" in path.read_text(), "nothing is overwritten"
+    assert "cannot be written" in str(invoked("new", tmp_path / "none" / "x.yaml").exception)
 
 
 def test_a_value_that_nothing_uses_is_refused(tmp_path: Path, script: str) -> None:
@@ -167,16 +196,16 @@ def test_a_value_that_nothing_uses_is_refused(tmp_path: Path, script: str) -> No
     assert invoked(*given).return_value == 0, "a hook may use any"
 
 
-def test_a_graph_that_plays_a_world_is_run_otherwise(tmp_path: Path) -> None:
+def test_a_graph_that_plays_an_environment_is_run_otherwise(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
-    mine.write_text("code: a\nnodes:\n  a: {prompt: $db.world.goal$, expect: code}\n")
+    mine.write_text("code: a\nnodes:\n  a: {prompt: 'Do {{ db.world.goal }}', expect: code}\n")
     for name, how in (
         ("crafter", "--env crafter`"),
         ("general", "--env ENV --planner-option graph=general`"),
         (mine, f"--env ENV --planner-option graph={mine}`"),
     ):
         said = str(invoked("run", name).exception)
-        assert f"plays a world, a pass a step: `planbook run --planner agentkit {how}" in said
+        assert f"plays an environment, a pass a step: `planbook run --planner agentkit {how}" in said
     assert "asks a model" in str(invoked("run", mine, "--set", "world.goal=x").exception)
 
 
@@ -245,7 +274,7 @@ def test_a_run_killed_again_and_again_asks_nothing_twice(tmp_path: Path, script:
 def answered(folder: Path) -> int:
     opened = GraphRun.open(folder)
     try:
-        return sum(1 for _ in opened.store.events("pass", "ask"))
+        return sum(1 for _ in opened.store.events("task/0", "ask"))
     finally:
         opened.close()
 
@@ -320,7 +349,7 @@ def test_what_a_graph_needs_is_asked_for_by_name(tmp_path: Path, script: str) ->
     for wrong, message in (
         (("--input", "road=x"), "write PATH=@FILE"),
         (("--input", "road=@none"), "cannot be read"),
-        (("--set", "a b=1"), "is no path"),
+        (("--set", "a b=1"), "is not a path"),
         (("--model", "carefull=x"), 'no node of drive asks carefull; did you mean "careful"?'),
     ):
         assert message in str(invoked(*given, "--set", "road=x", *wrong).exception), wrong
@@ -376,13 +405,35 @@ def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
     assert re.search("a hook has changed", str(invoked(*given).exception))
 
 
-@pytest.mark.parametrize(
-    "arguments", [("cost",), ("report",), ("watch",), ("rules",), ("replay",), ("run", "--resume")]
-)
+@pytest.mark.parametrize("arguments", [("cost",), ("watch",), ("rules",), ("replay",), ("run", "--resume")])
 def test_other_commands_say_what_the_folder_holds(tmp_path: Path, script: str, arguments: tuple[str, ...]) -> None:
     run(script, tmp_path / "run")
     done = CliRunner().invoke(planbook, [*arguments, str(tmp_path / "run")], standalone_mode=False)
-    assert "holds passes of a prompt graph, and no episodes" in str(done.exception)
+    assert "holds passes of a prompt graph, without an environment" in str(done.exception)
+    assert "`planbook show` and `planbook report` show them" in str(done.exception)
+
+
+def test_show_and_report_open_the_run_of_a_graph(tmp_path: Path, script: str) -> None:
+    assert run(script, tmp_path / "run", "--passes", 2).return_value == 0
+    shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0", "--prompts"], standalone_mode=False)
+    assert shown.exception is None, shown.output
+    for said in ("Decides how to go on by what the road looks like.", "reroute", "brake", "The road: A bridge."):
+        assert said in shown.output, shown.output
+    told = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "drive", "--json"], standalone_mode=False)
+    spans = json.loads(told.stdout)["spans"]
+    assert [span["data"]["node"] for span in spans][:4] == ["users", "signs", "users:1", "users:2"]
+    out = tmp_path / "report.html"
+    done = CliRunner().invoke(planbook, ["report", str(tmp_path / "run"), "--out", str(out)], standalone_mode=False)
+    assert done.exception is None, done.output
+    assert "reroute" in out.read_text()
+
+
+def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script: str) -> None:
+    (tmp_path / "risk").write_text("N/A")
+    assert run(script, tmp_path / "run").return_value == 1
+    shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0"], standalone_mode=False)
+    assert "has begun, and not ended" in shown.output
+    assert "users" in shown.output
 
 
 def test_a_run_of_episodes_is_no_run_of_a_graph(tmp_path: Path, script: str) -> None:

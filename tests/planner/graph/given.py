@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planbook.planner import Journal, MemoryJournal, Roles, Scope
-from planbook.planner.graph import Database, Graph, Hooks, Node, Pass, run_pass
+from planbook.planner.graph import Graph, GraphDatabase, GraphNode, Hooks, Pass, run_pass
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.planner.models.requests import label
 
@@ -49,7 +49,7 @@ class Answers:
 def passed(
     graph: Graph,
     answers: Answers | None = None,
-    database: Database | None = None,
+    database: GraphDatabase | None = None,
     *,
     number: int = 0,
     journal: Journal | None = None,
@@ -59,10 +59,20 @@ def passed(
 ) -> Pass:
     """One pass over the graph."""
     scope = Scope(journal or MemoryJournal(), f"pass/{number}", (answers or Answers()).roles(repairs))
-    told = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
-    return run_pass(graph, Database() if database is None else database, scope, **told)  # type: ignore[arg-type]
+    given = {"number": number, "hooks": hooks, "side_by_side": side_by_side}
+    return run_pass(graph, GraphDatabase() if database is None else database, scope, **given)  # type: ignore[arg-type]
+
+
+def question(name: str, prompt: str, **more: Any) -> GraphNode:
+    """A node."""
+    return GraphNode(name=name, prompt=prompt, **more)
+
+
+def changed(node: GraphNode, **more: Any) -> GraphNode:
+    """The node with other values."""
+    return GraphNode(**{**dict(node), **more})
 
 
 def chain(*names: str) -> Graph:
     """Nodes that each wait for the one before."""
-    return Graph(*(Node(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))
+    return Graph(*(question(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))

@@ -4,7 +4,6 @@ import random
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,24 +11,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
-from planbook.planner.graph import Database, Finishing, Graph, GraphError, IfBranch, Loop, Node, condition_of, shape_of
-from planbook.planner.graph.graph import Edge
-from tests.planner.graph.given import Answers, chain, passed
+from planbook.planner.graph import (
+    EachLoop,
+    Edge,
+    Finishing,
+    Graph,
+    GraphDatabase,
+    GraphError,
+    GraphNode,
+    IfBranch,
+    shape_of,
+)
+from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
 ITEMS = shape_of(["whole"])
 
 
 @st.composite
-def random_nodes(draw: st.DrawFn) -> list[Node]:
+def random_nodes(draw: st.DrawFn) -> list[GraphNode]:
     """Nodes with branches, loops, conditions, stores that overwrite each other, edits and skips of later nodes."""
     count = draw(st.integers(2, 7))
-    nodes: list[Node] = []
+    nodes: list[GraphNode] = []
     for number in range(count):
         earlier, later = [f"n{each}" for each in range(number)], [f"n{each}" for each in range(number + 1, count)]
         some = st.lists(st.sampled_from(earlier), unique=True, max_size=3) if earlier else st.just([])
-        node = Node(
-            f"n{number}", "Q $db.a|-$ $db.b|-$", after=tuple(draw(some)), every=draw(st.sampled_from([1, 1, 2]))
+        node = question(
+            f"n{number}",
+            "Q {{ db.a | default('-') }} {{ db.b | default('-') }}",
+            after=tuple(draw(some)),
+            every=draw(st.sampled_from([1, 1, 2])),
         )
         before = tuple(later[-1:]) if draw(st.booleans()) else ()
         kind = draw(st.sampled_from(["plain", "if", "for", "edit", "when", "skip"]))
@@ -37,21 +48,25 @@ def random_nodes(draw: st.DrawFn) -> list[Node]:
     return nodes
 
 
-def _of_kind(node: Node, kind: str, before: tuple[str, ...], earlier: list[str], later: list[str], path: str) -> Node:
-    node = replace(node, store={path: "answer"})
+def _of_kind(
+    node: GraphNode, kind: str, before: tuple[str, ...], earlier: list[str], later: list[str], path: str
+) -> GraphNode:
+    node = changed(node, store={path: "answer"})
     if kind == "if":
         inner = (
-            Node(f"{node.name}x", "X"),
-            Node(f"{node.name}y", "Y $db.a|-$", after=(f"{node.name}x",), store={path: "answer"}),
+            question(f"{node.name}x", "X"),
+            question(f"{node.name}y", "Y {{ db.a | default('-') }}", after=(f"{node.name}x",), store={path: "answer"}),
         )
-        return replace(node, branches=(IfBranch(condition_of({"answer": {"not_in": ["0", "1"]}}), inner, before),))
+        branch = IfBranch(when='answer not in ["0", "1"]', nodes={each.name: each for each in inner}, before=before)
+        return changed(node, branches=(branch,))
     if kind == "for":
-        loop = Loop("answer", "item", Node("each", "I $item$ $db.b|-$"), f"{path}s", before)
-        return replace(node, expect=ITEMS, loop=loop)
+        inner_node = question("each", "I {{ item }} {{ db.b | default('-') }}")
+        loop = EachLoop(items="answer", node=inner_node, store=f"{path}s", before=before)
+        return changed(node, expect=ITEMS, loop=loop)
     if kind == "when" and earlier:
-        return replace(node, when=condition_of({earlier[0]: {"not": "1"}}), otherwise="else")
+        return changed(node, when=f'{earlier[0]} != "1"', otherwise="else")
     if kind in ("edit", "skip") and later:
-        return replace(node, finish=kind)
+        return changed(node, finish=kind)
     return node
 
 
@@ -59,7 +74,9 @@ def edit(finishing: Finishing) -> None:
     """Adds a node that a later one waits for, where that is still possible."""
     finishing.database.append("log", finishing.node.name)
     last = list(finishing.graph.nodes)[-1]
-    finishing.graph.add_temporary_node(Node(f"{finishing.node.name}t", "T $db.a|-$", store={"a": "answer"}))
+    finishing.graph.add_temporary_node(
+        question(f"{finishing.node.name}t", "T {{ db.a | default('-') }}", store={"a": "answer"})
+    )
     open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
     if last in open_yet and last != f"{finishing.node.name}t":
         finishing.graph.add_temporary_edge(f"{finishing.node.name}t", last)
@@ -99,9 +116,9 @@ def timeless(journal: MemoryJournal) -> dict[Any, Any]:
     }
 
 
-def played(nodes: list[Node], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
+def played(nodes: list[GraphNode], journal: MemoryJournal, replies: Replies, side_by_side: int) -> Mapping[str, Any]:
     """Three passes over the graph on one database."""
-    graph, database = Graph(*nodes), Database()
+    graph, database = Graph(*nodes), GraphDatabase()
     before = graph.edges()
     answers: list[Any] = []
     for number in range(3):
@@ -118,7 +135,7 @@ def played(nodes: list[Node], journal: MemoryJournal, replies: Replies, side_by_
 
 @settings(deadline=None, max_examples=60)
 @given(random_nodes())
-def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[Node]) -> None:
+def test_side_by_side_and_one_by_one_agree_in_answers_database_and_events(nodes: list[GraphNode]) -> None:
     one, many = MemoryJournal(), MemoryJournal()
     assert played(nodes, one, Replies(), 1) == played(nodes, many, Replies(slow=True), 4)
     assert timeless(one) == timeless(many)
@@ -143,7 +160,7 @@ class Killed(MemoryJournal):
 @settings(deadline=None, max_examples=20)
 @given(random_nodes(), st.integers(1, 5), st.sampled_from([1, 3]))
 def test_passes_killed_again_and_again_end_as_undisturbed_ones_and_nothing_is_asked_twice(
-    nodes: list[Node], every: int, side_by_side: int
+    nodes: list[GraphNode], every: int, side_by_side: int
 ) -> None:
     whole, replies = MemoryJournal(), Replies()
     expected = played(nodes, whole, replies, 1)
@@ -161,7 +178,7 @@ def test_passes_killed_again_and_again_end_as_undisturbed_ones_and_nothing_is_as
 
 @pytest.mark.parametrize("side_by_side", [1, 4])
 def test_a_pass_that_is_resumed_asks_only_what_was_not_answered(side_by_side: int) -> None:
-    graph = Graph(*(Node(name, "?") for name in "abcd"), Node("end", "?", after=tuple("abcd")))
+    graph = Graph(*(question(name, "?") for name in "abcd"), question("end", "?", after=tuple("abcd")))
     whole = MemoryJournal()
     passed(graph, Answers(), journal=whole)
     for left in range(len(whole.events)):
@@ -189,7 +206,7 @@ def test_nodes_of_a_layer_are_asked_at_the_same_time_but_no_more_than_may_be() -
             busy -= 1
         return "so"
 
-    graph = Graph(*(Node(f"n{number}", "?") for number in range(6)))
+    graph = Graph(*(question(f"n{number}", "?") for number in range(6)))
     answers = Answers(dict.fromkeys(graph.nodes, wait))
     assert passed(graph, answers, side_by_side=3).layers == [list(graph.nodes)]
     assert most == 3
@@ -202,7 +219,7 @@ def test_the_first_failure_in_order_of_definition_is_raised_and_what_was_answere
 
     for side_by_side in (1, 3):
         yes, journal = shape_of("yes/no"), MemoryJournal()
-        graph = Graph(Node("ok", "?"), Node("late", "?", expect=yes), Node("soon", "?", expect=yes))
+        graph = Graph(question("ok", "?"), question("late", "?", expect=yes), question("soon", "?", expect=yes))
         with pytest.raises(Exception, match="no usable reply to late"):
             passed(graph, Answers(late=late, soon="rubbish"), journal=journal, side_by_side=side_by_side)
         assert ("pass/0/ok/0", "ask", 0) in journal.events
@@ -210,7 +227,7 @@ def test_the_first_failure_in_order_of_definition_is_raised_and_what_was_answere
 
 def test_an_edge_may_be_for_the_order_alone() -> None:
     graph = chain("a", "b")
-    graph.add_node(Node("c", "c?"))
+    graph.add_node(question("c", "c?"))
     graph.add_edge("b", "c", told=False)
     answers = Answers()
     assert passed(graph, answers).order == ["a", "b", "c"]

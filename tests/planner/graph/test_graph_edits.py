@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import Graph, GraphError, Node
-from tests.planner.graph.given import Answers, chain, passed
+from planbook.planner.graph import Graph, GraphError
+from tests.planner.graph.given import Answers, chain, passed, question
 
 
 @st.composite
@@ -17,7 +17,7 @@ def random_graphs(draw: st.DrawFn) -> Graph:
     count = draw(st.integers(1, 9))
     places = draw(st.permutations(range(count)))
     nodes = [
-        Node(f"n{place}", "?", after=tuple(f"n{before}" for before in range(place) if draw(st.booleans())))
+        question(f"n{place}", "?", after=tuple(f"n{before}" for before in range(place) if draw(st.booleans())))
         for place in places
     ]
     return Graph(*nodes)
@@ -37,28 +37,28 @@ def test_layers_are_the_generations_of_kahn_in_order_of_definition(graph: Graph)
 def test_a_cycle_is_an_error_before_the_first_query() -> None:
     answers = Answers()
     graph = Graph(
-        Node("free", "?"),
-        Node("z", "?", after=("c",)),
-        Node("a", "?", after=("c", "free")),
-        Node("b", "?", after=("a",)),
+        question("free", "?"),
+        question("z", "?", after=("c",)),
+        question("a", "?", after=("c", "free")),
+        question("b", "?", after=("a",)),
     )
-    graph.add_node(Node("c", "?", after=("b",)))
+    graph.add_node(question("c", "?", after=("b",)))
     with pytest.raises(GraphError, match="the graph has a cycle: a -> b -> c -> a;"):
         passed(graph, answers)
     assert answers.asked == []
     with pytest.raises(GraphError, match="cycle: x -> x"):
-        passed(Graph(Node("x", "?", after=("x",))), answers)
+        passed(Graph(question("x", "?", after=("x",))), answers)
 
 
 def test_a_missing_dependency_is_an_error_before_the_first_query() -> None:
     answers = Answers()
     with pytest.raises(GraphError, match='plan waits for lok, and there is no such node; did you mean "look"'):
-        passed(Graph(Node("look", "?"), Node("plan", "?", after=("lok",))), answers)
+        passed(Graph(question("look", "?"), question("plan", "?", after=("lok",))), answers)
     assert answers.asked == []
 
 
 EDITS: dict[str, Callable[[Graph], None]] = {
-    "replace": lambda graph: graph.replace_node(Node("a", "other?")),
+    "replace": lambda graph: graph.replace_node(question("a", "other?")),
     "remove": lambda graph: graph.remove_node("a"),
     "edge": lambda graph: graph.add_edge("c", "a"),
     "remove edge": lambda graph: graph.remove_edge("c", "a"),
@@ -73,10 +73,10 @@ EDITS: dict[str, Callable[[Graph], None]] = {
 @pytest.mark.parametrize("edit", EDITS)
 def test_changing_an_evaluated_node_is_refused(edit: str) -> None:
     graph = chain("a", "b", "c")
-    graph.replace_node(Node("b", "b?", after=("a",), finish="edit"))
+    graph.replace_node(question("b", "b?", after=("a",), finish="edit"))
     with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next"):
         passed(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
-    graph.replace_node(Node("b", "b?", after=("a",)))
+    graph.replace_node(question("b", "b?", after=("a",)))
     assert passed(graph).order == ["a", "b", "c"], "the pass that was refused left nothing behind"
 
 
@@ -85,7 +85,7 @@ def test_outside_a_pass_nothing_is_temporary_and_what_is_permanent_stays() -> No
     for edit in (graph.skip, graph.leave_out_node, lambda name: graph.add_temporary_edge("a", name)):
         with pytest.raises(GraphError, match="only while the graph is traversed"):
             edit("b")
-    graph.add_node(Node("c", "?"))
+    graph.add_node(question("c", "?"))
     graph.add_edge("b", "c")
     assert graph.told("c") == ["b"]
     graph.remove_edge("b", "c")
@@ -93,7 +93,7 @@ def test_outside_a_pass_nothing_is_temporary_and_what_is_permanent_stays() -> No
     with pytest.raises(GraphError, match="no edge was added from b to c"):
         graph.remove_edge("b", "c")
     with pytest.raises(GraphError, match="there is a node c already"):
-        graph.add_node(Node("c", "?"))
+        graph.add_node(question("c", "?"))
     with pytest.raises(GraphError, match="there is no node d"):
         graph.remove_node("d")
     graph.remove_node("a")
@@ -105,13 +105,13 @@ def test_everything_temporary_is_undone_at_the_end_of_a_pass_even_of_one_that_fa
     graph = chain("a", "b", "c", "d")
 
     def edit(finishing: object) -> None:
-        graph.add_temporary_node(Node("extra", "?", after=("a",)))
+        graph.add_temporary_node(question("extra", "?", after=("a",)))
         graph.add_temporary_edge("extra", "d")
         graph.leave_out_node("b")
         graph.leave_out_edge("c", "d")
         graph.skip("c")
 
-    graph.replace_node(Node("a", "a?", finish="edit"))
+    graph.replace_node(question("a", "a?", finish="edit"))
     before = (graph.layers(), graph.edges())
     first = passed(graph, hooks={"edit": edit})
     assert first.layers == [["a"], ["c", "extra"], ["d"]]
@@ -131,13 +131,13 @@ def test_everything_temporary_is_undone_at_the_end_of_a_pass_even_of_one_that_fa
 
 def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
     graph, answers = chain("a", "b", "c"), Answers()
-    graph.replace_node(Node("a", "a?", finish="edit"))
+    graph.replace_node(question("a", "a?", finish="edit"))
     with pytest.raises(GraphError, match="cycle: b -> c -> b"):
         passed(graph, answers, hooks={"edit": lambda finishing: graph.add_temporary_edge("c", "b")})
     assert answers.names == ["a"]
 
 
 def test_a_graph_that_is_being_traversed_cannot_be_traversed_by_another() -> None:
-    graph = Graph(Node("a", "?", finish="again"))
+    graph = Graph(question("a", "?", finish="again"))
     with pytest.raises(GraphError, match="give every episode a graph of its own"):
         passed(graph, hooks={"again": lambda finishing: passed(graph)})

@@ -1,6 +1,5 @@
 """One pass: what nodes are told, what becomes of their answers, and what is done with a node that is skipped."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,15 @@ from planbook.planner import MemoryJournal, UnusableReply
 from planbook.planner.graph import (
     AfterQueryError,
     Composing,
-    Database,
     Finishing,
     Graph,
+    GraphDatabase,
     GraphError,
-    Node,
-    condition_of,
     graph_of,
     read_graph,
     shape_of,
 )
-from tests.planner.graph.given import Answers, chain, passed
+from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
 HERE = Path(__file__).parent
@@ -33,15 +30,15 @@ def graph_file(text: str) -> Any:
 
 def test_a_node_is_told_the_answers_it_waits_for_in_order_then_its_prompt_then_the_form_wanted() -> None:
     graph = Graph(
-        Node("b", "?"),
-        Node("a", "?", expect=shape_of({"k": "yes/no"})),
-        Node("c", "Look: $db.seen$", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
+        question("b", "?"),
+        question("a", "?", expect=shape_of({"k": "yes/no"})),
+        question("c", "Look: {{ db.seen }}", after=("a", "b"), expect=shape_of({"x": "text", "y?": ["whole"]})),
     )
-    answers = Answers(a='{"k": "yes"}', b="$db.seen$", c='{"x": "z"}')
-    passed(graph, answers, Database({"seen": "a hill"}))
+    answers = Answers(a='{"k": "yes"}', b="$db.seen$ {{ db.seen }}", c='{"x": "z"}')
+    passed(graph, answers, GraphDatabase({"seen": "a hill"}))
     assert answers.prompt("c") == (
-        '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$\n\nLook: a hill\n\nAnswer with JSON, in a fence that begins with '
-        '```json, in this form:\n{"x": <text>, "y": [<a whole number>, ...] (may be left out)}'
+        '### a\n{\n "k": "yes"\n}\n\n### b\n$db.seen$ {{ db.seen }}\n\nLook: a hill\n\nAnswer with JSON, in a fence '
+        'that begins with ```json, in this form:\n{"x": <text>, "y": [<a whole number>, ...] (may be left out)}'
     )
     assert answers.prompt("b") == "?"
 
@@ -59,24 +56,26 @@ def test_a_node_is_told_the_answers_it_waits_for_in_order_then_its_prompt_then_t
 )
 def test_a_model_is_told_what_is_expected(written: str, reply: str, told: str) -> None:
     answers = Answers(a=reply)
-    passed(Graph(Node("a", "What?", expect=shape_of(written))), answers)
+    passed(Graph(question("a", "What?", expect=shape_of(written))), answers)
     assert answers.prompt("a").startswith(f"What?\n\n{told}")
 
 
 def test_each_node_may_have_a_model_of_its_own() -> None:
     answers = Answers()
-    passed(Graph(Node("a", "?"), Node("b", "?", model="strong")), answers)
+    passed(Graph(question("a", "?"), question("b", "?", model="strong")), answers)
     assert [(role, name) for role, name, _ in answers.asked] == [("graph", "a"), ("strong", "b")]
 
 
 def test_an_answer_that_does_not_fit_goes_back_with_its_message_and_then_the_pass_fails() -> None:
-    graph = Graph(Node("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), Node("b", "?", after=("a",)))
+    graph = Graph(
+        question("a", "?", expect=shape_of("yes/no"), store={"said": "answer"}), question("b", "?", after=("a",))
+    )
     mended = Answers(a=["perhaps", "N/A", "No."])
-    database = Database()
+    database = GraphDatabase()
     assert passed(graph, mended, database).answers["a"] == "no"
     assert database.values() == {"said": "no"}
     assert "must begin with the word yes or no, and not with 'perhaps'" in mended.asked[1][2]
-    never, journal, database = Answers(a="N/A"), MemoryJournal(), Database()
+    never, journal, database = Answers(a="N/A"), MemoryJournal(), GraphDatabase()
     with pytest.raises(UnusableReply, match=r"no usable reply to a: .*'N/A'"):
         passed(graph, never, database, journal=journal)
     assert never.names == ["a"] * 3, "bounded"
@@ -85,14 +84,14 @@ def test_an_answer_that_does_not_fit_goes_back_with_its_message_and_then_the_pas
 
 
 def test_a_check_hook_may_refuse_an_answer_or_put_another_in_its_place() -> None:
-    def known(answer: Any, database: Database) -> Any:
+    def known(answer: Any, database: GraphDatabase) -> Any:
         if answer not in database.values()["names"]:  # type: ignore[operator]
             raise AfterQueryError(f"{answer} is not known")
         return answer.upper()
 
-    graph = Graph(Node("a", "?", check="known"))
+    graph = Graph(question("a", "?", check="known"))
     answers = Answers(a=["tom", "ann"])
-    assert passed(graph, answers, Database({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
+    assert passed(graph, answers, GraphDatabase({"names": ["ann"]}), hooks={"known": known}).answers == {"a": "ANN"}
     assert "tom is not known" in answers.asked[1][2]
 
 
@@ -110,29 +109,29 @@ def test_a_check_hook_may_refuse_an_answer_or_put_another_in_its_place() -> None
     ],
 )
 def test_a_hook_that_fails_is_named(key: str, hook: Any, message: str) -> None:
-    node = replace(Node("a", "?"), **{key: "it"})  # type: ignore[arg-type]
+    node = changed(question("a", "?"), **{key: "it"})
     with pytest.raises((GraphError, ValueError), match=message):
         passed(Graph(node), hooks={"it": hook})
 
 
 def test_a_compose_hook_replaces_what_stands_above_the_prompt() -> None:
     def history(composing: Composing) -> str:
-        return f"Pass {composing.number} of {composing.node.name}: {composing.answers} $db.x$"
+        return f"Pass {composing.number} of {composing.node.name}: {composing.answers} {{{{ db.x }}}}"
 
-    graph = Graph(Node("a", "?"), Node("b", "Say $db.x$.", after=("a",), compose="history"))
+    graph = Graph(question("a", "?"), question("b", "Say {{ db.x }}.", after=("a",), compose="history"))
     answers = Answers()
-    passed(graph, answers, Database({"x": "X"}), number=4, hooks={"history": history})
-    assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} $db.x$\n\nSay X."
+    passed(graph, answers, GraphDatabase({"x": "X"}), number=4, hooks={"history": history})
+    assert answers.prompt("b") == "Pass 4 of b: {'a': 'a says so'} {{ db.x }}\n\nSay X."
 
 
 def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
     def finish(finishing: Finishing) -> None:
         finishing.database.append("log", finishing.answer)
-        finishing.graph.add_temporary_node(Node("more", "Say more.", after=(finishing.node.name,)))
+        finishing.graph.add_temporary_node(question("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
 
-    graph, database, answers = chain("a", "b"), Database(), Answers()
-    graph.replace_node(Node("a", "?", finish="finish"))
+    graph, database, answers = chain("a", "b"), GraphDatabase(), Answers()
+    graph.replace_node(question("a", "?", finish="finish"))
     done = [passed(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
     assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
@@ -144,34 +143,52 @@ def test_edits_of_a_layer_are_seen_by_the_next_and_not_within() -> None:
 database: {x: old}
 nodes:
   one: {prompt: one, store: x}
-  two: {prompt: $db.x$}
-  three: {prompt: $db.x$, after: [two]}
+  two: {prompt: "{{ db.x }}"}
+  three: {prompt: "{{ db.x }}", after: [two]}
 """)
     answers = Answers(one="new")
-    passed(file.graph(), answers, file.database())
+    passed(Graph(*file.nodes.values()), answers, file.new_database())
     assert answers.prompt("two") == "old"
     assert "old" not in answers.prompt("three")
 
 
-def test_what_a_model_says_is_never_looked_up() -> None:
-    """Neither in the answers above a prompt nor in what was stored, and no template is run on it."""
-    evil = "$db.secret$ {{ 7 * 7 }} $item$"
-    file = graph_file("""
+def test_what_a_model_says_is_never_expanded() -> None:
+    """Neither in the answers above a prompt nor where a prompt inserts them, nor in the items of a loop."""
+    evil = "$db.secret$ {{ db.secret }} {{ 7 * 7 }} {% for x in db.secret %}{{ x }}{% endfor %} {# {{ item }} #}"
+    file = graph_file(
+        """
 database: {secret: SECRET}
 nodes:
   a: {prompt: "?", store: said}
-  b: {prompt: $db.said$, after: [a], expect: [text], each: {in: answer, node: {prompt: Is it $item$?}}}
-""")
+  b: {prompt: "{{ db.said }}, {{ a }}", after: [a], expect: [text], each: {in: answer, node: *}}
+""".replace("*", '{prompt: "Is it {{ item }}?"}')
+    )
     answers = Answers({"a": evil, "b": f'["{evil}"]'})
-    passed(file.graph(), answers, file.database())
-    assert answers.prompt("b").startswith(f"### a\n{evil}\n\n{evil}\n")
+    passed(Graph(*file.nodes.values()), answers, file.new_database())
+    assert answers.prompt("b").startswith(f"### a\n{evil}\n\n{evil}, {evil}\n")
     assert answers.prompt("b:1") == f"Is it {evil}?"
     assert not any("SECRET" in prompt or "49" in prompt for _, _, prompt in answers.asked)
 
 
+def test_what_an_environment_says_is_never_expanded() -> None:
+    file = graph_file("""
+database: {secret: SECRET}
+inputs: {page: what the environment says}
+nodes:
+  a: {prompt: "{% for line in db.page.lines %}{{ line | upper }};{% endfor %} {{ db.page }}"}
+""")
+    database, answers = file.new_database(), Answers()
+    evil = "{{ db.secret }} $db.secret$"
+    database.set("page", {"lines": [evil], "{{ db.secret }}": evil})
+    passed(Graph(*file.nodes.values()), answers, database)
+    assert evil.upper() in answers.prompt("a")
+    assert answers.prompt("a").count("{{ db.secret }}") == 3
+    assert "SECRET" not in answers.prompt("a").replace("DB.SECRET", "")
+
+
 def test_if_adds_nodes_for_this_pass_only() -> None:
     file = read_graph(DRIVE)
-    graph, database = file.graph(), file.database()
+    graph, database = Graph(*file.nodes.values()), file.new_database()
     database.set("road", "A bridge.")
     no_users = {"users": '{"users": [], "crowded": false}', "act": "go on"}
     crossing = {**no_users, "users": '{"users": ["a bus"], "crowded": "yes"}', "users:1": "yes"}
@@ -195,11 +212,11 @@ def test_a_skipped_node_without_an_answer_is_asked_or_has_something_else_stand_f
     file = graph_file("""
 nodes:
   gate: {prompt: "?", expect: yes/no}
-  plan: {prompt: "plan?", when: {gate: "yes"}}
-  note: {prompt: "note?", when: {gate: "yes"}, else: nothing so far, store: noted}
+  plan: {prompt: "plan?", when: gate == "yes"}
+  note: {prompt: "note?", when: gate == "yes", else: nothing so far, store: noted}
   act: {prompt: "act?", after: [plan, note]}
 """)
-    graph, database, answers = file.graph(), file.database(), Answers(gate="no")
+    graph, database, answers = Graph(*file.nodes.values()), file.new_database(), Answers(gate="no")
     first = passed(graph, answers, database)
     assert (first.skipped, first.answers["plan"], first.answers["note"]) == (["note"], "plan says so", "nothing so far")
     assert database.values() == {}, "a skipped node stores nothing"
@@ -218,16 +235,16 @@ nodes:
       in: answer.items
       as: thing
       most: 2
-      node: {prompt: "Is $thing.name$ ($thing$) useful?", expect: yes/no, after: [other]}
+      node: {prompt: "Is {{ thing.name }} ({{ thing }}) useful?", expect: yes/no, after: [other]}
       store: useful
       before: [end]
   other: {prompt: "?"}
-  end: {prompt: "The end? $db.useful$"}
+  end: {prompt: "The end? {{ db.useful }}"}
 """)
     many = '{"items": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}'
     answers = Answers({"list": [many, '{"items": [{"name": "a"}, {"name": "b"}]}'], "list:1": "yes", "list:2": "no"})
-    database = Database()
-    done = passed(file.graph(), answers, database)
+    database = GraphDatabase()
+    done = passed(Graph(*file.nodes.values()), answers, database)
     assert "answer.items may have 2 items at most, and has 3" in answers.asked[1][2]
     assert done.layers == [["list", "other"], ["list:1", "list:2"], ["end"]]
     assert database.get("useful") == ["yes", "no"]
@@ -239,25 +256,25 @@ def test_a_loop_over_the_database_needs_a_list_there() -> None:
     file = graph_file("""
 inputs: {things: what there is}
 nodes:
-  a: {prompt: "?", each: {in: db.things, node: {prompt: $item$?}}}
+  a: {prompt: "?", each: {in: db.things, node: {prompt: "{{ item }}?"}}}
 """)
-    database = Database({"things": ["x", "y"]})
-    assert passed(file.graph(), Answers(), database).order == ["a", "a:1", "a:2"]
+    database = GraphDatabase({"things": ["x", "y"]})
+    assert passed(Graph(*file.nodes.values()), Answers(), database).order == ["a", "a:1", "a:2"]
     database.set("things", "x")
     with pytest.raises(GraphError, match=r"node a: db\.things must be a list"):
-        passed(file.graph(), Answers(), database)
-    with pytest.raises(GraphError, match="nothing at things"):
-        passed(file.graph(), Answers())
+        passed(Graph(*file.nodes.values()), Answers(), database)
+    with pytest.raises(GraphError, match=r"node a: there is nothing at db\.things"):
+        passed(Graph(*file.nodes.values()), Answers())
 
 
 def test_what_is_looked_up_and_not_there_names_the_node() -> None:
-    with pytest.raises(GraphError, match=r"node a: \$db.plan.goal\$ finds nothing; did you mean \"plan.gaol\""):
-        passed(Graph(Node("a", "$db.plan.goal$")), database=Database({"plan": {"gaol": 1}}))
+    with pytest.raises(GraphError, match=r"node a: prompt: db.plan.goal has no value; did you mean \"gaol\""):
+        passed(Graph(question("a", "{{ db.plan.goal }}")), database=GraphDatabase({"plan": {"gaol": 1}}))
 
 
 def test_every_node_leaves_an_event_with_what_became_of_it() -> None:
     file, journal = read_graph(DRIVE), MemoryJournal()
-    graph, database = file.graph(), file.database()
+    graph, database = Graph(*file.nodes.values()), file.new_database()
     database.set("road", "A bridge.")
     replies = {"users": '{"users": ["a bus"], "crowded": "no"}', "users:1": "no", "risk": "no", "act": "brake: a bus"}
     passed(graph, Answers(replies), database, journal=journal)
@@ -282,13 +299,13 @@ def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> Non
         finishing.database.set("long", "x" * 3_000)
         finishing.database.delete("gone")
 
-    journal, database = MemoryJournal(), Database({"gone": 1})
-    passed(Graph(Node("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
+    journal, database = MemoryJournal(), GraphDatabase({"gone": 1})
+    passed(Graph(question("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
     (event,) = held(journal, "node")
     assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)", "gone": None}
 
 
 def test_a_condition_of_the_database_decides_whether_a_node_is_asked() -> None:
-    node = Node("a", "?", when=condition_of({"db.count": {"at_least": 2}}), otherwise="none")
-    assert passed(Graph(node), database=Database({"count": 1})).answers == {"a": "none"}
-    assert passed(Graph(node), database=Database({"count": 2})).answers == {"a": "a says so"}
+    node = question("a", "?", when="db.count >= 2", otherwise="none")
+    assert passed(Graph(node), database=GraphDatabase({"count": 1})).answers == {"a": "none"}
+    assert passed(Graph(node), database=GraphDatabase({"count": 2})).answers == {"a": "a says so"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import shape_of
+from planbook.planner.graph.answers import shape_of
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_one(data: bytes) -> None:
 
 
 def _check_types(function: Callable[..., Any], got: dict[str, Any]) -> None:
-    """What arrived is exactly of the types that the signature names."""
+    """Check that each argument has exactly the type of its annotation."""
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             values = got[name]
@@ -121,7 +121,7 @@ def _value(choices: Choices, depth: int = 0) -> JsonValue:
 def _expected(
     function: Callable[..., dict[str, Any]], args: list[JsonValue], kwargs: dict[str, JsonValue]
 ) -> dict[str, Any] | None:
-    """What the function should get, None if the call should be refused."""
+    """Return the arguments that the function should get, or None if the call should be refused."""
     try:
         got = function(*args, **kwargs)
         sent = inspect.signature(function).bind(*args, **kwargs).arguments
@@ -141,7 +141,7 @@ def _expected(
 
 
 def _sane(value: JsonValue, depth: int = 0) -> bool:
-    """Whether a function may meet the value at all."""
+    """Return whether any function may get the value."""
     match value:
         case bool() | None:
             return True
@@ -158,9 +158,10 @@ def _sane(value: JsonValue, depth: int = 0) -> bool:
 
 
 def _fits(annotation: Any, value: JsonValue, *, exact: bool = False) -> bool:
-    """Whether the value is of the annotated type: of no other, but that whole numbers may stand for floats.
+    """Return whether the value has the annotated type; integers may stand for floats.
 
-    What equals a choice of a Literal or an Enum stands for it, True for 1 too; ``exact``, what arrives, is the choice.
+    A value that equals a choice of a Literal or an Enum stands for it, as True does for 1. If ``exact``, only the
+    choice itself fits.
     """
     origin, inner = get_origin(annotation), get_args(annotation)
     if annotation in (object, Any, JsonValue, inspect.Parameter.empty):
@@ -183,7 +184,7 @@ def _fits(annotation: Any, value: JsonValue, *, exact: bool = False) -> bool:
 
 
 def _sent(value: object) -> Any:
-    """What arrived as it was sent: tuples as lists, enums as their values."""
+    """Return an argument as it was sent: tuples as lists, enums as their values."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (list, tuple)):
@@ -194,7 +195,7 @@ def _sent(value: object) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether both are the same JSON; numbers count as the floats that they are."""
+    """Return whether both are the same JSON, comparing numbers as floats."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):

@@ -1,8 +1,8 @@
-"""What generated programs are made of: mostly what plans say, some of it what none may."""
+"""The parts of generated programs: mostly what plans contain, and some of what they may not."""
 
 from collections.abc import Sequence
 
-from planbook.sandbox.policy import hints, rules, tables
+from planbook.sandbox.policy import rules
 
 NAMES = """x y z f g C D self cls agent host_act json re math collections dataclasses functools enum operator string
 copy contextlib typing datetime random time abc itertools loot e _x __x T""".split()
@@ -10,7 +10,7 @@ BUILTINS = """len list dict set str int tuple sorted type getattr setattr delatt
 super object print map filter zip enumerate range min max callable repr format property staticmethod classmethod slice
 hash id reversed next bytes bytearray Exception ValueError BaseException ExceptionGroup NotImplemented""".split()
 HOSTILE_NAMES = [
-    *hints.NAME_HINTS,
+    *rules.NAME_HINTS,
     *"""__builtins__ __import__ __build_class__ __name__ __class__ __debug__ __loader__ __spec__ __annotations__ __doc__
     __file__ __x__ _call_ _title_ _link_ ｅval ｏpen __ｃlass__ __ﬁle__ ªb µ ℘ _ __ ___""".split(),
 ]
@@ -18,14 +18,14 @@ ATTRIBUTES = """location go_to x y a append items keys get join split name value
 register __name__ __qualname__ __doc__ __init__ __new__ __call__ __setattr__ __members__ copy update field func
 partial keywords maketrans mro_ index""".split()
 HOSTILE_ATTRIBUTES = sorted(
-    tables.REFUSED_ATTRIBUTES
-    | hints.ATTRIBUTE_HINTS.keys()
+    rules.REFUSED_ATTRIBUTES
+    | rules.ATTRIBUTE_HINTS.keys()
     | set("__closure__ __code__ __func__ __defaults__ __kwdefaults__ __builtins__ __slots__ __subclasshook__".split())
     | set(
         "_call_ _link_ _title_ _attr_ __weakref__ _fields_ __ｇlobals__ ｇi_frame __class_getitem__ __prepare__".split()
     )
 )
-MODULES = sorted(tables.MODULES)
+MODULES = sorted(rules.MODULES)
 COMMON = ("collections", "dataclasses", "functools", "itertools", "math", "operator", "re", "typing")
 MEMBERS = sorted({name for module in ("json", *COMMON) for name in rules.public(module)})
 HOSTILE_MODULES = (

@@ -1,16 +1,14 @@
-"""What must hold of the policy for every text, and of the host for every program that the policy lets through."""
+"""Properties of the policy for every text, and of the host for every program that the policy allows."""
 
 import ast
 import re
 import time
 from collections.abc import Iterator
 
-from planbook.sandbox import Limits
-from planbook.sandbox import check as static
-from planbook.sandbox.policy.compiler import PolicyRefused, check, compile_cell
+from planbook.sandbox import Limits, checks
+from planbook.sandbox.policy.compiler import CompileRequest, PolicyRefused, compile_cell, compiled, find_problems
 from planbook.sandbox.policy.rules import SYNTAX
-from planbook.sandbox.precompile import Request, compiled
-from tests.sandbox.attacked import Host
+from tests.sandbox.attack_tables import Host
 from tests.sandbox.fuzz.programs import program
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 from tests.sandbox.plans import opened
@@ -31,7 +29,7 @@ def f(*a, **b): return a or b
 self, cls, T, e = C(), C, D(), ValueError("e")
 x, y, z, _x, __x = C(), [1, "a", D], {"a": C(), 1: f}, "{0.x}", g(1)
 """
-"""What the grammar's names mean, so that its programs get somewhere."""
+"""Definitions of the grammar's names, so that its programs do something."""
 SHORT = Limits(wall_seconds=0.5, memory_mb=64)
 SLOW = 20.0
 """Seconds that no check of one program may take, on however busy a machine."""
@@ -47,12 +45,12 @@ def test_one(data: bytes) -> None:
 def judged(source: str) -> bool:
     """Return whether the policy lets the source through; all who ask it agree, and none raises or takes long."""
     started = time.monotonic()
-    problems = check(source)
+    problems = find_problems(source)
     passed = problems == []
     found = _compiles(source)
     assert found == passed or {problem.name for problem in problems} == {SYNTAX}
-    assert (compiled(Request(source, "<plan>", True)).faults == ()) == found
-    faults = static.check(source, FUNCTIONS, attributes=ATTRIBUTES)
+    assert (compiled(CompileRequest(source, "<plan>", True)).faults == ()) == found
+    faults = checks.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
     assert time.monotonic() - started < SLOW
     return passed

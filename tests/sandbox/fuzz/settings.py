@@ -1,4 +1,4 @@
-"""How many examples fuzzing takes: few in the suite, more where PLANBOOK_FUZZ says how many times as many."""
+"""The number of examples for fuzzing: few in the suite, PLANBOOK_FUZZ times as many on request."""
 
 import os
 

@@ -6,19 +6,19 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 
-from planbook.sandbox import check as static
-from planbook.sandbox.precompile import Request, compiled
-from planbook.sandbox.reading import (
+from planbook.sandbox import (
     GrowingReply,
     bound_by_part,
     carry,
+    checks,
     definitions,
     parse_source,
     read_reply,
     sections,
     statements_of,
 )
-from planbook.sandbox.reading.walker import scopes_of
+from planbook.sandbox.policy.compiler import CompileRequest, compiled
+from planbook.sandbox.reading.scopes import scopes_of
 from tests.sandbox.fuzz.programs import Choices, part
 from tests.sandbox.given import ATTRIBUTES, FUNCTIONS
 
@@ -104,7 +104,7 @@ STRETCHES = (_repeated, _numbered, _nested, _indented)
 
 
 def keeps_to_bounds(reader: Callable[[str], object], long: str) -> bool:
-    """Whether a reader keeps to the bounds, measured again with another text if it seems slow: results are kept."""
+    """Return whether a reader stays within the bounds. A slow one is measured again, with another text."""
     if (seconds := _seconds(reader, long)) > SECONDS:
         seconds = min(_seconds(reader, f"{long}#{number}") for number in range(2))
     return seconds < SECONDS and (seconds < SECONDS / 10 or megabytes_of(lambda: reader(f"{long}#")) < MEGABYTES)
@@ -132,17 +132,17 @@ def megabytes_of(do: Callable[[], object]) -> float:
 
 def checked(code: str) -> str:
     """Check the code, and put the faults into words."""
-    return "\n".join(map(str, static.check(code, FUNCTIONS, attributes=ATTRIBUTES)))
+    return "\n".join(map(str, checks.check(code, FUNCTIONS, attributes=ATTRIBUTES)))
 
 
 def checked_part(code: str) -> object:
     """Check the code as a part of a plan."""
-    return static.check_part(code, FUNCTIONS, attributes=ATTRIBUTES)
+    return checks.check_part(code, FUNCTIONS, attributes=ATTRIBUTES)
 
 
 def checked_procedure(code: str) -> object:
     """Check the code as a procedure."""
-    return static.check_procedure(code, FUNCTIONS, attributes=ATTRIBUTES)
+    return checks.check_procedure(code, FUNCTIONS, attributes=ATTRIBUTES)
 
 
 def streamed(code: str) -> None:
@@ -171,7 +171,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "check": checked,
     "part": checked_part,
     "procedure": checked_procedure,
-    "precompile": lambda code: compiled(Request(code, "plan", guarded=True)),
+    "precompile": lambda code: compiled(CompileRequest(code, "plan", guarded=True)),
     "reply": read_reply,
     "fenced reply": lambda code: read_reply(f"```python\n{code}\n```\n"),
     "streamed": streamed,

@@ -9,14 +9,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from planbook.sandbox import messages, opening
-from planbook.sandbox.answers import Answers
-from planbook.sandbox.cell import Conversation
-from planbook.sandbox.limits import LimitReached
-from planbook.sandbox.messages import HostileFrame
-from planbook.sandbox.process import Worker
-from planbook.sandbox.protocol import ChannelClosed, FrameTooLong
-from planbook.sandbox.types import FaultKind, Limits
+from planbook.sandbox import FaultKind, Limits
+from planbook.sandbox.answers import Answers, function_specs
+from planbook.sandbox.conversation import SHAPES, Conversation, parse_message, read_faults
+from planbook.sandbox.process import WorkerProcess
+from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
+from planbook.sandbox.types import LimitReached
 from tests.sandbox.fuzz.programs import Choices
 
 LIMITS = Limits(wall_seconds=2, output_chars=50, host_calls=8)
@@ -68,26 +66,24 @@ def test_one(data: bytes) -> None:
 def parses(payload: bytes) -> None:
     """A message of a known shape, and the same when it is written and read again; or HostileFrame."""
     try:
-        message = messages.parse(payload)
+        message = parse_message(payload)
         if message[0] == "end":
-            assert all(
-                fault.kind is not FaultKind.LIMIT or fault.type == "memory" for fault in messages.faults(message[2])
-            )
+            assert all(fault.kind is not FaultKind.LIMIT or fault.type == "memory" for fault in read_faults(message[2]))
     except HostileFrame:
         return
-    assert tuple(map(type, message)) in messages.SHAPES[message[0]]
-    assert message[0] == "call" or messages.parse(json.dumps(message, allow_nan=False).encode()) == message
+    assert tuple(map(type, message)) in SHAPES[message[0]]
+    assert message[0] == "call" or parse_message(json.dumps(message, allow_nan=False).encode()) == message
 
 
 def converse(chunks: list[bytes]) -> None:
     """Hold the conversation over a real socket, with a thread at its other end; the process is one that sleeps."""
     world = World()
-    answers = Answers(opening.specs({"agent.go_to": world.go_to, "count": world.count}), None)
+    answers = Answers(function_specs({"agent.go_to": world.go_to, "count": world.count}), None)
     ours, theirs = socket.socketpair()
     started = time.monotonic()
     with theirs, subprocess.Popen(["sleep", "600"]) as process:
         speaker = threading.Thread(target=_speak, args=(theirs, chunks))
-        worker = Worker(ours, os.pidfd_open(process.pid), process.pid)
+        worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
         talk = Conversation(worker, LIMITS, lambda request: answers.answer(request.message))
         speaker.start()
         try:

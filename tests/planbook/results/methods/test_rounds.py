@@ -8,7 +8,7 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.advocate.figures import Search
-from planbook.planner.strategies.agentkit.figures import Passes
+from planbook.planner.strategies.agentkit import Passes
 from planbook.results import Summary, read_run, summarise
 from planbook.run import Run
 

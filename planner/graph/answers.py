@@ -1,0 +1,359 @@
+"""The form of an answer (``expect:`` in a graph file), and how an answer is read and validated."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import starmap
+from typing import Annotated, Any
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+
+from planbook.planner.graph.templating import nearest
+from planbook.planner.roles import as_text
+from planbook.planner.thought import as_plan
+
+TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
+    "text", "code", "yes/no", "number", "whole", "any", "one of", "fields", "each", "list",
+)  # fmt: skip
+SIMPLE = (TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY)
+FORMS = "text, code, yes/no, number, whole, any, one of: A, B, a list [SHAPE], or fields {NAME: SHAPE}"
+"""Everything that may be written, for messages."""
+_MARKS = "*_`\"'#> \t\r\n"
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
+_YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
+_SHOWN = 60
+_TRIES = 200
+"""Brackets that are tried as the beginning of a JSON value."""
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+_OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
+_WANTED: Mapping[type | None, str] = {
+    dict: "an object in braces, {...}",
+    list: "a list in brackets, [...]",
+    None: "a value",
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One form of answer. ``fields`` are those of an object, ``inner`` is the form of a list's items or all values."""
+
+    kind: str = TEXT
+    fields: Mapping[str, "Shape"] = field(default_factory=dict)
+    inner: "Shape | None" = None
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    """Of a field: it may be left out."""
+
+    @property
+    def is_json(self) -> bool:
+        """Return whether the whole answer is a JSON value."""
+        return self.kind in (FIELDS, EACH, LIST, ANY)
+
+    def read(self, text: str) -> JsonValue:
+        """Return the answer in a model's reply. Raises ValueError with everything that the model has to correct."""
+        _refuse_surrogates(text)
+        if not self.is_json:
+            return _READERS[self.kind](self, as_text(text))
+        value = _read_json(as_text(text), None if self.kind == ANY else list if self.kind == LIST else dict)
+        _refuse_surrogates(json.dumps(value, ensure_ascii=False))
+        return self.check(value)
+
+    def check(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value in this form, with choices and yes/no as the graph has them. Raises ValueError."""
+        try:
+            found = self._adapter.validate_python(value)
+        except ValidationError as error:
+            raise ValueError("; ".join(self._faults(error))) from None
+        dumped: JsonValue = self._adapter.dump_python(found, by_alias=True, exclude_unset=True)
+        return dumped
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(_type_of(self))
+
+    def _faults(self, error: ValidationError) -> Iterator[str]:
+        """Yield what is wrong, in words for the model: fields that do not belong there first."""
+        unknown: dict[tuple[int | str, ...], list[str]] = {}
+        other: list[str] = []
+        for each in error.errors():
+            *around, last = each["loc"] or ("",)
+            if each["type"] == "extra_forbidden":
+                unknown.setdefault(tuple(around), []).append(str(last))
+                continue
+            shape, where = self._at(each["loc"]), _place(each["loc"])
+            if each["type"] == "missing":
+                other.append(f"the field {where} is missing; it must be {_wanted(shape)}")
+            else:
+                other.append(f"{where or 'the answer'} must be {_wanted(shape)}, and is {_shown(each['input'])}")
+        for place, names in unknown.items():
+            known = ", ".join(self._at(place).fields)
+            yield f"{_place(place) or 'the answer'} has no field {', '.join(sorted(names))}; its fields are {known}"
+        yield from other
+
+    def _at(self, place: Iterable[int | str]) -> "Shape":
+        shape = self
+        for name in place:
+            shape = shape.fields.get(str(name)) or shape.inner or shape
+        return shape
+
+    def sketch(self) -> str:
+        """Return an example of a JSON answer, with the form of each part in angle brackets."""
+        if self.kind == FIELDS:
+            return f"{{{', '.join(starmap(_field_sketch, self.fields.items()))}}}"
+        if self.inner is not None:
+            more = f"{self.inner.sketch()}, ..."
+            return f"[{more}]" if self.kind == LIST else f'{{"<name>": {more}}}'
+        return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
+
+    def part(self, path: str) -> "Shape":
+        """Return the form of a part of the answer. Raises KeyError with the name that cannot be there."""
+        shape = self
+        for name in filter(None, path.split(".")):
+            if shape.kind == ANY:
+                return shape
+            if shape.kind == FIELDS and name in shape.fields:
+                shape = replace(shape.fields[name], optional=shape.optional or shape.fields[name].optional)
+            elif shape.inner is not None and (shape.kind == EACH or name.lstrip("-").isdecimal()):
+                shape = replace(shape.inner, optional=True)  # nobody knows which there are
+            else:
+                raise KeyError(name)
+        return shape
+
+
+ANY_TEXT = Shape()
+"""Expected where a node does not say otherwise: a text that is not empty."""
+
+
+def shape_of(written: Any) -> Shape:
+    """Return the shape that is written in a graph file. Raises ValueError that says what can be written."""
+    if isinstance(written, Shape):
+        return written
+    if isinstance(written, list):
+        if len(written) != 1:
+            raise ValueError("a list has one shape, that of all its items: [text]")
+        return Shape(LIST, inner=shape_of(written[0]))
+    if isinstance(written, Mapping):
+        return _mapping_shape(written)
+    if isinstance(written, str):
+        return _word_shape(written)
+    raise ValueError(f"{written!r} is not a shape; write {FORMS}")
+
+
+def _mapping_shape(written: Mapping[Any, Any]) -> Shape:
+    if not written:
+        raise ValueError("there are no fields in {}; write `any` for any JSON")
+    if not all(isinstance(name, str) for name in written):
+        raise ValueError("the names of fields are texts; put them in quotes")
+    if "*" in written:
+        if len(written) > 1:
+            raise ValueError('"*" stands for any name, so that no other field can stand beside it')
+        return Shape(EACH, inner=shape_of(written["*"]))
+    fields = {}
+    for name, each in written.items():
+        shape = shape_of(each)
+        if shape.kind == CODE:
+            raise ValueError(f"{name}: code is a whole answer, not a field; give it a node of its own")
+        fields[name.removesuffix("?")] = replace(shape, optional=name.endswith("?"))
+    return Shape(FIELDS, fields=fields)
+
+
+def _word_shape(written: str) -> Shape:
+    word = " ".join(written.split())
+    if word.lower().startswith("one of:"):
+        choices = tuple(filter(None, (each.strip() for each in word[7:].split(","))))
+        if len({choice.casefold() for choice in choices}) < max(2, len(choices)):
+            raise ValueError(f"{written!r} needs two or more different choices: `one of: wait, go on`")
+        return Shape(CHOICE, choices=choices)
+    if word.lower() not in SIMPLE:
+        raise ValueError(f"{written!r} is not a shape{nearest(word.lower(), SIMPLE)} Write {FORMS}")
+    return Shape(word.lower())
+
+
+# As types of pydantic
+
+
+def _type_of(shape: Shape) -> Any:
+    if shape.kind == LIST and shape.inner:
+        return list[_type_of(shape.inner)]  # type: ignore[misc]
+    if shape.kind == EACH and shape.inner:
+        return dict[str, _type_of(shape.inner)]  # type: ignore[misc]
+    if shape.kind == FIELDS:
+        fields: dict[str, Any] = {  # names of fields may be any text, so they are aliases
+            f"field_{number}": (_type_of(each), Field(None if each.optional else ..., alias=name))
+            for number, (name, each) in enumerate(shape.fields.items())
+        }
+        model = create_model("Answer", __config__=ConfigDict(extra="forbid"), **fields)
+        return Annotated[model, BeforeValidator(_without_nulls)]
+    return JsonValue if shape.kind == ANY else Annotated[Any, PlainValidator(partial(_scalar, shape))]
+
+
+def _without_nulls(value: Any) -> Any:
+    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
+
+
+def _scalar(shape: Shape, value: Any) -> JsonValue:
+    if shape.kind in (NUMBER, WHOLE):
+        if isinstance(value, int if shape.kind == WHOLE else int | float) and not isinstance(value, bool):
+            return value
+    elif isinstance(value, bool) and shape.kind == YES_NO:
+        return "yes" if value else "no"
+    elif isinstance(value, str) and value.strip():
+        return _READERS[shape.kind](shape, value)
+    raise ValueError("it does not fit")
+
+
+# Answers that are not JSON
+
+
+def _refuse_surrogates(text: str) -> None:
+    """Raise ValueError for half of a surrogate pair: no server accepts that in a later prompt."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("the reply holds half of a surrogate pair, which is no text; leave it out") from None
+
+
+def _read_yes_no(shape: Shape, text: str) -> JsonValue:
+    found = _YES_NO.match(text.lstrip(_MARKS))
+    if not found:
+        raise ValueError(f"the answer must begin with the word yes or no, and not with {text[:_SHOWN]!r}")
+    return found[1].lower()
+
+
+def _read_number(shape: Shape, text: str) -> JsonValue:
+    found = _NUMBER.match(text.lstrip(_MARKS))
+    if not found or (shape.kind == WHOLE and "." in found[0]):
+        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, and not with {text[:_SHOWN]!r}")
+    return float(found[0]) if "." in found[0] else int(found[0])
+
+
+def _read_choice(shape: Shape, text: str) -> JsonValue:
+    said = text.lstrip(_MARKS).casefold()
+    for choice in sorted(shape.choices, key=len, reverse=True):
+        rest = said.removeprefix(choice.casefold())
+        if rest != said and not (rest[:1].isalnum() or rest[:1] == "_"):
+            return choice
+    raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_SHOWN]!r}")
+
+
+_READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {
+    TEXT: lambda shape, text: text,
+    CODE: lambda shape, text: as_plan(text).code,
+    YES_NO: _read_yes_no,
+    NUMBER: _read_number,
+    WHOLE: _read_number,
+    CHOICE: _read_choice,
+}
+_SKETCHES = {
+    TEXT: "<text>",
+    YES_NO: "<yes or no>",
+    NUMBER: "<a number>",
+    WHOLE: "<a whole number>",
+    ANY: "<any value>",
+}
+
+
+def _field_sketch(name: str, shape: Shape) -> str:
+    return f'"{name}": {shape.sketch()}{" (may be left out)" if shape.optional else ""}'
+
+
+def _wanted(shape: Shape) -> str:
+    if shape.kind == CODE:
+        return "plan code"
+    return f"a list, {shape.sketch()}" if shape.kind == LIST else shape.sketch().strip("<>")
+
+
+def _shown(value: JsonValue) -> str:
+    if value is None or value == "":
+        return "empty"
+    told = str(value) if not isinstance(value, str) else repr(value)
+    return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}..."
+
+
+def _place(place: Iterable[int | str]) -> str:
+    return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place).lstrip(".")
+
+
+# JSON in replies: parsed, never repaired
+
+
+def _read_json(text: str, kind: type | None) -> JsonValue:
+    """Return the last JSON value of that kind, one in a fence before one that is bare. Raises ValueError."""
+    problems: list[tuple[int, str]] = []
+    fenced = (_whole(block[1], problems) for block in _FENCED.findall(text))
+    candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
+    candidates = candidates or (_whole(text, problems) if kind is None else [])
+    candidates = candidates or _bare(text, _OPENERS[kind], problems)
+    if candidates:
+        return candidates[-1]
+    why = f": {max(problems)[1]}" if problems else ""
+    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{why}")
+
+
+def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    try:
+        value, end = _decode(text, len(text) - len(text.lstrip()))
+    except _Unreadable as error:
+        problems.append(error.problem)
+        return []
+    if rest := text[end:].strip():
+        problems.append((end, f"something stands after the value: {rest[:40]!r}"))
+        return []
+    return [value]
+
+
+def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    found: list[JsonValue] = []
+    opener, place = re.compile(f"[{re.escape(openers)}]"), 0
+    for _ in range(_TRIES):
+        if not (match := opener.search(text, place)):
+            break
+        try:
+            value, place = _decode(text, match.start())
+            found.append(value)
+        except _Unreadable as error:
+            problems.append(error.problem)
+            place = match.end()
+    return found
+
+
+class _Unreadable(ValueError):
+    def __init__(self, at: int, why: str) -> None:
+        self.problem = (at, why)
+        super().__init__(why)
+
+
+def _decode(text: str, start: int) -> tuple[JsonValue, int]:
+    try:
+        return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _Unreadable(error.pos, f"{error.msg} at {text[error.pos : error.pos + 30]!r}") from error
+    except RecursionError:
+        raise _Unreadable(start, "it is nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise _Unreadable(0, f"the key {twice[0]!r} stands twice in one object")
+    return dict(pairs)
+
+
+def _no_number(name: str) -> JsonValue:
+    raise _Unreadable(0, f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)

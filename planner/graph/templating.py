@@ -1,0 +1,395 @@
+"""Jinja in graph files: templates and expressions over the database and the answers of nodes, with bounded work.
+
+Only a part of the language is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON
+and are never read as templates themselves. Every list or mapping that a template goes through counts against
+``MOST_ITEMS``, every text that it makes against ``LONGEST``.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, meta, nodes, pass_context
+from jinja2.exceptions import TemplateError
+from jinja2.lexer import TOKEN_EOF
+from jinja2.parser import Parser
+from jinja2.runtime import Context, LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.tests import TESTS as JINJA_TESTS
+from pydantic import JsonValue
+
+from planbook.planner.errors import GraphError
+from planbook.planner.rendered import Rendered
+
+DATABASE = "db"
+"""The name of the database in templates and expressions."""
+LONGEST = 1_000_000
+"""Characters of a rendered text, and of any text on the way to it."""
+MOST_ITEMS = 100_000
+"""Items that one rendering goes through, in all its loops and filters."""
+MOST_NODES = 5_000
+"""Parts of the syntax tree of one template."""
+LARGEST = 10**15
+"""The largest number that an expression calculates with."""
+FILTERS = (
+    "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
+    "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "select",
+    "selectattr", "sort", "string", "sum", "title", "trim", "truncate", "unique", "upper", "wordcount",
+)  # fmt: skip
+TESTS = (
+    "boolean", "defined", "divisibleby", "eq", "even", "false", "float", "ge", "gt", "in", "integer", "iterable", "le",
+    "lower", "lt", "mapping", "ne", "none", "number", "odd", "sequence", "string", "true", "undefined", "upper",
+)  # fmt: skip
+_ALLOWED = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Name, nodes.Const,
+    nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.Keyword, nodes.CondExpr, nodes.Getattr, nodes.Getitem,
+    nodes.Slice, nodes.Filter, nodes.Test, nodes.Compare, nodes.Operand, nodes.UnaryExpr, nodes.BinExpr,
+)  # fmt: skip
+_REFUSED = {
+    "Call": "functions cannot be called; use a filter",
+    "Concat": "~ is not allowed; write {{ a }}{{ b }}",
+    "Assign": "set is not allowed; `store` of a node keeps values",
+}
+_COUNTED, _RESULT = "counted", "result"
+
+
+def value_text(value: JsonValue) -> str:
+    """Return a value as it appears in a prompt: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence: ``; did you mean "plan"?`` where a known name is similar, else a full stop."""
+    similar = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f'; did you mean "{similar[0]}"?' if similar else "."
+
+
+class _Missing(StrictUndefined):
+    """A value that does not exist. Its parts do not exist either, so ``db.a.b | default("none")`` needs no ``db.a``."""
+
+    @property
+    def _undefined_message(self) -> str:
+        return f"{self._undefined_name} has no value{self._undefined_hint or '.'}"
+
+    def part(self, name: object) -> "_Missing":
+        return _Missing(self._undefined_hint, name=f"{self._undefined_name}.{name}")
+
+
+class _Rendering:
+    """What one rendering has looked up, and how much it may still do."""
+
+    def __init__(self, roots: Mapping[str, JsonValue]) -> None:
+        self.roots, self._left = roots, MOST_ITEMS
+        self.found: list[tuple[str, JsonValue]] = []
+        """The ends of all look-ups with their paths, in order: the data of the text."""
+
+    def part(self, value: Any, name: Any) -> Any:
+        """Return the part of a value with this name or number. Nothing of a Python object can be reached."""
+        if isinstance(value, _Missing):
+            return value.part(name)
+        path = f"{self._path(value)}.{name}".lstrip(".")
+        number = int(name) if str(name).removeprefix("-").isdecimal() else None
+        if isinstance(value, dict) and name in value:
+            found = value[name]
+        elif isinstance(value, list | str) and number is not None and -len(value) <= number < len(value):
+            found = value[number]
+        else:
+            return _Missing(nearest(str(name), value if isinstance(value, dict) else ()), name=path)
+        self.found.append((path, found))
+        return self.count(found, 1)
+
+    def _path(self, value: object) -> str:
+        if self.found and self.found[-1][1] is value:
+            return self.found.pop()[0]
+        return next((name for name, root in self.roots.items() if root is value), "")
+
+    def count(self, value: Any, items: int | None = None) -> Any:
+        """Charge for going through a value, a long text by its length; a generator becomes a list."""
+        if isinstance(value, Iterator):
+            value = list(value)
+        length = len(value) if isinstance(value, list | tuple | dict) else 1
+        self._left -= (items or 1 + length) + (len(value) // 1_000 if isinstance(value, str) else 0)
+        if self._left < 0:
+            raise GraphError(f"the template goes through more than {MOST_ITEMS:,} items; select fewer of them")
+        return value
+
+    def finalize(self, value: Any) -> str:
+        """Return a value as text."""
+        if any(root is value for root in self.roots.values()):
+            self.found.append(("", value))
+        return value_text(_existing(value))
+
+
+_RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
+
+
+def _existing(value: Any) -> Any:
+    if isinstance(value, Undefined):
+        str(value)  # raises
+    return value
+
+
+def _unless_long(characters: int) -> None:
+    if characters > LONGEST:
+        raise GraphError(f"the template makes a text of more than {LONGEST:,} characters; leave something out")
+
+
+class _JsonSandbox(ImmutableSandboxedEnvironment):
+    """Looks only into JSON values, and calculates only with numbers."""
+
+    intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, LoopContext):
+            return super().getattr(obj, attribute)
+        return _RENDERING.get().part(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        return _RENDERING.get().part(obj, argument)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        for each in map(_existing, (left, right)):
+            if not isinstance(each, int | float) or abs(each) > LARGEST:
+                raise GraphError(f"{operator} takes numbers, of at most {LARGEST:,}")
+        if operator == "**":
+            raise GraphError("** is not allowed")
+        return super().call_binop(context, operator, left, right)
+
+
+def _bounded(name: str) -> Callable[..., Any]:
+    """Return Jinja's filter of this name, charged for what it goes through and makes."""
+
+    @pass_context
+    def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
+        rendering = _RENDERING.get()
+        value = rendering.count(value)
+        if name == "join":
+            between = len(str(arguments[0] if arguments else named.get("d", "")))
+            _unless_long(sum(len(str(each)) + between for each in value))
+        if name == "replace":
+            _unless_long(len(str(value)) + str(value).count(str(arguments[0])) * len(str(arguments[1])))
+        return rendering.count(_PLAIN.call_filter(name, value, arguments, named, context=context))
+
+    return run
+
+
+@pass_context
+def _finalize(context: Context, value: Any) -> str:  # the context keeps Jinja from calculating constants beforehand
+    return _RENDERING.get().finalize(value)
+
+
+@pass_context
+def _counted(context: Context, value: Any) -> Any:
+    return _RENDERING.get().count(_existing(value))
+
+
+_PLAIN = ImmutableSandboxedEnvironment()
+_JINJA = _JsonSandbox(
+    undefined=_Missing, finalize=_finalize, trim_blocks=True, lstrip_blocks=True, autoescape=False, optimized=False
+)
+_JINJA.filters = {**{name: _bounded(name) for name in FILTERS}, _COUNTED: _counted}
+_JINJA.tests = {name: JINJA_TESTS[name] for name in TESTS}
+_JINJA.globals = {}
+
+
+class LookUp(NamedTuple):
+    """One look-up of a template: its dotted path, ``db.plan.goal``, and whether it may find nothing there."""
+
+    path: str
+    may_be_missing: bool = False
+
+
+class _JinjaSource:
+    """The text of a template or an expression with its syntax tree. Raises ValueError for what is not allowed."""
+
+    def __init__(self, source: str, tree: nodes.Template) -> None:
+        self.source = source
+        _check(tree)
+        conditions = [each.test for each in tree.find_all(nodes.If)]
+        conditions += [each.test for each in tree.find_all(nodes.CondExpr)]
+        self.truths = tuple(path for each in conditions for path in _truths(each))
+        """The paths of values that are taken for true or false as they are."""
+        self.comparisons = tuple(_comparisons(tree))
+        """Paths with constants that they are compared with."""
+        found = list(_look_ups(tree, may_be_missing=False))
+        optional = {each.path for each in found if each.may_be_missing}
+        self.names = frozenset(meta.find_undeclared_variables(tree))  # last: it replaces constants in the tree
+        """The variables that it uses: ``db``, nodes, a loop's item."""
+        self.look_ups = tuple(
+            LookUp(each.path, any(f"{each.path}.".startswith(f"{path}.") for path in optional))
+            for each in found
+            if each.path.partition(".")[0] in self.names
+        )
+
+    def __str__(self) -> str:
+        return self.source
+
+    @contextmanager
+    def _rendering(self, values: Mapping[str, JsonValue]) -> Iterator[_Rendering]:
+        rendering = _Rendering({name: value for name, value in values.items() if name in self.names})
+        token = _RENDERING.set(rendering)
+        try:
+            yield rendering
+        except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+            raise GraphError(str(error)) from error
+        finally:
+            _RENDERING.reset(token)
+
+
+class Template(_JinjaSource):
+    """The text of a prompt. Two templates of the same text are the same object."""
+
+    def __init__(self, source: str) -> None:
+        with _reading("the text"):
+            tree = _JINJA.parse(source)
+            super().__init__(source, tree)
+            self._compiled: Any = _JINJA.from_string(tree)
+
+    @staticmethod
+    @lru_cache(maxsize=1_000)
+    def of(source: str) -> "Template":
+        """Return the template of a text. Raises ValueError."""
+        return Template(source)
+
+    def render(self, values: Mapping[str, JsonValue]) -> Rendered:
+        """Return the text, with the values that were looked up as its data. Raises GraphError."""
+        with self._rendering(values) as rendering:
+            parts: list[str] = []
+            written = 0
+            for part in self._compiled.generate(values):
+                parts.append(part)
+                written += len(part)
+                _unless_long(written)
+        data = [{path.rpartition(".")[2]: value} for path, value in rendering.found]
+        return Rendered.of("".join(parts).strip(), data)
+
+
+class Expression(_JinjaSource):
+    """A condition, or where a value is to be found."""
+
+    def __init__(self, source: str) -> None:
+        with _reading(f"{source!r} is not an expression"):
+            parser = Parser(_JINJA, source, state="variable")
+            expression = parser.parse_expression()
+            if parser.stream.current.type != TOKEN_EOF:
+                parser.fail("something stands after its end", 1)
+            super().__init__(source, _tree(nodes.Output([expression])))
+            self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
+            self.as_condition = tuple(_truths(expression))
+            """Paths that are taken for true or false where it is a condition."""
+
+    @staticmethod
+    @lru_cache(maxsize=1_000)
+    def of(source: str) -> "Expression":
+        """Return the expression of a text. Raises ValueError."""
+        return Expression(source)
+
+    def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
+        """Return the value. Raises GraphError, and KeyError where there is none."""
+        with self._rendering(values):
+            context = self._compiled.new_context(dict(values))
+            for _ in self._compiled.root_render_func(context):
+                pass  # an expression writes nothing
+            found: Any = context.vars[_RESULT]
+        if isinstance(found, Undefined):
+            raise KeyError(self.source)
+        return found  # type: ignore[no-any-return]
+
+    def holds(self, values: Mapping[str, JsonValue]) -> bool:
+        """Return whether the condition is true. Raises GraphError, also where a value does not exist."""
+        try:
+            return bool(self.value(values))
+        except KeyError:
+            raise GraphError(
+                f"{self.source}: there is no such value; write `{self.source} is defined and ...`"
+            ) from None
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    try:
+        yield
+    except TemplateSyntaxError as error:
+        line = f", line {error.lineno}" if error.lineno > 1 else ""
+        raise ValueError(f"{what}{line}: {error.message}") from error
+    except RecursionError:
+        raise ValueError("this is nested too deeply") from None
+
+
+def _tree(node: nodes.Stmt) -> nodes.Template:
+    tree = nodes.Template([node], lineno=1)
+    tree.set_lineno(1)
+    tree.set_environment(_JINJA)
+    return tree
+
+
+def _check(tree: nodes.Template) -> None:
+    """Raise ValueError for whatever graph files may not use, and let loops count their items."""
+    for number, node in enumerate(tree.find_all(nodes.Node)):
+        problem = _problem(node)
+        if number > MOST_NODES:
+            problem = f"the text has more than {MOST_NODES:,} parts of Jinja; make several nodes of it"
+        if problem:
+            raise ValueError(problem)
+    for loop in tree.find_all(nodes.For):
+        counted = nodes.Filter(loop.iter, _COUNTED, [], [], None, None, lineno=loop.lineno)
+        counted.set_environment(_JINJA)
+        loop.iter = counted
+
+
+def _problem(node: nodes.Node) -> str:
+    if not isinstance(node, _ALLOWED) or isinstance(node, nodes.Concat):
+        name = type(node).__name__
+        return _REFUSED.get(name) or f"{name.lower()} is not allowed; there are {{{{ }}}}, if, for, filters and tests"
+    if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+        return f"there is no filter {node.name}{nearest(node.name, FILTERS)}"
+    if isinstance(node, nodes.Test) and node.name not in TESTS:
+        return f"there is no test {node.name}{nearest(node.name, TESTS)}"
+    return "a loop cannot be recursive" if isinstance(node, nodes.For) and node.recursive else ""
+
+
+def _path(node: nodes.Node) -> str:
+    """Return the dotted path of a look-up such as ``db.plan["goal"]``; empty for any other expression."""
+    if isinstance(node, nodes.Name):
+        return str(node.name)
+    if isinstance(node, nodes.Getattr):
+        before, last = _path(node.node), str(node.attr)
+    elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        before, last = _path(node.node), str(node.arg.value)
+    else:
+        return ""
+    return f"{before}.{last}" if before else ""
+
+
+def _look_ups(node: nodes.Node, *, may_be_missing: bool) -> Iterator[LookUp]:
+    if path := _path(node):
+        yield LookUp(path, may_be_missing)
+        return
+    optional = (isinstance(node, nodes.Filter) and node.name in ("default", "d")) or (
+        isinstance(node, nodes.Test) and node.name in ("defined", "undefined")
+    )
+    for inner in node.iter_child_nodes():
+        yield from _look_ups(inner, may_be_missing=optional and inner is getattr(node, "node", None))
+
+
+def _truths(node: nodes.Node) -> Iterator[str]:
+    if isinstance(node, nodes.And | nodes.Or):
+        yield from (*_truths(node.left), *_truths(node.right))
+    elif isinstance(node, nodes.Not):
+        yield from _truths(node.node)
+    elif path := _path(node):
+        yield path
+
+
+def _comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
+    for node in tree.find_all(nodes.Compare):
+        path = _path(node.expr)
+        for operand in node.ops[:1] if path else ():
+            values = [operand.expr] if operand.op in ("eq", "ne") else []
+            if operand.op in ("in", "notin") and isinstance(operand.expr, nodes.List | nodes.Tuple):
+                values = operand.expr.items
+            yield from ((path, each.value) for each in values if isinstance(each, nodes.Const))

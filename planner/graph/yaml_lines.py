@@ -1,0 +1,122 @@
+"""YAML as plain values, with the line of each place. Anchors, aliases and tags are refused.
+
+An alias repeats what it names, so that a short file can mean a value of any size; a tag can name any Python object.
+Neither is needed to write a graph.
+"""
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, NodeEvent
+
+Where = tuple[str | int, ...]
+"""The keys and numbers that lead to a place of the file."""
+DEEPEST = 30
+"""Levels of values inside one another."""
+LONGEST = 1_000_000
+"""Characters of a file."""
+
+
+class FileFault(NamedTuple):
+    """One thing that is wrong with a file. Lines count from 1; ``where`` is a dotted place, empty for the whole."""
+
+    line: int
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.where + ': ' if self.where else ''}{self.message}"
+
+
+class YamlFile(NamedTuple):
+    """The value of a file. ``marked`` has ruamel's line numbers."""
+
+    value: Any
+    marked: Any
+
+    def line(self, where: Where) -> int:
+        """Return the line of a place, or of the nearest place around it."""
+        value, line = self.marked, 1
+        for each in where:
+            if isinstance(value, CommentedMap) and each in value:
+                line = value.lc.key(each)[0] + 1
+            elif isinstance(value, CommentedSeq) and isinstance(each, int) and each < len(value):
+                line = value.lc.item(each)[0] + 1
+            else:
+                break
+            value = value[each]
+        return int(line)
+
+    def fault(self, where: Where, message: str) -> FileFault:
+        """Return what is wrong there."""
+        return FileFault(self.line(where), dotted(where), message)
+
+
+def read_yaml(text: str) -> YamlFile | list[FileFault]:
+    """Return the content of a text; where it cannot be read at all, what is wrong with it."""
+    if len(text) > LONGEST:
+        return [FileFault(1, "", f"the file has {len(text):,} characters; at most {LONGEST:,} are allowed")]
+    try:
+        if refused := list(_refused(text)):
+            return refused
+        marked = YAML(typ="rt").load(StringIO(text))
+        return [FileFault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
+    except DuplicateKeyError as error:
+        name, mark = str(error.problem).partition('"')[2].partition('"')[0], error.problem_mark
+        return [FileFault(mark.line + 1 if mark else 1, "", f"{name} stands twice; leave one out, or rename it")]
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        why = " ".join(filter(None, (error.context, error.problem)))
+        return [FileFault(mark.line + 1 if mark else 1, "", f"this is not YAML: {why}")]
+    except (YAMLError, ValueError) as error:
+        return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
+
+
+def _refused(text: str) -> Iterator[FileFault]:
+    """Yield what is not part of a graph file, by the events alone: nothing is built yet."""
+    depth, documents = 0, 0
+    for event in YAML(typ="safe", pure=True).parse(StringIO(text)):
+        line = event.start_mark.line + 1
+        documents += isinstance(event, DocumentStartEvent)
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEEPEST or documents > 1:
+            yield FileFault(
+                line, "", f"values are more than {DEEPEST} levels deep here" if depth > DEEPEST else _SECOND
+            )
+            return
+        if isinstance(event, AliasEvent):
+            yield FileFault(line, "", f"*{event.anchor} repeats a value; write it out")
+        elif isinstance(event, NodeEvent) and event.anchor:
+            yield FileFault(line, "", f"&{event.anchor} names a value to be repeated; write it out where it is needed")
+        elif getattr(event, "ctag", None) is not None and event.ctag:
+            yield FileFault(
+                line, "", f"the tag {event.ctag} is not allowed; write plain texts, numbers, lists and mappings"
+            )
+
+
+_SECOND = "a second document begins here; write one graph to a file"
+
+
+def _plain(value: Any) -> Any:
+    """Return ruamel's value as JSON has it: a date is a text, and so is a number that JSON does not have."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and abs(value) < float("inf"):
+        return float(value)
+    return str(value)
+
+
+def dotted(where: Where) -> str:
+    """Return a place as it appears in messages: nodes.plan.after[2]."""
+    return "".join(f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in where).lstrip(".")

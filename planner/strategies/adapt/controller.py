@@ -1,0 +1,248 @@
+"""The controllers: ADaPT (section 3.3) and its baselines, which get as much work as ADaPT has at most (4.2)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planbook.planner.action_docs import action_docs_of
+from planbook.planner.episode import Episode
+from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
+from planbook.planner.frames import Functions
+from planbook.planner.roles import FIRST_SAMPLE, PLANNER, Sample
+from planbook.planner.scope import Scope
+from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, claimed, execute, handed_on, whole_task
+from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
+from planbook.planner.strategies.base import in_rounds, said_or_nothing
+from planbook.planner.templates import PROMPTS
+from planbook.planner.types import Thought
+
+DEPTH, DEPTH_IN = 3, {"textcraft": 4}
+"""Depth of decomposition (section 4.2): the default, and by environment."""
+
+
+class DepthOptions(ExecutorOptions):
+    """Options of ADaPT and of methods that get as much work as ADaPT has at most.
+
+    Every level waits in its own process.
+    """
+
+    d_max: int | None = Field(
+        default=None,
+        ge=1,
+        le=20,
+        description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
+        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
+        f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
+    )
+
+    def in_force(self, world: str) -> dict[str, JsonValue]:
+        """Return the options with the depth filled in."""
+        return {**super().in_force(world), "d_max": self.deepest(world)}
+
+    def deepest(self, world: str) -> int:
+        """Return the depth at which the planner is not asked."""
+        return self.d_max or DEPTH_IN.get(world, DEPTH)
+
+
+PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
+
+
+class PlannedOptions(ExecutorOptions):
+    """Options of methods with a planner above the executor."""
+
+    informed_planner: bool = Field(
+        default=False,
+        description="Whether the planner is told where things stand, why the executor gave up and what it may use; "
+        "the paper's plans from the scene alone.",
+    )
+
+
+class AdaptOptions(PlannedOptions, DepthOptions):
+    """Options of ADaPT: a planner that is asked again at every level."""
+
+
+def adapt(episode: Episode, options: BaseModel) -> None:
+    """Achieve the task: execute, and decompose as needed."""
+    chosen = AdaptOptions.model_validate(options)
+    Recursion(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
+
+
+class Recursion:
+    """The paper's controller (section 3.3).
+
+    It hands on what one executor leaves to the next, and decides when to stop.
+    """
+
+    def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
+        self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
+        self._replies = options.replies(episode.world.name)
+        self._carried = ""
+        """What the last successful executor leaves to the next: its last action, or its final note."""
+        self._failed: list[str] = []
+
+    def achieve(self, subtask: str, depth: int) -> bool:
+        """Return whether the subtask was achieved, as far as the executor can tell. A failure hands nothing on."""
+        before = self._carried
+        claim = self._execute(subtask, depth)
+        done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
+        if not done:
+            self._carried = before
+            self._failed.append(subtask)
+        return done
+
+    def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
+        """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code.
+
+        ``note`` is what the executor gave up with.
+        """
+        results: list[bool] = []
+        with self._episode.frame("plan", self._functions(depth, results)) as frame:
+            span = frame.scope.span(Subtask(by=PLANNER, text=subtask, depth=depth))
+
+            def end(done: bool | None, note: str = "") -> None:
+                claimed(self._episode, span.end(done=done, note=note))
+
+            try:
+                plan = self._plan(frame.scope, subtask, depth, note)
+                self._episode.run(plan.code, source=PLANNER, thought=Thought(text=plan.thought))
+            except UnusableReply as unusable:
+                end(False, str(unusable))
+                return False
+            except EpisodeOver as over:
+                end(None, str(over))
+                raise
+            done = results == [True]
+            end(done)
+            return done
+
+    def _functions(self, depth: int, results: list[bool]) -> Functions:
+        """Return the functions for a plan's code; the final notes are added to ``results``."""
+        handed: list[str] = []
+
+        def achieve(step: str) -> bool:
+            """Try a subtask; decompose it if that fails."""
+            return self.achieve(step, depth + 1)
+
+        def begin() -> bool:
+            """Begin a group of steps."""
+            handed.append(self._carried)
+            return True
+
+        def together(done: bool) -> bool:
+            """End the group. If it failed as a whole, nothing is handed on, whatever parts of it were achieved."""
+            before = handed.pop()
+            self._carried = self._carried if done else before
+            return done
+
+        def finish(done: bool) -> None:
+            """Say whether the task is done."""
+            results.append(done)
+            raise CellOver(f"finish({done}) was called.")
+
+        return {"achieve": achieve, "begin": begin, "together": together, "finish": finish}
+
+    def _execute(self, subtask: str, depth: int) -> Subtask:
+        episode, begun = self._episode, len(self._episode.steps)
+        given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._carried))
+        claim = execute(episode, given, self._options, self._replies)
+        accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
+        if claim.done and episode.world.hands_on == "note":
+            self._carried = claim.note or self._carried
+        elif claim.done and accepted:
+            self._carried = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
+        return claim
+
+    def _scene(self, subtask: str) -> str:
+        """Return what the planner sees and, in environments where notes are handed on, what failed before."""
+        scene = self._episode.world.scene()
+        failed = [each for each in dict.fromkeys(self._failed) if each != subtask]
+        if self._episode.world.hands_on != "note" or not failed:
+            return scene
+        return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
+
+    def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
+        world, shown = self._episode.world, self._episode.recall().demonstrations
+        system = PROMPTS["adapt/system"].system(
+            about=world.about,
+            action_docs=action_docs_of(world),
+            detailed=self._detailed,
+            demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
+        )
+        told: dict[str, Any] = {
+            "scene": self._scene(subtask),
+            "subtask": subtask,
+            "informed": self._options.informed_planner,
+            "state": world.state(),
+            "note": note,
+            "replies": self._replies,
+            "actions_per_reply": self._options.actions_per_reply,
+            "levels": self._deepest - depth - 1,
+        }
+        return scope.ask(PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=[system], **told).value
+
+
+REFLECTOR = "reflector"
+REACT_REPLIES_IN = {"textcraft": 60}
+"""Replies of ReAct where the paper gives it another number than a subtask's times d_max (appendix A)."""
+TEMPERATURE = 0.7
+"""Temperature of Try Again's rounds after the first (appendix A)."""
+
+
+def react(episode: Episode, options: BaseModel) -> None:
+    """Run only the executor, on the whole task, with as many replies as ADaPT has at most in one branch."""
+    chosen, world = DepthOptions.model_validate(options), episode.world.name
+    replies = chosen.replies(world) * chosen.deepest(world)
+    if chosen.iterations is None and chosen.d_max is None:
+        replies = REACT_REPLIES_IN.get(world, replies)
+    execute(episode, whole_task(episode), chosen, replies)
+
+
+def plan_and_execute(episode: Episode, options: BaseModel) -> None:
+    """Plan once, in more steps, and execute each. A failed step is not decomposed."""
+    recursion = Recursion(episode, PlannedOptions.model_validate(options), 2, detailed=True)
+    recursion.decompose(episode.task.goal, 1)
+
+
+def try_again(episode: Episode, options: BaseModel) -> None:
+    """Play up to d_max separate rounds. The best counts."""
+    chosen, world = DepthOptions.model_validate(options), episode.world.name
+
+    def play(number: int) -> None:
+        sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
+        execute(episode, whole_task(episode), chosen, chosen.replies(world), sample)
+
+    in_rounds(episode, chosen.deepest(world), play)
+
+
+def reflexion(episode: Episode, options: BaseModel) -> None:
+    """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
+    chosen, world = DepthOptions.model_validate(options), episode.world.name
+    lessons: list[str] = []
+    begun = 0
+
+    def play(number: int) -> None:
+        nonlocal begun
+        if number:
+            lessons.extend(filter(None, [_lesson(episode, chosen, begun, lessons)]))
+            begun = len(episode.cells)
+        execute(episode, whole_task(episode), chosen, chosen.replies(world), lessons=lessons)
+
+    in_rounds(episode, chosen.deepest(world), play)
+
+
+def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:
+    """Return the reflector's lesson from the cells of a failed round; empty if it gives none."""
+    with episode.frame("reflect") as frame:
+        return said_or_nothing(
+            frame.scope,
+            REFLECTOR,
+            PROMPTS["reflexion/reflect"],
+            about=episode.world.about,
+            scene=episode.world.scene(),
+            goal=episode.task.goal,
+            cells=episode.cells[begun:],
+            lessons=lessons,
+            replies=options.replies(episode.world.name),
+            actions_per_reply=options.actions_per_reply,
+        )

@@ -1,0 +1,240 @@
+"""One round of Devil's Advocate or a baseline: run code (section 3.2), return to moments, take notes.
+
+``play_rounds`` plans, plays, reviews and plans again (section 3.3.3).
+"""
+
+from collections.abc import Callable, Sequence
+
+from planbook.envs import Observation
+from planbook.planner.episode import Episode
+from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
+from planbook.planner.feedback import Ran
+from planbook.planner.frames import Frame, Functions
+from planbook.planner.models.types import Message
+from planbook.planner.rendered import Rendered
+from planbook.planner.roles import PLANNER, Sample
+from planbook.planner.spans import Span
+from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, ModelCalls, Past, meaning
+from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
+from planbook.planner.strategies.base import in_rounds, told_task
+from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
+
+NOTE_DOWN = "note_down"
+LONGEST_NOTE, MOST_NOTES = 1_000, 50
+
+
+class Notebook:
+    """Notes of plan code, for later code, later rounds and the answer.
+
+    If the environment has no action for notes, there is a function ``note_down``.
+    """
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+
+    def functions(self, episode: Episode) -> Functions:
+        """Return the functions for notes in the frame of a round."""
+        return {} if NOTE_DOWN in episode.world.offer.actions else {NOTE_DOWN: self.note_down}
+
+    def note_down(self, text: str) -> str:
+        """Keep a piece of information that will be needed later."""
+        if not text.strip() or len(text) > LONGEST_NOTE:
+            return f"Not noted: a note has 1 to {LONGEST_NOTE} characters."
+        if len(self.taken) >= MOST_NOTES:
+            return f"Not noted: there are {MOST_NOTES} notes already."
+        if text not in self.taken:
+            self.taken.append(text)
+        return "Noted."
+
+    def of(self, steps: Sequence[Step]) -> None:
+        """Keep notes that the environment's own actions took."""
+        for step in steps:
+            if step.action.name == NOTE_DOWN and step.observation.accepted and step.action.args:
+                self.note_down(str(step.action.args[0])[:LONGEST_NOTE])
+
+
+MOST_IDLE = 30
+"""Maximum number of cells without an action in a round."""
+GONE = "What the code works on is no longer there."
+HELD_COMPLETE = "The task was held to be complete."
+
+
+class AdvocateRound:
+    """The steps of a round. ``here`` is the present moment; None after code that led nowhere good."""
+
+    def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
+        self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
+        self.number, self._idle, self._begun = number, 0, len(episode.steps)
+        self._span: Span[PlanMade] | None = None
+        self.tree = Tree(frame.scope, number)
+        self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.taken, number)
+        self.start = Moment(episode.observation.text, self._seen("", episode.observation.text))
+        self.here: Moment | None = self.start
+
+    def plan(self, earlier: Sequence[Past], *, revision: bool) -> bool:
+        """Make the plan of the round. Return False if no reply is usable."""
+        try:
+            outline = self.model_calls.plan(self.start, earlier)
+        except UnusableReply:
+            return False
+        self.model_calls.parts = outline.parts
+        why = outline.review if revision else ""
+        made = PlanMade(round=self.number, parts=tuple(outline.parts), revision=revision, why=why)
+        self._span = self._frame.scope.span(made)
+        return True
+
+    def idea(self, moment: Moment, idea: int, plan: Plan) -> Branch:
+        """Return a new branch to try at a moment."""
+        return self.tree.grow(moment, self.model_calls.parts[moment.subtask], idea, plan.code, plan.thought)
+
+    def act(self, moment: Moment, sample: Sample) -> Plan | None:
+        """Return one sample of code for a moment."""
+        return self.model_calls.act(moment, sample)[0]
+
+    def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
+        """Return code for a moment and its remedies, without duplicates."""
+        found: list[Plan] = []
+        history: Sequence[Message] = ()
+        plan, history = self.model_calls.act(moment)
+        while plan is not None:
+            if meaning(plan.code) not in {meaning(known.code) for known in found}:
+                found.append(plan)
+            if remedies <= 0:
+                break
+            remedies -= 1
+            plan, history = self.model_calls.remedy(history)
+        return [self.idea(moment, number, each) for number, each in enumerate(found)]
+
+    def mark(self, moment: Moment) -> None:
+        """Make it possible to return to the present moment."""
+        moment.mark = self._episode.mark()
+
+    def return_to(self, moment: Moment) -> None:
+        """Restore environment and namespace to a marked moment. Branches kept since are abandoned."""
+        assert moment.mark is not None, "only moments with more than one idea are come back to"
+        page = self._episode.rewind(moment.mark).text
+        moment.looks(page, self._seen("", page))
+        self.tree.back_to(moment)
+        self.here = moment
+
+    def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
+        """Run a branch's code at its moment, adapted to the present page. Return None if that failed."""
+        self._unless_idle()
+        code = branch.code if moment.page == moment.written_for else self.model_calls.mapped(branch.code, moment)
+        is_first = branch not in self.tree.tried
+        if is_first:
+            self.tree.begin(branch, None if code is None else self._frame.cells)
+        if code is None:
+            branch.fate, branch.why = "failed", GONE
+            return None
+        branch.ran_as(code, is_first=is_first)
+        begun = len(self._episode.steps)
+        try:
+            feedback = self._run(branch, code)
+        except EpisodeOver as over:
+            branch.fate, branch.why = "over", str(over)
+            raise
+        finally:
+            steps = self._count(branch, begun)
+        if feedback.kind is not FeedbackKind.CHECK:
+            self.here = None
+        if feedback.is_error:
+            branch.fate, branch.why = "failed", str(feedback.faults[0])
+            return None
+        return self._after(moment, branch, steps, feedback)
+
+    def keep(self, branch: Branch, after: Moment) -> None:
+        """Accept the moment that a branch has led to."""
+        self.tree.keep(branch)
+        self.here = after
+
+    def finish(self, moment: Moment) -> None:
+        """End the episode as complete, delivering an answer if the environment takes one."""
+        answering = self._episode.world.answering
+        answer = self.model_calls.answer(moment) if answering else None
+        if answer is not None:
+            self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER)
+        raise (RoundOver if self._options.until_solved else EpisodeOver)(HELD_COMPLETE)
+
+    def end(self, ended: str) -> Past:
+        """Record the branches, and return what the next plan is told about them."""
+        self.tree.end()
+        steps = self._episode.steps[self._begun :]
+        lasting = [step for step in steps if step.observation.lasting]
+        if self._span is not None:
+            self._span.end(
+                actions=sum(step.counted for step in steps),
+                lasting=len(lasting),
+                lasting_gone_behind=sum(step.undone for step in lasting),
+            )
+        return Past(self.model_calls.parts, self.tree.deeds(), ended)
+
+    def _run(self, branch: Branch, code: str) -> Feedback:
+        most = None if self._options.whole_subtasks else 1
+        return self._episode.run(code, source=PLANNER, thought=branch.thought, actions=most)
+
+    def _unless_idle(self) -> None:
+        """End a round whose code no longer acts, which would otherwise never end."""
+        if self._idle >= MOST_IDLE:
+            raise RoundOver(f"{MOST_IDLE} pieces of code of this round took no action.")
+
+    def _count(self, branch: Branch, begun: int) -> Sequence[Step]:
+        steps = self._episode.steps[begun:]
+        counted = sum(step.counted for step in steps)
+        self._idle += not counted
+        branch.actions += counted
+        branch.lasting = branch.lasting or any(step.observation.lasting for step in steps)
+        self._notes.of(steps)
+        return steps
+
+    def _after(self, moment: Moment, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> Moment:
+        """Return the moment that a branch has led to."""
+        told = Ran(self._episode.world, steps, Observation(moment.page)).told(feedback.output)
+        page = steps[-1].observation.text if steps else moment.page
+        seen = self._seen(told or "The code took no action and printed nothing.", page)
+        actions = tuple(str(step.action) for step in steps)
+        return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1, actions=actions)
+
+    def _seen(self, happened: str, page: str) -> Rendered:
+        """Return a moment as prompts show it: what led to it, the page unless already included, and the state line."""
+        state = self._episode.world.state()
+        shown = "" if page in happened else page
+        parts = [happened, shown, f"Current state: {state}" if state else ""]
+        return Rendered.of("\n".join(filter(None, parts)), happened, shown, state)
+
+
+NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
+
+
+def play_rounds(
+    episode: Episode, options: AdvocateOptions, play: Callable[[AdvocateRound], None], *, reflects: bool = True
+) -> None:
+    """Plan and play up to a number of rounds. Each plan but the first is made from the rounds before.
+
+    Without reflection, no round knows about the others. A round that ends because the task is considered complete, or
+    answered, is the last one, unless the options say otherwise.
+    """
+    earlier: list[Past] = []
+    notes = Notebook()
+
+    def play_one(number: int) -> None:
+        kept = notes if reflects else Notebook()
+        with episode.frame("act", kept.functions(episode), episode.recall().helpers, task=told_task(episode)) as frame:
+            playing = AdvocateRound(episode, frame, options, kept, number)
+            if not playing.plan(earlier if reflects else (), revision=bool(earlier)):
+                return
+            try:
+                play(playing)
+            except EpisodeOver as over:
+                earlier.append(playing.end(str(over)))
+                if _answered(episode) and not options.until_solved:
+                    raise EpisodeOver(HELD_COMPLETE) from over
+                raise
+            earlier.append(playing.end(NOTHING_LEFT))
+
+    in_rounds(episode, options.rounds, play_one)
+
+
+def _answered(episode: Episode) -> bool:
+    """Return whether the environment's episode ended in an answer."""
+    return episode.world.ended and episode.steps[-1].action.name == episode.world.answering

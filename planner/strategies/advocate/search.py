@@ -1,0 +1,256 @@
+"""Three searches: Devil's Advocate with its stack (section 3.3, algorithm 1), Plan+Act, and LATS."""
+
+from dataclasses import dataclass, field
+from math import inf, log, sqrt
+
+from pydantic import BaseModel, Field
+
+from planbook.planner.episode import Episode
+from planbook.planner.roles import Sample
+from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, meaning
+from planbook.planner.strategies.advocate.round import AdvocateRound, play_rounds
+from planbook.planner.strategies.advocate.tree import Branch, Moment
+
+
+class DevilsAdvocateOptions(AdvocateOptions):
+    """The shared options, and the number of remedies before each action."""
+
+    remedies: int = Field(
+        default=2,
+        ge=0,
+        le=10,
+        description="What to do instead, so many times, asked for before each action; 0 never turns back.",
+    )
+
+
+def devils_advocate(episode: Episode, options: BaseModel) -> None:
+    """Plan, act with remedies at hand, turn back if an action does not fit its subtask; then plan again."""
+    chosen = DevilsAdvocateOptions.model_validate(options)
+    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, chosen.remedies))
+
+
+def use_the_stack(playing: AdvocateRound, remedies: int) -> None:
+    """Carry out a plan. Returns when nothing is left to try; raises EpisodeOver when the task is considered complete.
+
+    An entry of the stack is a moment and a branch to try there; the first has no branch. A moment is marked if it has
+    more than one entry. Entries above another belong to later moments, so by the time a mark is returned to, every mark
+    that this forgets is used up.
+    """
+    stack: list[tuple[Moment, Branch | None]] = [(playing.start, None)]
+    while stack:
+        moment, branch = stack.pop()
+        if moment is not playing.here:
+            playing.return_to(moment)
+        if branch is not None:
+            after = follow(playing, moment, branch)
+            if after is None:
+                continue
+            moment = after
+        if playing.model_calls.task_done(moment):
+            playing.finish(moment)
+        if playing.model_calls.subtask_done(moment):
+            moment.subtask += 1
+        if moment.subtask < len(playing.model_calls.parts):
+            ideas = playing.ideas(moment, remedies)
+            if len(ideas) > 1:
+                playing.mark(moment)
+            stack += [(moment, idea) for idea in reversed(ideas)]
+
+
+def follow(playing: AdvocateRound, moment: Moment, branch: Branch) -> Moment | None:
+    """Run a branch and evaluate it against its subtask. Return where it leads, or None if it should not be followed."""
+    after = playing.carry_out(moment, branch)
+    if after is None:
+        return None
+    judged = playing.model_calls.aligned(moment, branch.mapped or branch.code, after)
+    branch.history, branch.why = judged.did, judged.why
+    if not judged.value:
+        branch.fate = "turned back"
+        return None
+    playing.keep(branch, after)
+    return after
+
+
+class PlanActOptions(AdvocateOptions):
+    """The shared options, and whether a round knows the rounds before."""
+
+    reflects: bool = Field(
+        default=True,
+        description="Whether plans after the first are made from what was done and learnt before; false is the "
+        "paper's Plan+Act without reflection.",
+    )
+
+
+def plan_act(episode: Episode, options: BaseModel) -> None:
+    """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
+    chosen = PlanActOptions.model_validate(options)
+    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, 0), reflects=chosen.reflects)
+
+
+class LatsOptions(AdvocateOptions):
+    """The shared options, and the width and length of a round's search."""
+
+    samples: int = Field(default=3, ge=1, le=10, description="Actions sampled at a moment; what comes twice is one.")
+    expansions: int = Field(default=10, ge=1, le=1_000, description="Moments of a round at which actions are sampled.")
+    exploration: float = Field(
+        default=1.0, ge=0, allow_inf_nan=False, description="Weight of what was seldom visited when a moment is chosen."
+    )
+    temperature: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="Of the samples; null is that of the planner."
+    )
+
+
+def lats(episode: Episode, options: BaseModel) -> None:
+    """Plan, search, and plan again if the search found nothing."""
+    chosen = LatsOptions.model_validate(options)
+    play_rounds(episode, chosen, lambda playing: Search(playing, chosen).search())
+
+
+TWIN = "It took the same actions as another sample."
+
+
+@dataclass(eq=False)
+class SearchNode:
+    """A moment in the search tree, or an idea that failed. ``total`` is the sum of values from 0 to 1."""
+
+    moment: Moment | None
+    branch: Branch | None = None
+    parent: "SearchNode | None" = None
+    children: list["SearchNode"] = field(default_factory=list)
+    visits: int = 0
+    total: float = 0.0
+    closed: bool = False
+    """True if nothing more can be tried from here."""
+
+    @property
+    def way(self) -> list["SearchNode"]:
+        """Return the nodes from the root to this one."""
+        return [*(self.parent.way if self.parent else []), self]
+
+    @property
+    def is_a_twin(self) -> bool:
+        """Return whether an earlier idea took exactly the same actions from the same moment."""
+        others = self.parent.children if self.parent else []
+        before = [other.moment.actions for other in others[: others.index(self)] if other.moment] if others else []
+        return self.moment is not None and bool(self.moment.actions) and self.moment.actions in before
+
+    def worth(self, exploration: float) -> float:
+        """Return its UCT value: the mean value plus a bonus for few visits."""
+        if not self.visits or not self.parent:
+            return inf
+        return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
+
+
+class Search:
+    """The search of one round. ``_line`` holds the nodes, from the root on, whose marks can be returned to."""
+
+    def __init__(self, playing: AdvocateRound, options: LatsOptions) -> None:
+        self._playing, self._options = playing, options
+        self._root = SearchNode(playing.start)
+        self._line: list[SearchNode] = []
+        playing.model_calls.line_only = True
+
+    def search(self) -> None:
+        """Expand the most promising moment repeatedly. Raises EpisodeOver when the task is considered complete."""
+        if self._playing.model_calls.task_done(self._playing.start):
+            self._playing.finish(self._playing.start)
+        for _ in range(self._options.expansions):
+            chosen = self._select()
+            if chosen is None:
+                return
+            moment = self._reach(chosen)
+            chosen.closed = moment is None or not self._expand(chosen, moment)
+
+    def _select(self) -> SearchNode | None:
+        """Return the leaf that the best open children lead to; None if there is none."""
+        node = self._root
+        while node.children or node.closed:
+            open_children = [child for child in node.children if not child.closed]
+            if open_children:
+                node = max(open_children, key=lambda child: child.worth(self._options.exploration))
+            elif node.parent is None:
+                return None
+            else:
+                node.closed, node = True, node.parent
+        return node
+
+    def _reach(self, node: SearchNode) -> Moment | None:
+        """Return to a node's moment; None if the way no longer leads there."""
+        if node.moment is self._playing.here:
+            return node.moment
+        way = node.way
+        while self._line[-1] not in way:
+            self._line.pop()
+        last = self._line[-1]
+        assert last.moment is not None
+        self._playing.return_to(last.moment)
+        for each in way[way.index(last) + 1 :]:
+            if not self._again(each):
+                each.closed = True
+                return None
+        return node.moment
+
+    def _again(self, node: SearchNode) -> bool:
+        """Run a node's code again from its parent's moment."""
+        assert node.parent is not None
+        assert node.branch is not None
+        assert node.moment is not None
+        assert node.parent.moment is not None
+        after = self._playing.carry_out(node.parent.moment, node.branch)
+        if after is None:
+            return False
+        node.moment.looks(after.page, after.seen)
+        self._playing.keep(node.branch, node.moment)
+        self._mark(node, node.moment)
+        return True
+
+    def _mark(self, node: SearchNode, moment: Moment) -> None:
+        if node not in self._line:
+            self._playing.mark(moment)
+            self._line.append(node)
+
+    def _expand(self, node: SearchNode, moment: Moment) -> bool:
+        """Try the samples for a moment. Return False if there is nothing to try."""
+        counsel = self._playing.model_calls
+        if counsel.subtask_done(moment):
+            moment.subtask += 1
+        if moment.subtask == len(counsel.parts):
+            return False
+        self._mark(node, moment)
+        for branch in self._samples(moment):
+            if moment is not self._playing.here:
+                self._playing.return_to(moment)
+                del self._line[self._line.index(node) + 1 :]
+            node.children.append(SearchNode(None, branch, node))
+            self._simulate(node.children[-1], moment)
+        return bool(node.children)
+
+    def _samples(self, moment: Moment) -> list[Branch]:
+        """Return independent samples of code for a moment."""
+        count, found = self._options.samples, dict[str, Branch]()
+        for sample in range(count):
+            plan = self._playing.act(moment, Sample(self._playing.number * count + sample, self._options.temperature))
+            if plan is not None and meaning(plan.code) not in found:
+                found[meaning(plan.code)] = self._playing.idea(moment, sample, plan)
+        return list(found.values())
+
+    def _simulate(self, node: SearchNode, before: Moment) -> None:
+        """Run a sample, evaluate where it leads, and update the nodes on the way."""
+        assert node.branch is not None
+        branch, counsel = node.branch, self._playing.model_calls
+        node.moment = self._playing.carry_out(before, branch)
+        node.closed = node.moment is None
+        if node.is_a_twin:
+            branch.fate, branch.why, node.closed, node.moment = "turned back", TWIN, True, None
+            return
+        value = 0.0
+        if node.moment is not None:
+            judged = counsel.valued(before, branch.mapped or branch.code, node.moment)
+            branch.history, branch.why, value = judged.did, judged.why, judged.value
+            self._playing.keep(branch, node.moment)
+        for each in node.way:
+            each.visits, each.total = each.visits + 1, each.total + value
+            if each.branch is not None:
+                each.branch.visits, each.branch.value = each.visits, each.total / each.visits
+        if node.moment is not None and counsel.task_done(node.moment):
+            self._playing.finish(node.moment)

@@ -1,0 +1,234 @@
+"""Maps a plan line that is no valid call to the known goal that it means: a line in words, or a faulty call.
+
+Whole words are compared. The line must hold the goal's verb and name its object; counts are carried over. A line that
+could mean something else matches nothing, so its writer is asked again.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from planbook.envs import Action, Goals
+
+ALIKE = 0.6
+"""Share of a line's words that a goal must have to match."""
+LONGEST = 200
+"""Number of characters of a line that are compared."""
+COUNTS = range(1, 10_000)
+_TYPO = 0.8
+"""Similarity that a misspelled word needs; transposed letters always match."""
+_ALIASES = tuple(
+    frozenset(words.split())
+    for words in (
+        "mine dig chop harvest gather collect cut break",
+        "kill slay hunt slaughter attack",
+        "craft make build create construct",
+        "smelt cook melt bake roast",
+        "equip wear",
+        "get obtain fetch take gather collect acquire grab",
+        "pick take grab get fetch",
+        "put place insert move set lay stack pack",
+        "find search locate seek",
+        "clean wash rinse",
+        "heat warm microwave cook",
+        "cool chill refrigerate",
+        "use toggle turn switch",
+    )
+)
+"""Synonyms of verbs. A verb that fits two goals of an environment matches neither."""
+_BETWEEN = frozenset("from of with without using for out in on at by to into onto under via and then".split())
+"""Words after which a line speaks about something other than the object."""
+_FILLING = frozenset(
+    "a an the some more up agent none null step tool num number count amount quantity obj object item material "
+    "hand bare target place it time".split()
+)
+_PART = re.compile(r"[a-z]+\d*|\d+|[,;]")
+_NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
+_LEADING = re.compile(r"\s*(\d+)\s")
+Name = frozenset[str]
+
+
+class _Item(NamedTuple):
+    """A word of a line, the number right after it, and its part of the line."""
+
+    word: str
+    number: int | None
+    part: int
+
+
+class _Known(NamedTuple):
+    """A goal by the words of its names: any name of its object, and all the names that are ``needed``."""
+
+    action: Action
+    objects: Sequence[Name]
+    needed: Sequence[Name]
+    others: Sequence[Name]
+
+
+class _Line(NamedTuple):
+    """A line after its verb: words, and all numbers with their part of the line."""
+
+    items: Sequence[_Item]
+    numbers: Sequence[tuple[int, int]]
+
+
+class GoalMatcher:
+    """Matches lines against the goals that an environment knows."""
+
+    def __init__(self, goals: Goals) -> None:
+        self._goals = goals
+        self._known: dict[str, list[_Known]] = {}
+        for action in goals.known():
+            self._known.setdefault(action.name, []).append(self._read(action))
+        self._words: dict[str, set[str]] = {}
+        for known in (each for group in self._known.values() for each in group):
+            for word in (word for name in (*known.objects, *known.needed, *known.others) for word in name):
+                self._words.setdefault(word[0], set()).add(word.partition("_")[0])
+
+    def nearest(self, text: str) -> Action | None:
+        """Return the goal that a text means, the first if several match equally; None if none does."""
+        verb, parts = self._verb(_PART.findall(text[:LONGEST].partition("#")[0].lower()))
+        line = self._line(parts, verb.split("_"))
+        if not verb or not line.items:
+            return None
+        best: tuple[float, ...] = (ALIKE,)
+        found: Action | None = None
+        objects = {name for known in self._known[verb] for name in known.objects}
+        for known in self._known[verb]:
+            action, rank = self._meant(known, line, objects)
+            if action and rank > best:
+                best, found = rank, action
+        return found
+
+    def _read(self, action: Action) -> _Known:
+        parameters = list(self._goals.specs[action.name].signature.parameters.values())
+        told = list(zip(parameters, action.args, strict=False))[1:]
+        needed = [each for each in told if isinstance(each[1], str) and each[0].default is each[0].empty]
+        sources = [name for each in self._goals.names(action) for name in _names(each)]
+        return _Known(
+            action,
+            [*_names(action.args[0]), *sources],
+            [name for _, argument in needed for name in _names(argument)],
+            [*(name for each in told if each not in needed for name in _names(each[1])), *sources],
+        )
+
+    def _verb(self, parts: Sequence[str]) -> tuple[str, Sequence[str]]:
+        """Return the first word that is the verb of exactly one goal, and what follows."""
+        for index, part in enumerate(parts):
+            if len(verbs := self._verbs(part, first=index == 0 or parts[:index] == ["agent"])) == 1:
+                return verbs[0], parts[index + 1 :]
+        return "", ()
+
+    def _verbs(self, word: str, first: bool) -> list[str]:
+        """Return the goals that a word calls: by name, by a synonym, or by a misspelling."""
+        names = {name: name.split("_") for name in self._known}
+        like = {other for alias in _ALIASES if word in alias for other in alias}
+        return (
+            [name for name, words in names.items() if word in words]
+            or [name for name, words in names.items() if not like.isdisjoint(words)]
+            or [name for name, words in names.items() if first and any(_alike(word, each) > _TYPO for each in words)]
+        )
+
+    def _line(self, parts: Sequence[str], verb: Sequence[str]) -> _Line:
+        items: list[_Item] = []
+        numbers: list[tuple[int, int]] = []
+        place = 0
+        for part, after in zip(parts, (*parts[1:], ""), strict=False):
+            if part in ",;" or part in _BETWEEN:
+                place += 1
+            elif part.isdecimal():
+                numbers.append((int(part), place))
+            elif _singular(part) not in _FILLING and part not in verb:
+                items.append(_Item(self._spelt(_singular(part)), int(after) if after.isdecimal() else None, place))
+        return _Line(items, numbers)
+
+    def _spelt(self, word: str) -> str:
+        """Return the known word that a word is, or misspells."""
+        known = self._words.get(word[0], set())
+        if word in known:
+            return word
+        ranked = [(ratio, each) for each in sorted(known) if (ratio := _alike(word, each)) > _TYPO]
+        return max(ranked)[1] if ranked else word
+
+    def _meant(self, known: _Known, line: _Line, objects: Iterable[Name]) -> tuple[Action | None, tuple[float, ...]]:
+        """Return the goal with the line's count, and how well it matches; None if it does not."""
+        said = {form for item in line.items for form in _forms(item)}
+        named = [name for name in known.objects if name <= said]
+        if not named or not all(name <= said for name in known.needed):
+            return None, ()
+        words = frozenset[str]().union(*named, *known.needed, *(name for name in known.others if name <= said))
+        left = [item for item in line.items if words.isdisjoint(_forms(item))]
+        ahead = [item for item in line.items if item.part == line.items[0].part]
+        heading = {form for item in ahead for form in _forms(item)} & words
+        about = [name for name in named if name <= heading or heading <= name]
+        other = {item.word for item in left}
+        if not about or not other.isdisjoint(item.word for item in ahead) or any(name <= other for name in objects):
+            return None, ()
+        name = max(about, key=lambda each: len(each & heading))
+        places = [next(n for n, item in enumerate(line.items) if word in _forms(item)) for word in name]
+        action = self._counted(known.action, line, words, {line.items[place].part for place in places})
+        if action is None:
+            return None, ()
+        share = (1 + len(line.items) - len(left)) / (1 + len(line.items))
+        untold = [each for each in (known.objects[0], *known.others) if not each <= said]
+        counted = {number for number, _ in line.numbers} & set(_numbers(action))
+        return action, (share, len(name & heading), -max(places), -len(untold), len(counted))
+
+    def _counted(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
+        """Return the goal with the line's count; None if that is impossible or ambiguous.
+
+        ``words`` are those of the goal's names, ``parts`` the parts of the line that hold its object.
+        """
+        numbers = list(line.numbers)
+        for item in line.items:
+            if item.number is not None and f"{item.word}_{item.number}" in words:
+                numbers.remove((item.number, item.part))
+        worded = {item.part for item in line.items}
+        beside = {part + step for part in parts for step in (-1, 1)} - worded
+        counts = [number for number, part in numbers if part in parts]
+        counts = counts or [number for number, part in numbers if part in beside]
+        if not counts:
+            return action if {number for number, _ in numbers} <= {1, *_numbers(action)} else None
+        if len(counts) > 1 or counts[0] not in COUNTS:
+            return None
+        goal = self._goals.times(action, counts[0])
+        return goal if next(_numbers(goal), 1) >= counts[0] else None
+
+
+def _forms(item: _Item) -> Sequence[str]:
+    """Return the possible forms of a word of a line: a word of a name, alone or with its number as in drawer 3."""
+    return (item.word,) if item.number is None else (item.word, f"{item.word}_{item.number}")
+
+
+def _names(argument: JsonValue) -> list[Name]:
+    """Return the names in an argument of a goal, without counts."""
+    told = argument.split(",") if isinstance(argument, str) else argument if isinstance(argument, dict) else ()
+    names = [[_singular(word) for word in _NAME.findall(name)] for name in told]
+    kept = [frozenset(word for word in name if word not in _FILLING | _BETWEEN) for name in names]
+    return [name for name in kept if name]
+
+
+def _numbers(action: Action) -> Iterator[int]:
+    """Return all counts of a goal, its object's first."""
+    for argument in action.args:
+        if isinstance(argument, dict):
+            yield from (count for count in argument.values() if isinstance(count, int))
+        elif isinstance(argument, str):
+            yield from (int(match[1]) for part in argument.split(",") if (match := _LEADING.match(part)))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _alike(word: str, known: str) -> float:
+    """Return the similarity of two words, 0 to 1. A misspelling keeps the first letter and about the length."""
+    if min(len(word), len(known)) < 3 or word[0] != known[0] or abs(len(word) - len(known)) > 2:
+        return 0
+    if sorted(word) == sorted(known):
+        return 1
+    matcher = SequenceMatcher(None, word, known, autojunk=False)
+    return matcher.ratio() if matcher.quick_ratio() > _TYPO else 0

@@ -1,0 +1,142 @@
+"""The static check of a plan before its first action: every fault at once, and only certain ones.
+
+Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
+unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and those of the language
+policy. ``api`` describes what plans are given, ``calls`` checks how they use it, ``names`` everything else.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypedDict, Unpack
+
+from planbook.sandbox.caching import cached_up_to
+from planbook.sandbox.checks.api import Api, Report
+from planbook.sandbox.checks.calls import ApiUsage
+from planbook.sandbox.checks.names import check_does_something, check_flow, check_names
+from planbook.sandbox.policy.compiler import faults_of, find_problems
+from planbook.sandbox.policy.rules import NAME_HINTS, SYNTAX
+from planbook.sandbox.reading.scopes import NameScope, ScopeKind, scopes_of
+from planbook.sandbox.reading.syntax import compile_error, parse, too_deep
+from planbook.sandbox.types import Fault
+
+# Procedures.
+
+SOLVE = "solve"
+PARAMETERS = ["agent", "task"]
+
+
+def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
+    """Report a missing or wrong solve, and actions outside functions."""
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
+    if not found:
+        hint = "define it at the top level of the file; helpers and constants may stand beside it"
+        report.add(None, "procedure", "a procedure must define solve(agent, task)", hint)
+    for node in found:
+        a = node.args
+        names = [argument.arg for argument in (*a.posonlyargs, *a.args)]
+        if names != PARAMETERS or a.vararg or a.kwarg or a.kwonlyargs:
+            report.add(
+                node, "procedure", "solve must have exactly the parameters agent and task", "def solve(agent, task):"
+            )
+    for call, scope in usage.scopes.calls:
+        if not _in_function(scope) and usage.path(call.func, scope) in usage.api.by_name:
+            message = "a procedure acts inside solve and its helpers only"
+            report.add(call, "procedure", message, "move the call into solve")
+
+
+def _in_function(scope: NameScope | None) -> bool:
+    while scope is not None and scope.kind is not ScopeKind.FUNCTION:
+        scope = scope.parent
+    return scope is not None
+
+
+# Plans.
+
+__all__ = ["check", "check_part", "check_procedure"]
+
+Functions = Mapping[str, Callable[..., object]]
+_KEPT = 4 << 20
+"""Characters of plans whose faults are cached."""
+
+
+class CheckContext(TypedDict, total=False):
+    """Names that plans have besides the session's functions."""
+
+    attributes: Iterable[str]
+    """Attributes of the session, by bare or dotted name."""
+    names: Iterable[str]
+    """Names that earlier cells and helpers defined; for a part of a plan, also those of earlier parts."""
+    modules: Iterable[str]
+    """Modules beyond the standard library that plans may import."""
+
+
+def check(
+    code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
+) -> list[Fault]:
+    """Return every certain fault of a plan, sorted by line. Never raises.
+
+    ``functions`` are those of the session, by bare or dotted name.
+    """
+    return list(_check(code, Api.of(functions, **context), definitions_only=allow_definitions_only))
+
+
+def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
+    """Check a part of a plan whose other parts are not all known: what later parts may put right is no fault.
+
+    A plan that passes ``check`` passes it in parts.
+    """
+    return list(_check(code, Api.of(functions, whole=False, **context), definitions_only=True))
+
+
+def check_procedure(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
+    """Check a procedure: it must define ``solve(agent, task)`` and act nowhere else."""
+    return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
+
+
+@cached_up_to(_KEPT)
+def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
+    tree = parse(code)
+    if isinstance(tree, Fault):
+        return (tree,)
+    try:
+        report = _examined(code, tree, api, definitions_only, procedure)
+    except RecursionError:
+        return (too_deep(code),)
+    bound = () if api.whole else _bound_elsewhere(tree, api)
+    return _merged(report, _policy_faults(code, tree, bound, api.modules))
+
+
+def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
+    """Return the names that other parts of a plan define, or may have defined by the time they are read."""
+    scopes = scopes_of(tree)
+    read_at_once = {use.node.id for use in scopes.uses if not scopes.find(use.node.id, use.scope)[1]}
+    return api.names | (NAME_HINTS.keys() - read_at_once)
+
+
+def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
+    report, scopes = Report(code), scopes_of(tree)
+    if api.whole:
+        check_does_something(tree, report, definitions_only=definitions_only)
+    check_flow(scopes, report)
+    check_names(scopes, api, report)
+    usage = ApiUsage(scopes, api)
+    usage.check(report)
+    if procedure:
+        check_solve(tree, usage, report)
+    known_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
+    if (refused := compile_error(code, tree)) and refused.line not in known_lines:
+        report.faults.append(refused)
+    return report
+
+
+def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
+    """Merge the faults, without others at an expression that the policy refuses."""
+    places = {(fault.line, fault.column) for fault in refused if fault.line}
+    report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
+    return report.sorted()
+
+
+def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
+    """Return what the language policy refuses, without syntax errors: the parser has explained those better."""
+    problems = [each for each in find_problems(source, bound, tree, modules) if each.name != SYNTAX]
+    return [*faults_of(source, problems)]

@@ -1,0 +1,158 @@
+"""The functions and names that plans have, and the report of a check."""
+
+import ast
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+from planbook.sandbox.policy.compiler import code_lines, shown_line
+from planbook.sandbox.policy.transformer import MAX_PROBLEMS
+from planbook.sandbox.protocol import MAX_FAULT_TEXT
+from planbook.sandbox.suggest import Guesses
+from planbook.sandbox.types import Fault, FaultKind
+
+Kind = inspect._ParameterKind
+NO_DEFAULT = inspect.Parameter.empty
+
+_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[Parameter, ...] | None"]] = WeakKeyDictionary()
+"""Parameters by function, and by whether it is bound. Reading a signature costs more than a cached check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. Two are equal if their text is: the annotation itself may not be hashable."""
+
+    name: str
+    kind: Kind
+    required: bool
+    text: str
+    annotation: object = field(default=NO_DEFAULT, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function and its parameters, which are None and go unchecked if Python knows no signature."""
+
+    name: str
+    parameters: tuple[Parameter, ...] | None
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., object]) -> "Function":
+        """Read the signature of a callable. Annotations are evaluated where possible."""
+        plain = getattr(function, "__func__", function)  # a method is a new object at every access
+        if not isinstance(plain, types.FunctionType):
+            return cls(name, _parameters(function))
+        known = _KNOWN.setdefault(plain, {})
+        bound = plain is not function
+        if bound not in known:
+            known[bound] = _parameters(function)
+        return cls(name, known[bound])
+
+    def __str__(self) -> str:
+        shown = ", ".join(parameter.text for parameter in self.parameters or ())
+        return f"{self.name}({shown})"
+
+
+@dataclass(frozen=True)
+class Api:
+    """The functions and attributes of a session, by dotted name, and other known names."""
+
+    functions: tuple[Function, ...]
+    attributes: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    whole: bool = True
+    """Whether the code is a whole plan. For a part it is not known what later parts bind."""
+    modules: frozenset[str] = frozenset()
+    """Modules beyond the standard library that plans may import."""
+
+    @classmethod
+    def of(
+        cls,
+        functions: Mapping[str, Callable[..., object]],
+        attributes: Iterable[str] = (),
+        names: Iterable[str] = (),
+        modules: Iterable[str] = (),
+        *,
+        whole: bool = True,
+    ) -> "Api":
+        """Describe a session's functions, attributes and names."""
+        described = tuple(Function.of(name, function) for name, function in functions.items())
+        return cls(described, frozenset(attributes), frozenset(names), whole, frozenset(modules))
+
+    @cached_property
+    def by_name(self) -> dict[str, Function]:
+        """The functions by dotted name."""
+        return {function.name: function for function in self.functions}
+
+    @cached_property
+    def members(self) -> dict[str, list[str]]:
+        """Objects such as ``agent``, with the sorted names of their members."""
+        found: dict[str, list[str]] = {}
+        for name in sorted({*self.by_name, *self.attributes}):
+            while "." in name:
+                name, _, member = name.rpartition(".")
+                if member not in found.setdefault(name, []):
+                    found[name].append(member)
+        return found
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The names that plans see: objects and bare functions."""
+        return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
+
+
+def _parameters(function: Callable[..., object]) -> tuple[Parameter, ...] | None:
+    try:
+        signature = inspect.signature(function, eval_str=True)
+    except NameError:  # an annotation that only a type checker can see
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    return tuple(map(_parameter, signature.parameters.values()))
+
+
+def _parameter(parameter: inspect.Parameter) -> Parameter:
+    bare = parameter.replace(default=NO_DEFAULT)
+    required = parameter.default is NO_DEFAULT and parameter.kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
+    text = str(bare) if required else f"{bare} = ..."
+    return Parameter(parameter.name, parameter.kind, required, text, parameter.annotation)
+
+
+# The report.
+
+
+class Report:
+    """Collects the faults of one plan, about MAX_PROBLEMS at most."""
+
+    def __init__(self, code: str) -> None:
+        self.lines = code_lines(code)
+        self.faults: list[Fault] = []
+        self.guess = Guesses().closest
+
+    @property
+    def full(self) -> bool:
+        """True once enough faults were found."""
+        return len(self.faults) >= MAX_PROBLEMS
+
+    def add(self, node: ast.AST | None, name: str, message: str, hint: str = "") -> None:
+        """Add a fault at a node; None stands for the plan as a whole."""
+        if node is None or not hasattr(node, "lineno"):
+            self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), hint=_cut(hint)))
+            return
+        line, bytes_before = node.lineno, getattr(node, "col_offset", 0)
+        source = self.lines[line - 1] if line <= len(self.lines) else ""
+        column = len(source.encode()[:bytes_before].decode("utf-8", "ignore"))
+        shown = shown_line(self.lines, line)
+        self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), line, column, shown, _cut(hint)))
+
+    def sorted(self) -> tuple[Fault, ...]:
+        """Return all faults by place, without duplicates."""
+        unique = dict.fromkeys(self.faults)
+        return tuple(sorted(unique, key=lambda fault: (fault.line or 0, fault.column or 0)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_FAULT_TEXT else f"{text[: MAX_FAULT_TEXT - 3]}..."

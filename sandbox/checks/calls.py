@@ -1,0 +1,291 @@
+"""Uses of the session's objects: unknown actions, calls that do not fit, assignments. Reports only what is certain."""
+
+import ast
+import inspect
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, Union, get_args, get_origin
+
+from planbook.sandbox.checks.api import Api, Function, Kind, Parameter, Report
+from planbook.sandbox.policy.transformer import MAX_PROBLEMS
+from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
+from planbook.sandbox.suggest import Guess, closest
+
+# Arguments. A starred argument hides those after it.
+
+_SHOWN = 60
+_DISPLAYS: dict[type[ast.expr], type] = {
+    ast.JoinedStr: str,
+    ast.List: list,
+    ast.ListComp: list,
+    ast.Tuple: tuple,
+    ast.Set: set,
+    ast.SetComp: set,
+    ast.Dict: dict,
+    ast.DictComp: dict,
+}
+_ALSO_FITS: dict[object, tuple[type, ...]] = {
+    str: (str,),
+    bytes: (bytes,),
+    bool: (bool,),
+    int: (int, bool),
+    float: (float, int, bool),
+    list: (list, tuple),
+    tuple: (tuple, list),
+    set: (set,),
+    dict: (dict,),
+    None: (type(None),),
+    type(None): (type(None),),
+}
+"""Annotation to the types of literals that it accepts. An annotation that is not listed accepts all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One problem of a call, at one of its nodes."""
+
+    node: ast.expr
+    type: str
+    message: str
+    hint: str
+
+
+def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
+    """Yield every problem of a call's arguments."""
+    if function.parameters is None:
+        return
+    bound, problems = _bind(call, function.parameters, guess)
+    for message, hint in problems:
+        yield ArgumentProblem(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
+    for parameter, value in bound:
+        if accepts(parameter.annotation, value):
+            continue
+        if get_origin(parameter.annotation) is Literal:
+            yield _no_choice(function, parameter, value, guess)
+        else:
+            message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
+            yield ArgumentProblem(value, "literal-type", message, f"call it as {function}")
+
+
+def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
+    """Return the problem of a literal that is not among a parameter's choices."""
+    choices = get_args(parameter.annotation)
+    allowed = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
+    text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+    near = guess(text, [choice for choice in choices if isinstance(choice, str)])
+    hint = f"did you mean {near!r}?" if near else "write one of those"
+    return ArgumentProblem(value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
+
+
+def _bind(
+    call: ast.Call, parameters: tuple[Parameter, ...], guess: Guess
+) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
+    """Match arguments with parameters. Return the pairs, and messages with hints for what does not fit."""
+    slots = [p for p in parameters if p.kind in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD)]
+    starred = next((n for n, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), None)
+    certain = call.args[:starred]
+    bound = list(zip(slots, certain, strict=False))
+    problems: list[tuple[str, str]] = []
+    if len(certain) > len(slots) and not any(p.kind is Kind.VAR_POSITIONAL for p in parameters):
+        problems.append((f"takes {_count(len(slots))}, and {len(certain)} are given", ""))
+    by_keyword, keyword_problems = _bind_keywords(call, parameters, {p.name for p, _ in bound}, guess)
+    bound += by_keyword
+    problems += keyword_problems
+    if not any(keyword.arg is None for keyword in call.keywords) and not any(hint for _, hint in problems):
+        have = {p.name for p, _ in bound}
+        reachable = [p for p in parameters if starred is None or p.kind is Kind.KEYWORD_ONLY]
+        if missing := [p.name for p in reachable if p.required and p.name not in have]:
+            problems.append((f"lacks {' and '.join(missing)}", ""))
+    return bound, problems
+
+
+def _bind_keywords(
+    call: ast.Call, parameters: tuple[Parameter, ...], taken: set[str], guess: Guess
+) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
+    named = {p.name: p for p in parameters if p.kind in (Kind.POSITIONAL_OR_KEYWORD, Kind.KEYWORD_ONLY)}
+    open_ended = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
+    bound: list[tuple[Parameter, ast.expr]] = []
+    problems: list[tuple[str, str]] = []
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            continue
+        if keyword.arg in taken:
+            problems.append((f"gets {keyword.arg} twice", ""))
+        elif keyword.arg in named:
+            bound.append((named[keyword.arg], keyword.value))
+        elif not open_ended:
+            near = guess(keyword.arg, named)
+            hint = f"did you mean {near}?" if near else f"its parameters: {', '.join(named) or 'none'}"
+            problems.append((f"has no parameter {keyword.arg}", hint))
+    return bound, problems
+
+
+def accepts(annotation: object, value: ast.expr) -> bool:
+    """Return whether the annotation accepts the value; True for anything but a literal, or if it is not known."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return any(accepts(choice, value) for choice in get_args(annotation))
+    if origin is Literal:
+        constant = _constant(value)
+        return constant is None or constant[0] in get_args(annotation)
+    kind, fits = _kind(value), _ALSO_FITS.get(_plain(origin or annotation))
+    if kind is None or fits is None:
+        return True
+    if kind not in fits:
+        return False
+    inner = get_args(annotation)
+    if isinstance(value, ast.List) and origin is list and inner:
+        return all(accepts(inner[0], element) for element in value.elts)
+    return True
+
+
+def _plain(annotation: object) -> object:
+    return annotation if annotation is None or isinstance(annotation, type) else inspect.Parameter.empty
+
+
+def _constant(value: ast.expr) -> tuple[object] | None:
+    if isinstance(value, ast.Constant):
+        return (value.value,)
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant):
+        return (-value.operand.value,) if isinstance(value.operand.value, int | float) else None
+    return None
+
+
+def _kind(value: ast.expr) -> type | None:
+    """Return the type of a literal; None if only running it shows the type."""
+    constant = _constant(value)
+    return type(constant[0]) if constant else _DISPLAYS.get(type(value))
+
+
+def _shown(value: ast.expr) -> str:
+    text = ast.unparse(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _kind_name(value: ast.expr) -> str:
+    kind = _kind(value)
+    return kind.__name__ if kind and kind is not type(None) else "None"
+
+
+def _count(number: int) -> str:
+    return {0: "no argument", 1: "1 argument"}.get(number, f"{number} arguments")
+
+
+# Objects and calls.
+
+_ALIAS_DEPTH = 5
+MAX_PARAMETERS = 50
+"""Parameters of a function that a plan defines. Calls of one with more go unchecked."""
+
+
+class ApiUsage:
+    """Follows names to the session's objects: directly, through a parameter of the same name, or through an alias."""
+
+    def __init__(self, scopes: Scopes, api: Api) -> None:
+        self.scopes, self.api = scopes, api
+
+    def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
+        """Return the dotted name of the session's object, function or attribute that the expression certainly means."""
+        if isinstance(node, ast.Attribute):
+            base = self.path(node.value, scope, depth)
+            return f"{base}.{node.attr}" if base in self.api.members else None
+        if not isinstance(node, ast.Name) or depth > _ALIAS_DEPTH:
+            return None
+        home, _ = self.scopes.find(node.id, scope)
+        if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
+            return node.id  # a plan that rebinds it is refused
+        if home is None:
+            return None
+        binding = self._only_binding(node.id, home)
+        if binding is None or (home.kind is ScopeKind.MODULE and node.id in self.api.names):
+            return None
+        if isinstance(binding.node, ast.arg):
+            return node.id if node.id in self.api.members else None
+        return self.path(binding.value, home, depth + 1) if binding.value is not None else None
+
+    def function(self, call: ast.Call, scope: NameScope) -> Function | None:
+        """Return the function that is certainly called: of the session, or defined by the plan once and undecorated."""
+        path = self.path(call.func, scope)
+        if path is not None or not isinstance(call.func, ast.Name):
+            return self.api.by_name.get(path) if path else None
+        home, _ = self.scopes.find(call.func.id, scope)
+        binding = self._only_binding(call.func.id, home) if home is not None else None
+        if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
+            return None
+        return None if binding.node.decorator_list else _defined(binding.node)
+
+    def check(self, report: Report) -> None:
+        """Report every wrong use."""
+        self._check_rebinding(report)
+        for node, scope in self.scopes.accesses:
+            if not report.full:
+                self._check_access(node, scope, report)
+        for call, scope in self.scopes.calls:
+            if not report.full:
+                self._check_call(call, scope, report)
+
+    def _check_rebinding(self, report: Report) -> None:
+        for name in self.api.roots & self.scopes.module.bindings.keys():
+            for binding in self.scopes.module.bindings[name]:
+                message = f"{name} belongs to the world and can't be redefined"
+                report.add(binding.node, "assignment", message, "choose another name")
+
+    def _check_access(self, node: ast.Attribute, scope: NameScope, report: Report) -> None:
+        base = self.path(node.value, scope)
+        if base is None or base not in self.api.members:
+            return
+        path, known = f"{base}.{node.attr}", self.api.members[base]
+        if not isinstance(node.ctx, ast.Load):
+            hint = "it changes by actions only; keep your own values in variables"
+            report.add(node, "assignment", f"{path} can't be assigned or deleted", hint)
+        elif node.attr not in known:
+            near = report.guess(node.attr, known)
+            hint = f"did you mean {base}.{near}?" if near else f"{base} has {', '.join(known)}"
+            report.add(node, "unknown-action", f"{base} has no action or attribute {node.attr}", hint)
+
+    def _check_call(self, call: ast.Call, scope: NameScope, report: Report) -> None:
+        path = self.path(call.func, scope)
+        if path in self.api.attributes:
+            report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
+        elif path in self.api.members:
+            report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
+        elif (function := self.function(call, scope)) is not None:
+            for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
+                report.add(misfit.node, misfit.type, misfit.message, misfit.hint)
+
+    def _actions_of(self, path: str) -> str:
+        return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
+
+    def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
+        """Return the binding of a name that has one. In a part of a plan, later parts may add more at module level."""
+        if scope.kind is ScopeKind.MODULE and not self.api.whole:
+            return None
+        bindings = scope.bindings.get(name, ())
+        return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
+
+
+def _defined(node: ast.FunctionDef) -> Function:
+    """Describe a function that the plan defines. Its annotations are not enforced."""
+    a = node.args
+    positional = [*a.posonlyargs, *a.args]
+    if len(positional) + len(a.kwonlyargs) > MAX_PARAMETERS:
+        return Function(node.name, None)
+    optional = len(positional) - len(a.defaults)
+    found = [
+        _parameter(arg, Kind.POSITIONAL_ONLY if n < len(a.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)
+        for n, arg in enumerate(positional)
+    ]
+    found += [_parameter(a.vararg, Kind.VAR_POSITIONAL, False)] if a.vararg else []
+    found += [
+        _parameter(arg, Kind.KEYWORD_ONLY, default is None)
+        for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+    ]
+    found += [_parameter(a.kwarg, Kind.VAR_KEYWORD, False)] if a.kwarg else []
+    return Function(node.name, tuple(found))
+
+
+def _parameter(arg: ast.arg, kind: Kind, required: bool) -> Parameter:
+    star = {Kind.VAR_POSITIONAL: "*", Kind.VAR_KEYWORD: "**"}.get(kind, "")
+    return Parameter(arg.arg, kind, required, f"{star}{arg.arg}" + ("" if required or star else " = ..."))

@@ -1,0 +1,147 @@
+"""Undefined and unbound names, unreachable statements, plans that do nothing. Reports only what is certain."""
+
+import ast
+import builtins
+from collections.abc import Sequence
+
+from planbook.sandbox.checks.api import Api, Report
+from planbook.sandbox.policy.rules import NAME_HINTS
+from planbook.sandbox.reading.definitions import ANY_NAME
+from planbook.sandbox.reading.growing import acts, does_nothing
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, NameScope, ScopeKind, Scopes, Use
+from planbook.sandbox.suggest import Guess
+
+# Names.
+
+BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
+"""The language policy reports those that plans do not have, with what to write instead."""
+
+
+def check_names(scopes: Scopes, api: Api, report: Report) -> None:
+    """Report every use of a name that has no value there."""
+    given, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
+    known, bound_before = given | BUILTINS, given | (BUILTINS - NAME_HINTS.keys())
+    for use in scopes.uses:
+        if report.full:
+            return
+        name = use.node.id
+        if use.annotation or (name.startswith("__") and name.endswith("__")):
+            continue  # annotations may be undefined; special names are checked by the language policy
+        scope, deferred = scopes.find(name, use.scope)
+        if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
+            continue
+        if scope is None:
+            if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
+                hint = _hint(name, use, scopes, api, report.guess)
+                report.add(use.node, "unknown-name", f"{name} is not defined", hint)
+        elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):
+            _check_order(use, scope, report)
+
+
+def _is_certain(scope: NameScope | None) -> bool:
+    """Return whether a part of a plan shows everything that binds a name of this scope."""
+    return scope is None or scope.kind is not ScopeKind.MODULE
+
+
+def _check_order(use: Use, scope: NameScope, report: Report) -> None:
+    name, bindings = use.node.id, scope.bindings[use.node.id]
+    first = bindings[0]
+    if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
+        return  # the most frequent case
+    if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
+        return
+    if all(binding.last is not None for binding in bindings):
+        if not any(binding.order < use.order < (binding.last or 0) for binding in bindings):
+            hint = f"keep it under another name inside the except block: problem = {name}"
+            report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
+    elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
+        report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    elif _deleted(use, scope):
+        report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
+
+
+def _may_precede(binding: Binding, use: Use) -> bool:
+    order = binding.since if binding.order == ANY_TIME else binding.order
+    return order < use.order or bool(set(binding.loops) & set(use.loops))
+
+
+def _deleted(use: Use, scope: NameScope) -> bool:
+    """Return whether a del in an enclosing block comes between the last binding and the use."""
+    last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
+    deletions = scope.deletions.get(use.node.id, ())
+    return any(last < order < use.order and block in use.blocks for order, block in deletions)
+
+
+def _order_hint(name: str, scope: NameScope) -> str:
+    if scope.kind is ScopeKind.FUNCTION:
+        return (
+            f"a function that assigns {name} has a {name} of its own: give it a value first, or declare global {name}"
+        )
+    return f"move the line that gives {name} its value above this one"
+
+
+def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
+    """Return a suggestion: a member of an object, a visible name, a string without quotes."""
+    members = {path.rpartition(".")[2]: path for path in (*api.by_name, *api.attributes) if "." in path}
+    if name in members:
+        return f"did you mean {members[name]}?"
+    visible = set(api.roots | api.names)
+    here: NameScope | None = use.scope
+    while here is not None:
+        visible |= here.bindings.keys()
+        here = here.parent
+    if near := guess(name, visible) or guess(name, BUILTINS):
+        return f"did you mean {near}?"
+    if near := guess(name, members):
+        return f"did you mean {members[near]}?"
+    if name in scopes.inside:
+        return f"{name} is a variable of a function and ends with it: let the function return it"
+    return f'define it first; if it is meant as text, write "{name}"'
+
+
+# Statements.
+
+_LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
+_STRAYS = {
+    ast.Return: ("'return' outside function", "a plan is no function: put the lines into a def and call it"),
+    ast.Break: ("'break' outside loop", "break works inside a for or while only"),
+    ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
+}
+_DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def check_flow(scopes: Scopes, report: Report) -> None:
+    """Report code after return, raise, break and continue, and these where Python does not allow them."""
+    for node in scopes.strays:
+        report.add(node, "syntax", *_STRAYS[type(node)])
+    for block in scopes.blocks:
+        _check_block(block, report)
+
+
+def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
+    for number, statement in enumerate(block[:-1]):
+        if word := _LEAVES.get(type(statement)):
+            dead = next(
+                (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
+            )
+            if dead is not None:
+                hint = f"move it above the {word} in line {statement.lineno}, or leave it out"
+                report.add(dead, "unreachable", f"this never runs: it follows {word}", hint)
+            return
+
+
+def check_does_something(tree: ast.Module, report: Report, *, definitions_only: bool) -> None:
+    """Report a plan without statements and, unless allowed, one that defines functions and never calls any."""
+    left = [statement for statement in tree.body if not does_nothing(statement)]
+    if not left:
+        report.add(None, "empty", "the plan does nothing", "write the actions to take")
+        return
+    defined = [statement.name for statement in left if isinstance(statement, _DEFINES)]
+    if defined and not definitions_only and not any(map(acts, left)):
+        message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
+        report.add(left[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
+
+
+def _is_yield(statement: ast.stmt) -> bool:
+    """Return whether this is a yield. After ``return`` it makes a function an empty generator."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)

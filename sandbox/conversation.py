@@ -1,0 +1,308 @@
+"""The messages of one cell, from "run" to "end", checked against their shapes and the session's limits.
+
+Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` accept the listed shapes only.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, isfinite
+from sys import getsizeof
+from time import monotonic
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from planbook.sandbox.answers import PlanView
+from planbook.sandbox.policy.rules import MAX_SOURCE
+from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
+from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
+from planbook.sandbox.types import MAX_ASKED, MAX_KEPT, Fault, FaultKind, LimitReached, Limits
+
+# Shapes of messages.
+
+JSON_TYPES = (str, int, float, bool, NoneType, list, dict)
+SHAPES: dict[str, frozenset[tuple[type, ...]]] = {
+    "locked": frozenset({(str, dict)}),
+    "print": frozenset({(str, str)}),
+    "call": frozenset((str, line, str, list, dict) for line in (int, NoneType)),
+    "sleep": frozenset({(str, int), (str, float)}),
+    "import": frozenset({(str, str)}),
+    "end": frozenset((str, value, list) for value in JSON_TYPES),
+}
+"""Kind of message to the exact types that its parts, including the kind, may have."""
+FAULTS = TypeAdapter(tuple[Fault, ...])
+
+
+def parse_message(payload: bytes) -> list[Any]:
+    """Return a message of one of the shapes. Raises HostileFrame.
+
+    Everything is checked here except the arguments of a "call", which the function's own spec checks.
+    """
+    try:
+        message = from_json(payload, allow_inf_nan=False, cache_strings=False)
+    except ValueError as error:
+        raise HostileFrame(f"not JSON: {error}") from None
+    if type(message) is not list or not message or type(message[0]) is not str or message[0] not in SHAPES:
+        raise HostileFrame("not a known message")
+    if tuple(map(type, message)) not in SHAPES[message[0]]:
+        given = ", ".join(type(part).__name__ for part in message[1:])
+        raise HostileFrame(f"a {message[0]!r} message of ({given})")
+    if message[0] == "call":
+        if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
+            raise HostileFrame(f"a 'call' from line {message[1]}")
+    elif message[0] == "import" and len(message[1]) > MAX_MODULE:
+        raise HostileFrame(f"an 'import' of a name of {len(message[1]):,} characters")
+    elif not _is_plain(message[1]):
+        raise HostileFrame(f"a {message[0]!r} message with a number that is not finite, or nested too deeply")
+    return message
+
+
+def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
+    """Return the faults of an "end" message. Raises HostileFrame."""
+    try:
+        read = FAULTS.validate_python(reports)
+    except ValidationError:
+        raise HostileFrame("an 'end' message with malformed faults") from None
+    if len(read) > MAX_FAULTS or not all(map(_is_honest, read)):
+        raise HostileFrame("an 'end' message with faults that no worker finds")
+    return read
+
+
+def _is_plain(value: JsonValue, depth: int = 0) -> bool:
+    """Return whether the host can pass the value on as JSON: "1e999" is read as infinity."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, (list, dict)):
+        inside = value if isinstance(value, list) else value.values()
+        return depth < MAX_DEPTH and all(_is_plain(item, depth + 1) for item in inside)
+    return True
+
+
+def _is_honest(fault: Fault) -> bool:
+    """Return whether a worker can find this fault: it checks nothing, knows no limit but its memory, and cuts texts."""
+    if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
+        return False
+    texts = (fault.type, fault.message, fault.source, fault.hint)
+    places = (fault.line or 0, fault.column or 0, *fault.callers)
+    if len(fault.callers) > MAX_CALLERS:
+        return False
+    return all(len(text) <= MAX_FAULT_TEXT for text in texts) and all(0 <= place <= MAX_SOURCE for place in places)
+
+
+# Addresses of objects. They differ between workers and tell a reader nothing.
+
+MARK = b" at 0x"
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
+"""As in ``<Box object at 0x7f2b9c0d1a50>``."""
+
+
+def _without_addresses(value: Any) -> Any:
+    """Return a JSON value with ``0x...`` for the addresses in its texts. Keys of dicts stay."""
+    if isinstance(value, str):
+        return _ADDRESS.sub(" at 0x...", value)
+    if isinstance(value, dict):
+        return {key: _without_addresses(item) for key, item in value.items()}
+    return [_without_addresses(item) for item in value] if isinstance(value, list) else value
+
+
+# One cell.
+
+
+class WorkerRequest(NamedTuple):
+    """A request of a worker: as it was sent, parsed, and what the cell printed since the last one."""
+
+    payload: bytes
+    message: list[Any]
+    printed: str
+
+
+T = TypeVar("T", bound=tuple[object, ...])
+Answer = Callable[[WorkerRequest], bytes]
+"""From a request to the message that answers it."""
+
+
+class Exchange(NamedTuple):
+    """A request and its answer, as they were sent; ``printed`` as in WorkerRequest."""
+
+    request: bytes
+    answer: bytes
+    printed: str
+
+
+class CellEnd(NamedTuple):
+    """The end of a cell: what it printed since its last request, and the worker's "end" message without addresses."""
+
+    printed: str
+    payload: bytes
+
+    @property
+    def value(self) -> JsonValue:
+        """The value of the cell."""
+        value: JsonValue = from_json(self.payload)[1]
+        return value
+
+    @property
+    def faults(self) -> list[Any]:
+        """The faults as the worker reported them."""
+        faults: list[Any] = from_json(self.payload)[2]
+        return faults
+
+
+NO_END = CellEnd("", b'["end",null,[]]')
+"""The end of a cell that was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCell:
+    """Everything needed to run a cell again in another worker, and what the plan had been shown by its end."""
+
+    name: str
+    starts: tuple[bytes, ...]
+    """One message, or several if the cell came in parts."""
+    exchanges: tuple[Exchange, ...]
+    ends: tuple[CellEnd, ...]
+    seen: PlanView
+    size: int
+    """Bytes of memory that all this takes, approximately."""
+    seconds: float
+    """Wall clock of the first run."""
+
+
+@dataclass
+class RunningCell:
+    """A cell that is being run: its file, the messages that started its parts, and how these ended."""
+
+    name: str
+    file: str
+    starts: list[bytes] = field(default_factory=list)
+    ends: list[CellEnd] = field(default_factory=list)
+
+
+class Conversation:
+    """The exchange of messages for one cell, from "run" to "end"; for a cell in parts, from the first "part" on.
+
+    Keeps what has been printed and asked, whatever becomes of the cell. Raises LimitReached, HostileFrame,
+    ChannelClosed, FrameTooLong, and what ``answer`` raises.
+    """
+
+    def __init__(
+        self,
+        worker: WorkerProcess,
+        limits: Limits,
+        answer: Answer,
+        meanwhile: Callable[[], None] | None = None,
+        room: int = MAX_KEPT,
+    ) -> None:
+        self._worker, self._limits, self._answer, self._meanwhile = worker, limits, answer, meanwhile
+        self._room, self.size = room, 0
+        self.exchanges: list[Exchange] = []
+        self.calls = 0
+        self.line: int | None = None
+        """The plan line of the call that is being carried out."""
+        self._printed: list[str] = []
+        self._printed_chars = self._reported = 0
+        """Characters printed; items of ``_printed`` that belong to an exchange or an end."""
+        self._slept, self._requests, self._asked_bytes = 0.0, 0, 0
+        self._started = self._looked = monotonic()
+        self._paused = 0.0
+        self._ended: float | None = None
+        """Time at which the last part ended, while none runs. The plan's clock then stands still."""
+        self._cpu_before = worker.cpu_seconds()
+        worker.allow(limits.cpu_seconds)
+
+    @property
+    def output(self) -> str:
+        """The cell's output, up to the limit."""
+        return "".join(self._printed)[: self._limits.output_chars]
+
+    @property
+    def seconds(self) -> float:
+        """Wall clock of the plan itself, without the host's work."""
+        return (self._ended or monotonic()) - self._started - self._paused
+
+    def hold(self, start: bytes) -> CellEnd:
+        """Send a "run" or "part" message and handle every message until the "end"."""
+        if not self._worker.is_quiet():
+            raise HostileFrame("it spoke before it was asked")
+        self._keep((start,))
+        if self._ended is not None:
+            self._looked = monotonic()
+            self._paused, self._ended = self._paused + self._looked - self._ended, None
+        self._worker.send(start, self._look)
+        while True:
+            payload = self._worker.receive(self._look)
+            if monotonic() - self._looked > SLICE_SECONDS:
+                self._look()
+            message = parse_message(payload)
+            match message[0]:
+                case "call" | "sleep" | "import":
+                    self._count(message, len(payload))
+                    self._reply(payload, message)
+                case "print":
+                    self._print(_without_addresses(message[1]) if MARK in payload else message[1])
+                case "end":
+                    self._worker.stop()
+                    self._ended = monotonic()
+                    shown = to_json(_without_addresses(message)) if MARK in payload else payload
+                    return self._keep(CellEnd(self._newly_printed(), shown))
+                case other:
+                    raise HostileFrame(f"{other!r} out of turn")
+
+    def _look(self) -> None:
+        """Check the limits of time."""
+        self._looked = monotonic()
+        if self._meanwhile is not None:
+            self._meanwhile()
+            self._paused += monotonic() - self._looked  # it may have waited: the host's time, not the plan's
+        if self.seconds > self._limits.wall_seconds:
+            raise LimitReached("wall")
+        if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
+            raise LimitReached("cpu")  # infinite for a worker that is gone, which the channel reports
+
+    def _print(self, text: str) -> None:
+        if text:  # empty texts count nothing against the limit, and must not pile up
+            self._printed.append(text)
+        self._printed_chars += len(text)
+        if self._printed_chars > self._limits.output_chars:
+            raise LimitReached("output")
+
+    def _keep(self, parts: T) -> T:
+        """Count what the session keeps of the cell. Raises LimitReached."""
+        self.size += getsizeof(parts) + sum(map(getsizeof, parts))
+        if self.size > self._room:
+            raise LimitReached("kept")
+        return parts
+
+    def _newly_printed(self) -> str:
+        new = "".join(self._printed[self._reported :])
+        self._reported = len(self._printed)
+        return new
+
+    def _count(self, message: list[Any], size: int) -> None:
+        """Count a request. Raises LimitReached, or HostileFrame for a negative sleep."""
+        if self._requests >= self._limits.host_calls:
+            raise LimitReached("host_calls")
+        self._requests, self._asked_bytes = self._requests + 1, self._asked_bytes + size
+        if self._asked_bytes > MAX_ASKED:
+            raise LimitReached("arguments")
+        if message[0] == "call":
+            self.calls += 1
+            self.line = message[1]
+        elif message[0] == "sleep":
+            if message[1] < 0:
+                raise HostileFrame("a sleep of negative length")
+            if message[1] > self._limits.wall_seconds - self._slept:
+                raise LimitReached("sleep")
+            self._slept += message[1]
+
+    def _reply(self, payload: bytes, message: list[Any]) -> None:
+        before, printed = monotonic(), self._newly_printed()
+        try:
+            answer = self._answer(WorkerRequest(payload, message, printed))
+        finally:
+            self._paused += monotonic() - before
+        self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
+        self._worker.send(answer, self._look)

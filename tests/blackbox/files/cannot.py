@@ -1,0 +1,2 @@
+agent.open("box_1")
+agent.open("box_99")

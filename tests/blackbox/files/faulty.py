@@ -1,0 +1,4 @@
+import os
+
+agent.fly()
+agent.open()

@@ -1,0 +1,91 @@
+"""The shipped recordings: what is played from each, as text that a data file holds.
+
+An episode is what `planbook export` writes of it: each action with a digest of its observation, each cell with how it
+ended and a digest of its feedback, and the ending. Then come the figures of `--json`.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.blackbox.harness import RECORDINGS, SHIPPED, Finished, planbook
+
+ON_PAGES = ("devils-advocate-web", "lats-web", "plan-act-web", "miniwob-feedback")
+"""Played on pages of a browser; another version or other fonts show them otherwise."""
+GAMES = ("alfworld-train",)
+"""Played in games that are a download."""
+PLAYED = sorted(path.stem for path in SHIPPED.glob("*.jsonl"))
+LONG = ("paper-dep-minecraft", "paper-deps-minecraft", "paper-zero-shot-replan-minecraft", *ON_PAGES, *GAMES)
+"""Left to the deep tests."""
+CHANGING = ("seconds", "run")
+"""Figures that depend on the clock and the place."""
+
+
+class Played(NamedTuple):
+    """A recording that was played."""
+
+    finished: Finished
+    run: Path
+    text: str = ""
+
+
+def command(name: str) -> list[str]:
+    """Return the command that the first line of a recording names."""
+    words: str = json.loads((SHIPPED / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[0])["command"]
+    return words.split()
+
+
+def played(name: str, folder: Path) -> Played:
+    """Play a recording, and tell what came of it."""
+    run = folder / "run"
+    finished = planbook(*command(name), "--model", f"recorded:{name}", "--out", run, "--json", cwd=folder)
+    if finished.code != 0:
+        return Played(finished, run)
+    episodes = exported(run)
+    figures = {key: value for key, value in finished.result.items() if key not in CHANGING}
+    lines = [line for episode in episodes for line in _episode(episode)]
+    return Played(finished, run, "\n".join([*lines, json.dumps(figures, sort_keys=True), ""]))
+
+
+def exported(run: Path) -> list[Any]:
+    """Return the episodes of a run as `planbook export` prints them."""
+    printed = planbook("export", run, cwd=run.parent)
+    assert printed.code == 0, printed.printed
+    return [json.loads(line) for line in printed.out.removesuffix("\n").split("\n")]
+
+
+def held(name: str) -> tuple[Sequence[str], dict[str, Any]]:
+    """Return the lines of a data file, and its figures."""
+    *lines, figures = (RECORDINGS / f"{name}.txt").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    return lines, json.loads(figures)
+
+
+def _episode(episode: Any) -> Iterator[str]:
+    yield f"{episode['task']['id']} {episode['repeat']}: {episode['task']['goal']}"
+    for each in episode["rounds"]:
+        happened = [(step["order"], _step(step)) for step in each["steps"]]
+        happened += [(cell["order"], _cell(cell)) for cell in each["cells"]]
+        yield f"  round {_digest(each['observation'])}"
+        yield from (line for _, line in sorted(happened))
+    ending, verdict = episode["ending"], episode["ending"]["verdict"]
+    said = f"{ending['outcome']} {ending['cause']} solved {verdict['solved']} score {verdict['score']:.4g}"
+    yield f"  {' '.join(said.split())}, {ending['actions']} actions, {ending['error_steps']} errors"
+
+
+def _step(step: Any) -> str:
+    action, observation = step["action"], step["observation"]
+    values = [json.dumps(value) for value in action.get("args", ())]
+    values += [f"{name}={json.dumps(value)}" for name, value in action.get("kwargs", {}).items()]
+    marks = [mark for mark in ("undone", "counted", "terminated", "accepted") if {**observation, **step}.get(mark)]
+    return f"  {action['name']}({', '.join(values)}) {_digest(observation['text'])} {' '.join(marks)}"
+
+
+def _cell(cell: Any) -> str:
+    feedback = cell["feedback"]
+    return f"  cell {cell['source']} {_digest(cell['code'])}: {feedback['kind']} {_digest(feedback['text'])}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:8]

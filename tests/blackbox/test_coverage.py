@@ -1,0 +1,123 @@
+"""Every command and option that README.md or `--help` names is in a case, or listed here with the reason."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.blackbox.harness import ROOT, cases, named_runs, planbook
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GROUPS = ("graph",)
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+LISTED = {
+    "watch": "test_processes.py",
+    "watch --port": "test_processes.py",
+    "watch --no-browser": "test_processes.py",
+    "build --store": "one store serves all commands that play: `run --store` is a case",
+    "demo --store": "the same",
+    "exec --store": "the same",
+    "replay --store": "the same",
+    "rerun --store": "the same",
+    "test --store": "the same",
+}
+FOREIGN = {"--no-deps": "an option of pip"}
+PROCESSES = {130: "test_processes.py interrupts a run"}
+
+
+@cache
+def _help(*command: str) -> str:
+    finished = planbook(*command, "--help", cwd=Path.cwd())
+    assert finished.code == 0, finished.printed
+    return finished.out
+
+
+@cache
+def _commands() -> tuple[str, ...]:
+    """Return every command that `--help` lists; those of a group as `graph run`."""
+    found = []
+    for name in re.findall(r"^  ([a-z][a-z-]*)  ", _help(), re.MULTILINE):
+        inner = _help(name).partition("Commands:")[2] if name in GROUPS else ""
+        found += [f"{name} {each}" for each in re.findall(r"^  ([a-z]+)  ", inner, re.MULTILINE)] or [name]
+    return tuple(found)
+
+
+@cache
+def _options(command: str) -> frozenset[str]:
+    lines = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", _help(*command.split()), re.MULTILINE)
+    return frozenset(lines) - {"--help"}
+
+
+def _command_of(line: str) -> str:
+    words = line.split()
+    return " ".join(words[: 2 if words[0] in GROUPS else 1])
+
+
+def _exercised() -> set[str]:
+    """Return the commands and options of all cases."""
+    found = set()
+    for line in [*named_runs().values(), *(line for case in cases() for line in case.lines)]:
+        command = _command_of(line)
+        found |= {
+            command,
+            *(f"{command} {option}" for option in OPTION.findall(f"{line} ".replace(" -o ", " --option "))),
+        }
+    return found
+
+
+def _in_readme() -> list[str]:
+    """Return what README.md has after `planbook`, up to the end of the line or of the code."""
+    code = re.findall(r"```(?:text|console)\n(.*?)```", README, re.DOTALL) + re.findall(r"`([^`\n]+)`", README)
+    lines = [line for block in code for line in block.splitlines()]
+    return [line.split("planbook ", 1)[1] for line in lines if re.match(r"(\$ )?planbook [a-z]", line)]
+
+
+def test_all_that_help_lists_is_exercised_or_listed() -> None:
+    named = {f"{command} {option}" for command in _commands() for option in _options(command)} | {*_commands()}
+    assert sorted(named - _exercised() - LISTED.keys()) == []
+    assert sorted(LISTED.keys() - named) == []
+
+
+def test_every_option_of_the_readme_is_an_option_of_a_command() -> None:
+    known = {option for command in _commands() for option in _options(command)}
+    assert sorted({*OPTION.findall(README)} - known - FOREIGN.keys()) == []
+
+
+def test_every_command_line_of_the_readme_fits_its_command() -> None:
+    lines = [line for line in _in_readme() if _command_of(line) in _commands()]
+    assert len(lines) > 30
+    wrong = [
+        (line, option) for line in lines for option in OPTION.findall(line) if option not in _options(_command_of(line))
+    ]
+    assert wrong == []
+
+
+def test_readme_and_help_name_the_same_commands() -> None:
+    named = {word for line in _in_readme() for word in line.split()[:1]}
+    assert named - {command.split()[0] for command in _commands()} == set()
+    tops = {command.split()[0] for command in _commands()}
+    assert tops - named <= {"demo"}
+
+
+def test_every_exit_code_of_the_readme_has_a_case() -> None:
+    sentence = re.sub(r"\s+", " ", README).partition("Exit codes:")[2].partition(". ")[0]
+    documented = {int(number) for number in re.findall(r"(?:^|, ) ?(\d+) ", sentence)}
+    assert documented >= {0, 1, 2, 3, 4, 130}
+    assert documented - {case.code for case in cases()} - PROCESSES.keys() == set()
+
+
+def test_every_command_that_prints_an_object_has_its_keys_listed() -> None:
+    printing = {command for command in _commands() if "--json" in _options(command)}
+    assert printing - {_command_of(case.line) for case in cases() if case.keys} == set()
+
+
+@pytest.mark.parametrize("command", _commands())
+def test_help_says_what_a_command_does(command: str) -> None:
+    usage, _, told = _help(*command.split()).partition("\n\n")
+    assert usage.partition(" [")[0].endswith(f"planbook {command}")
+    assert re.match(r"  [A-Z].*?\.\s", told, re.DOTALL)
+
+
+def test_the_version_is_printed() -> None:
+    assert re.search(r"\d+\.\d+\.\d+", planbook("--version", cwd=Path.cwd()).out)

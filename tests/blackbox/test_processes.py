@@ -1,0 +1,97 @@
+"""The installed command as a process: exit codes, interrupting and going on, a model server, the live view."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+
+from tests.blackbox.conftest import Shelf
+from tests.blackbox.harness import HERE, SCRIPT, environment, installed
+from tests.openai_server import serving
+
+PLAN = (HERE / "files" / "plan.py").read_text(encoding="utf-8")
+REPLY = f"### Understanding\nLook everywhere.\n### Code\n```python\n{PLAN}```"
+ASKING = "run --planner automanual --env toy --task fetch/1"
+CODES = {
+    "finished": (0, "run --env toy --split all:1 --json"),
+    "broken": (1, "run --planner {files}/methods.py:broken --env toy --task fetch/0 --json"),
+    "bad input": (2, "run --env toyy --json"),
+    "something missing": (3, f"{ASKING} --model openai:any --json"),
+    "budget ended": (4, "run --planner automanual --env toy --split all:3 --model {plans} --budget calls=1 --json"),
+}
+
+
+@contextmanager
+def started(line: list[str], tmp: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Start a command, and end it if nobody else has."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([SCRIPT, *line], cwd=tmp, env=environment(), **streams)  # type: ignore[call-overload]
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def appeared(folder: Path, pattern: str) -> Path:
+    """Wait for a file."""
+    for _ in range(600):
+        if found := list(folder.glob(pattern)):
+            return found[0]
+        time.sleep(0.1)
+    raise AssertionError(f"there is no {pattern} in {folder}")
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_a_process_ends_with_the_exit_code(name: str, shelf: Shelf, tmp_path: Path) -> None:
+    code, line = CODES[name]
+    finished = installed(*shelf.words(line, tmp_path), cwd=tmp_path)
+    assert finished.code == code, finished.printed
+    assert ("error" in finished.result) == (code in (2, 3))
+    assert "Traceback" not in finished.printed
+
+
+def test_an_interrupted_run_goes_on_with_the_same_command(tmp_path: Path) -> None:
+    """Whoever answers the files in the folder is the model."""
+    line = [*ASKING.split(), "--model", f"exchange:{tmp_path}/asked", "--out", str(tmp_path / "run"), "--json"]
+    with started(line, tmp_path) as process:
+        prompt = appeared(tmp_path / "asked", "*.prompt.md")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
+    again = installed(*line, cwd=tmp_path)
+    assert (again.code, again.result["solved"], again.result["model_calls"]) == (0, 1, 1), again.printed
+    assert len(list((tmp_path / "asked").glob("*.prompt.md"))) == 1
+
+
+def test_a_model_server_answers(tmp_path: Path) -> None:
+    with serving(lambda messages: REPLY) as server:
+        line = [*ASKING.split(), "--model", "openai:served", "--timeout", "idle=60", "--json"]
+        done = installed(*line, cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="any")
+    assert (done.code, done.result["solved"], done.result["model_calls"]) == (0, 1, 1), done.printed
+    assert len(server.requests) == 1
+
+
+def test_a_run_is_watched_by_who_has_the_address(shelf: Shelf, tmp_path: Path) -> None:
+    line = shelf.words("watch {scripted} --no-browser --port 0", tmp_path)
+    with started(line, tmp_path) as process:
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        assert urlsplit(address).hostname == "127.0.0.1"
+        page = urlopen(address, timeout=30).read().decode()
+        assert "scripted" in page
+        with pytest.raises(HTTPError, match="403"):
+            urlopen(address.partition("?")[0], timeout=30)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in told

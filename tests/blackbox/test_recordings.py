@@ -1,0 +1,76 @@
+"""The shipped recordings come to what they came to: actions, observations, verdicts and figures."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.blackbox.harness import RECORDINGS, planbook
+from tests.blackbox.recorded import GAMES, LONG, ON_PAGES, PLAYED, exported, held, played
+from tests.browser import need_browser
+
+PARAMETERS = [pytest.param(name, marks=[pytest.mark.deep] * (name in LONG)) for name in PLAYED]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_recording_comes_to_what_it_came_to(name: str, tmp_path: Path) -> None:
+    if name in ON_PAGES:
+        need_browser()
+    if name in GAMES and not os.environ.get("ALFWORLD_DATA"):
+        pytest.skip("ALFWORLD_DATA names no games")
+    now = played(name, tmp_path)
+    if name in ON_PAGES and now.finished.code == 3:
+        pytest.skip("this browser shows the pages otherwise than the one of the recording")
+    assert now.finished.code == 0, now.finished.printed
+    lines, figures = held(name)
+    pages = name in ON_PAGES
+    assert _lines(now.text.split("\n")[:-2], pages) == _lines(lines, pages)
+    assert {key: now.finished.result.get(key) for key in figures} == figures
+    if pages:
+        return
+    again = planbook("replay", now.run, "--json", cwd=tmp_path)
+    assert again.code == 0, again.printed
+    assert again.result["by_sameness"]["same"] == figures["tasks"]
+    if name == "alfworld-generated":
+        line = (
+            "test",
+            "--env",
+            "alfworld",
+            "--split",
+            "generated:12",
+            "--library",
+            now.run,
+            "--model",
+            "none",
+            "--json",
+        )
+        tested = planbook(*line, cwd=tmp_path)
+        assert (tested.code, tested.result["tasks"], tested.result["solved"]) == (0, 12, 12), tested.printed
+
+
+def _lines(lines: Sequence[str], pages: bool) -> list[str]:
+    """Leave out the digests of pages: one may be looked at before or after a style has changed."""
+    return [re.sub(r" [0-9a-f]{8}\b", "", line) for line in lines] if pages else list(lines)
+
+
+@pytest.mark.parametrize("name", ["devils-advocate-minecraft-chances", "agentkit-shopping"])
+def test_episodes_are_shown_as_they_are_exported(name: str, tmp_path: Path) -> None:
+    run = played(name, tmp_path).run
+    for number, episode in enumerate(exported(run)):
+        shown = planbook("show", run, number, "--json", cwd=tmp_path).result
+        assert {key: shown[key] for key in ("task", "rounds", "spans", "ending")} == {
+            key: episode[key] for key in ("task", "rounds", "spans", "ending")
+        }
+        printed = " ".join(planbook("show", run, number, cwd=tmp_path).out.split())
+        assert episode["task"]["goal"] in printed
+        for step in (step for each in episode["rounds"] for step in each["steps"]):
+            assert f"agent.{step['action']['name']}(" in printed
+        assert (
+            f"{episode['ending']['outcome'].replace('_', ' ')} after {episode['ending']['actions']} action" in printed
+        )
+
+
+def test_every_recording_has_its_data_file() -> None:
+    assert sorted(path.stem for path in RECORDINGS.glob("*.txt")) == PLAYED

@@ -1,0 +1,16 @@
+"""What several tests of environments need."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.browser import need_browser
+from tests.webserver import serving
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    """The address of a server with friendly and hostile pages, for a real browser."""
+    need_browser()
+    with serving() as address:
+        yield address

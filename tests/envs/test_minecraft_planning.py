@@ -1,0 +1,206 @@
+"""What a selector may ask of Minecraft: it changes nothing, it is true, and the order of goals matters."""
+
+import random
+from collections.abc import Callable
+from math import inf, isfinite
+from statistics import mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planbook.envs import Action, Selection
+from planbook.envs.minecraft import Minecraft, MinecraftOptions
+from planbook.envs.minecraft.tasks import parallel_goals
+from tests.minecraft_plans import TO_DIAMOND, begun, walk
+
+COUNTS = st.integers(1, 5)
+GATHERED = st.sampled_from(
+    [
+        "log",
+        "birch_log",
+        "acacia_log",
+        "sand",
+        "cobblestone",
+        "coal",
+        "iron_ore",
+        "diamond",
+        "dirt",
+        "reeds",
+        "obsidian",
+    ]
+)
+TOOLS = st.sampled_from([None, "wooden_pickaxe", "stone_pickaxe", "iron_pickaxe", "axe"])
+GOALS = st.one_of(
+    st.builds(lambda item, n, tool: Action("mine", ({item: n}, tool)), GATHERED, COUNTS, TOOLS),
+    st.builds(
+        lambda item, n: Action("kill", ({item: n}, None)),
+        st.sampled_from(["wool", "leather", "chicken", "string"]),
+        COUNTS,
+    ),
+    st.builds(lambda n: Action("craft", ({"stick": n}, {"planks": 2 * n}, None)), COUNTS),
+    st.sampled_from(
+        [*TO_DIAMOND, Action("equip", ("iron_pickaxe",)), Action("smelt", ({"coal": 1}, {"log": 1}, "furnace"))]
+    ),
+)
+ORDERS = ("fixed", "random", "nearest")
+
+
+@given(goals=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
+def test_the_horizon_is_what_the_action_takes(goals: list[Action], done: int, limits: bool) -> None:
+    world = begun(ticks=10**7, time_limits=limits)
+    walk(world, TO_DIAMOND[:done])
+    for goal in goals:
+        if world.ended:
+            break
+        before, told = world.player.spot.tick, world.state()
+        horizon, refusal, features = world.goals.horizon(goal), world.goals.refusal(goal), world.goals.features(goal)
+        routes, materials = world.goals.routes(goal), world.goals.materials(goal)
+        assert world.state() == told
+        held = dict(world.player.inventory)
+        seen = world.act(goal)
+        if "left to be found in this world" in seen.text:
+            assert (horizon, refusal) == (inf, ""), "only who tries finds out"
+        else:
+            assert world.player.spot.tick - before == horizon
+            assert bool(refusal) == seen.text.startswith("Nothing happens: ")
+            assert refusal in seen.text
+        assert routes[0] == goal
+        assert {name: type(value) for name, value in features.items()} == KINDS
+        if seen.accepted and goal.name in ("craft", "smelt"):
+            assert all(held[item] - world.player.held(item) <= count for item, count in materials.items())
+
+
+KINDS = {
+    "action": str,
+    "item": str,
+    "source": str,
+    "count": float,
+    "biome": str,
+    "seen": str,
+    "since_seen": float,
+    "remembered_distance": float,
+    "depth": float,
+    "usual_depth": float,
+    "tier": float,
+    "tick": float,
+}
+
+
+def test_a_goal_is_open_when_what_it_states_is_held() -> None:
+    world = begun()
+    bucket = Action("craft", ({"bucket": 1}, {"planks": 3}, None))
+    stone = Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))
+    assert not world.goals.is_open(bucket)
+    assert not world.goals.is_open(stone)
+    world.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
+    assert world.goals.is_open(bucket), "that its recipe is another is for the plan to find out"
+    assert world.goals.refusal(bucket)
+    assert world.goals.is_open(stone)
+    assert world.goals.is_open(Action("mine", ({"iron_ore": 1}, None)))
+
+
+def test_luck_is_no_part_of_the_horizon() -> None:
+    world, plain = begun(chances=True), begun()
+    goal = Action("mine", ({"log": 2}, None))
+    assert world.goals.horizon(goal) == plain.goals.horizon(goal) < 600
+
+
+def test_alternative_routes_lead_to_the_same_thing() -> None:
+    goals = begun().goals
+    log = goals.routes(Action("mine", ({"log": 3}, None)))
+    assert [dict(each.args[0]) for each in log if isinstance(each.args[0], dict)] == [
+        {name: 3} for name in ("log", "birch_log", "acacia_log", "spruce_log", "jungle_log", "dark_oak_log")
+    ]
+    assert Action("mine", ({"log": 3}, None)) in goals.routes(Action("mine", ({"birch_log": 3}, None)))
+    assert goals.routes(Action("kill", ({"wool": 2}, None))) == (
+        Action("kill", ({"wool": 2}, None)),
+        Action("craft", ({"wool": 2}, {"string": 8}, None)),
+    )
+    for single in (
+        Action("kill", ({"beef": 1}, None)),
+        Action("craft", ({"stick": 4}, {"planks": 2}, None)),
+        Action("mine", ({"wool": 1}, None)),
+        Action("mine", ({"nothing": 1}, None)),
+    ):
+        assert goals.routes(single) == (single,)
+
+
+def test_every_route_that_can_be_taken_gives_what_was_asked_for() -> None:
+    for number in range(6):
+        world = begun(f"MT8/diamond/{number}")
+        for route in world.goals.routes(Action("mine", ({"log": 2}, None))):
+            assert not world.goals.refusal(route)
+            if isfinite(world.goals.horizon(route)):
+                before = world.player.held("log")
+                assert world.act(route).accepted
+                assert world.player.held("log") == before + 2
+
+
+def test_materials_are_those_that_the_plan_states_whatever_the_recipe_is() -> None:
+    goals = begun().goals
+    assert goals.materials(Action("craft", ({"stick": 6}, {"planks": 9}, None))) == {"planks": 9}
+    assert goals.materials(Action("smelt", ({"iron_ingot": 2}, {"iron_ore": 2}, "furnace"))) == {"iron_ore": 2}
+    assert goals.materials(Action("craft", ({"stick": 6}, {"log": 1}, None))) == {"log": 1}
+    assert goals.materials(Action("craft", ({"stick": 6}, "planks", None))) == {}
+    assert goals.materials(Action("mine", ({"log": 6}, None))) == {}
+
+
+def test_a_known_goal_is_scaled_with_its_materials() -> None:
+    goals = begun().goals
+    planks, boots = Action("craft", ({"planks": 4}, {"log": 1}, None)), Action("equip", ("leather_boots",))
+    assert goals.times(planks, 12) == Action("craft", ({"planks": 12}, {"log": 3}, None))
+    assert goals.times(planks, 5) == Action("craft", ({"planks": 5}, {"log": 2}, None))
+    assert goals.times(Action("kill", ({"wool": 1}, None)), 3) == Action("kill", ({"wool": 3}, None))
+    assert goals.times(boots, 2) == boots
+    assert all(goals.times(goal, 6) == goals.times(goals.times(goal, 9), 6) for goal in goals.known())
+
+
+def test_what_is_gathered_also_goes_by_its_source() -> None:
+    goals = begun().goals
+    assert goals.names(Action("kill", ({"mutton": 1}, None))) == ("sheep",)
+    assert goals.names(Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))) == ("stone",)
+    assert goals.names(Action("craft", ({"wool": 1}, {"string": 4}, None))) == ()
+
+
+def test_features_tell_what_is_seen_and_what_is_remembered() -> None:
+    world = begun()
+    oak = Action("mine", ({"log": 1}, None))
+    walk(world, TO_DIAMOND[:5])
+    seen = world.goals.features(oak)
+    assert (seen["seen"], seen["since_seen"], seen["source"]) == ("next to you", 0.0, "oak_tree")
+    walk(world, TO_DIAMOND[5:6])
+    below = world.goals.features(oak)
+    assert below["seen"] == "unseen"
+    assert below["depth"] == world.player.spot.depth > 0
+    assert isinstance(below["since_seen"], float)
+    assert below["since_seen"] > 0
+    obsidian = world.goals.features(Action("mine", ({"obsidian": 1}, "wooden_pickaxe")))
+    assert (obsidian["seen"], obsidian["since_seen"], obsidian["tier"]) == ("unseen", -1.0, 1.0)
+
+
+def ticks_needed(world: Minecraft, order: str) -> float:
+    """The ticks until all parallel goals are reached in an order."""
+    assert world.task is not None
+    left, dice = parallel_goals(world.task), random.Random(world.task.id)
+    choices: dict[str, Callable[[], int]] = {
+        "fixed": lambda: 0,
+        "random": lambda: dice.randrange(len(left)),
+        "nearest": lambda: min(range(len(left)), key=lambda number: world.goals.horizon(left[number])),
+    }
+    while left:
+        assert world.act(left.pop(choices[order]())).accepted
+    assert world.verdict().solved
+    return world.player.spot.tick
+
+
+@pytest.mark.parametrize(("goals", "saved"), [(2, 0.08), (3, 0.15), (4, 0.18)])
+def test_the_nearest_goal_first_takes_clearly_fewer_ticks(goals: int, saved: float) -> None:
+    world = Minecraft(MinecraftOptions(ticks=10**6))
+    spent: dict[str, list[float]] = {order: [] for order in ORDERS}
+    for task in Minecraft.tasks(Selection(split="parallel", types=(f"parallel_{goals}",), seeds=tuple(range(50)))):
+        for order in ORDERS:
+            world.reset(task)
+            spent[order].append(ticks_needed(world, order))
+    for other in ("fixed", "random"):
+        assert mean(spent["nearest"]) < (1 - saved) * mean(spent[other])

@@ -1,0 +1,151 @@
+"""Minecraft's maps: they follow from the seed alone, and hold what the tasks need."""
+
+import subprocess
+import sys
+from math import hypot
+
+import pytest
+
+from planbook.envs.minecraft.game_data import ANIMALS, BIOMES, RECIPES, SOURCES, TREES, best_recipe, source_of
+from planbook.envs.minecraft.terrain import (
+    CERTAIN,
+    FOREVER,
+    REACH,
+    SPREAD,
+    WALK,
+    Location,
+    Spot,
+    distance_word,
+    terrain_of,
+    trip,
+    visible,
+    way,
+)
+
+SEEDS = range(30)
+PRINT = """
+from tests.minecraft_plans import TO_DIAMOND, begun, walk
+world = begun()
+print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.state())
+"""
+
+
+def test_a_world_follows_from_its_seed_whatever_the_hash_seed() -> None:
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", PRINT], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+
+
+def test_worlds_differ_by_seed() -> None:
+    assert len({terrain_of(seed).regions for seed in SEEDS}) == len(SEEDS)
+    assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
+
+
+def test_what_tasks_need_lies_within_reach_and_stays() -> None:
+    for seed in SEEDS:
+        for source, amount in CERTAIN.items():
+            lasting = [site for site in terrain_of(seed).by_source[source] if site.gone_at == FOREVER]
+            assert any(
+                site.amount == amount and hypot(site.x, site.y) <= REACH[1] + 2 * SPREAD and not site.dx
+                for site in lasting
+            )
+
+
+def test_trees_grow_in_their_biomes() -> None:
+    for seed in SEEDS:
+        layout = terrain_of(seed)
+        for tree in TREES:
+            if tree not in CERTAIN and layout.by_source[tree]:
+                assert any(tree in BIOMES[name].sites for _, _, name in layout.regions)
+
+
+def test_ores_lie_as_deep_as_they_should() -> None:
+    for site in (site for sites in terrain_of(3).by_source.values() for site in sites):
+        assert SOURCES[site.source].depth[0] <= site.depth <= SOURCES[site.source].depth[1]
+
+
+def test_herds_wander_off_and_are_gone_in_the_end() -> None:
+    layout = terrain_of(0)
+    herd = next(site for site in layout.herds if site.source in ANIMALS)
+    assert herd.at(1000) != herd.at(0)
+    here = Spot(*herd.at(10), 0, 10)
+    assert visible(layout, here, {})[herd.source][0] < 1
+    late = Spot(*herd.at(herd.gone_at), 0, herd.gone_at + 1)
+    seen = visible(layout, late, {}).get(herd.source)
+    assert seen is None or seen[1:] != herd.at(late.tick)
+
+
+def test_all_that_is_in_sight_is_found_as_by_looking_at_everything() -> None:
+    for seed in range(6):
+        layout = terrain_of(seed)
+        every = [site for sites in layout.by_source.values() for site in sites]
+        for spot in (Spot(0, 0, 0, 0), Spot(-61.5, 33, 0, 700), Spot(100, -120, 20, 5), Spot(7, 7, 50, 99)):
+            reach = 7 if spot.depth else 48
+            near: dict[str, float] = {}
+            for site in every:
+                x, y = site.at(spot.tick)
+                distance = hypot(x - spot.x, y - spot.y, site.depth - spot.depth)
+                shown = bool(site.depth) == bool(spot.depth) and spot.tick <= site.gone_at
+                if shown and distance <= reach:
+                    near[site.source] = min(distance, near.get(site.source, distance))
+            assert {name: pytest.approx(seen[0]) for name, seen in visible(layout, spot, {}).items()} == near
+
+
+def test_what_was_taken_is_not_there_any_more() -> None:
+    layout = terrain_of(0)
+    site = next(site for site in layout.by_source["oak_tree"] if site.gone_at == FOREVER)
+    here = Spot(site.x, site.y, 0, 0)
+    first = trip(layout, here, {}, SOURCES["oak_tree"], site.amount, 0)
+    assert first is not None
+    assert first.taken == {site.number: site.amount}
+    more = trip(layout, here, {site.number: site.amount}, SOURCES["oak_tree"], 1, 0)
+    assert more is not None
+    assert site.number not in more.taken
+    assert more.spot.tick > WALK
+
+
+def test_under_the_ground_the_faster_way_is_taken() -> None:
+    near = Location("iron_ore", 10, 0, 30, 1, soil=3)
+    far = Location("iron_ore", 300, 0, 30, 1, soil=3)
+    below = Spot(0, 0, 30, 0)
+    assert way(below, near, 12).dug == 20
+    assert way(below, near, 12).spot.tick == pytest.approx(20 * 12 + 10 * WALK)
+    assert way(below, far, 12).dug == 27
+    assert way(below._replace(depth=0), near, 12).spot.tick == pytest.approx(10 * WALK + 3 * 10 + 27 * 12)
+
+
+def test_distances_in_words() -> None:
+    assert [distance_word(blocks) for blocks in (0, 8, 8.1, 24, 25, 48)] == [
+        "next to you", "next to you", "near", "near", "far", "far",
+    ]  # fmt: skip
+
+
+def test_recipes_are_those_of_1_11_2() -> None:
+    """Some that changed in other versions, or depend on what size of grid a recipe fits into."""
+    assert [(way.verb, dict(way.ingredients), way.makes, way.station) for way in RECIPES["iron_ingot"]] == [
+        ("craft", {"iron_nugget": 9}, 1, "crafting_table"),
+        ("craft", {"iron_block": 1}, 9, None),
+        ("smelt", {"iron_ore": 1}, 1, "furnace"),
+    ]
+    stations = {
+        name: best.station for name in ("boat", "shears", "stick", "wooden_slab", "bowl") if (best := best_recipe(name))
+    }
+    assert stations == {
+        "boat": "crafting_table",
+        "shears": None,
+        "stick": None,
+        "wooden_slab": "crafting_table",
+        "bowl": "crafting_table",
+    }
+    assert best_recipe("bedrock") is None
+    assert sum(len(ways) for ways in RECIPES.values()) == 297
+
+
+def test_a_bare_log_is_an_oak_s() -> None:
+    source = source_of("log")
+    assert source is not None
+    assert source.name == "oak_tree"

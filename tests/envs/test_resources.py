@@ -1,0 +1,87 @@
+"""Digests of data."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from planbook.envs import MissingRequirement, Selection, load_environment
+from planbook.envs.resources import file_digest, files_digest, folder_digest, texts_digest
+
+OF_WORLD = {
+    "crafter": {"crafter's tables and code"},
+    "minecraft": {"recipes", "recorded goals"},
+    "miniwob": {"pages"},
+    "shopping": {"products"},
+    "tabletop": set(),
+    "textcraft": {"recipes", "list of tasks"},
+    "toy": set(),
+    "web": {"list of tasks", "the site trac"},
+}
+
+
+@pytest.mark.parametrize("name", OF_WORLD)
+def test_a_world_says_what_its_tasks_are_played_on(name: str) -> None:
+    world = load_environment(name)
+    digests = world.checksums(world.select(Selection()))
+    assert digests.keys() == OF_WORLD[name]
+    assert all(len(digest) == 64 for digest in digests.values())
+
+
+def test_generated_games_have_what_they_are_generated_from() -> None:
+    world = load_environment("alfworld")
+    few, more = (world.checksums(world.select(Selection(split="generated", limit=n))) for n in (1, 2))
+    assert few == more
+    assert few.keys() == {"what games are generated from"}
+
+
+def test_a_task_file_of_ones_own_is_what_counts(tmp_path: Path) -> None:
+    world, file = load_environment("web"), tmp_path / "tasks.json"
+    task = {"id": "a", "type": "t", "kind": "look_up", "goal": "Look.", "start": "http://127.0.0.1:1/"}
+    file.write_text(json.dumps([task]))
+    options = world.Options.model_validate({"tasks": file})
+    before = world.checksums(world.select(Selection(), options), options)
+    file.write_text(json.dumps([{**task, "goal": "Look again."}]))
+    after = world.checksums(world.select(Selection(), options), options)
+    assert before.keys() == after.keys() == {"list of tasks"}
+    assert before != after
+
+
+def test_product_files_of_ones_own_are_what_counts(tmp_path: Path) -> None:
+    world = load_environment("shopping")
+    (tmp_path / "items.json").write_text("[]")
+    options = world.Options.model_validate({"items": str(tmp_path / "items.json")})
+    assert world.checksums([], options) == {"products": files_digest([tmp_path / "items.json"])} != world.checksums([])
+
+
+def test_a_file_that_changes_in_place_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_text("one")
+    before = file_digest(file)
+    file.write_text("two")
+    os.utime(file, ns=(1, 1))
+    assert file_digest(file) != before
+    assert file_digest(file) == "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
+
+
+def test_folders_tell_names_contents_and_nothing_else(tmp_path: Path) -> None:
+    for folder, name, text in (("a", "x", "1"), ("b", "x", "1"), ("c", "y", "1"), ("d", "x", "2")):
+        (tmp_path / folder / "inner").mkdir(parents=True)
+        (tmp_path / folder / "inner" / name).write_text(text)
+    (tmp_path / "b" / "__pycache__").mkdir()
+    (tmp_path / "b" / "__pycache__" / "x.pyc").write_text("made by the interpreter")
+    one, same, renamed, changed = (folder_digest(tmp_path / name) for name in "abcd")
+    assert one == same
+    assert len({one, renamed, changed}) == 3
+
+
+def test_texts_are_told_apart_by_where_they_end() -> None:
+    assert (
+        len({texts_digest(texts) for texts in (["ab", "c"], ["a", "bc"], ["c", "ab"], ["abc"], ["abc", ""], [])}) == 6
+    )
+
+
+def test_a_file_that_is_not_there_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingRequirement, match=r"nothing cannot be read: No such file.*put it back"):
+        file_digest(tmp_path / "nothing")
