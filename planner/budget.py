@@ -234,11 +234,6 @@ class Meter:
         with self._lock:
             return self._own
 
-    def take(self, spent: Spent) -> None:
-        """Count what another process has spent."""
-        with self._lock:
-            self._own = plus(self._own, spent)
-
     def recount(self, spent: Spent) -> None:
         """Replace everything spent so far, except the time."""
         with self._lock:
