@@ -228,7 +228,7 @@ def side_by_side(runs: Sequence[RunResults], compared: Sequence[RunComparison], 
     for row, run, summary in zip(rows, runs, summaries, strict=True):
         row += [decimal(summary.mean_actions), decimal(summary.mean_error_steps)]
         row += [str(overall(summary.measures, name) or blocks.DASH) for name in measured]
-        row += [f"{decimal(summary.unlock_score, 2)} %"] if scored else []
+        row += [blocks.DASH if summary.unlock_score is None else f"{summary.unlock_score:.2f} %"] if scored else []
         row += [f"{run.cost.calls:,}", f"{run.cost.prompt:,} + {run.cost.completion:,}", dollars(run.cost.money)]
     head = ["run", *kinds, "mean actions", "mean error steps", *measured, *(["unlock score"] if scored else [])]
     yield blocks.table([*head, "model calls", "tokens, prompt + completion", "money"], rows, "by-run")
