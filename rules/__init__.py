@@ -1,4 +1,4 @@
-"""What was learnt from the trajectories: rules, skills and reflections."""
+"""Learning from trajectories: rules, skills, reflections and procedures."""
 
 if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")

@@ -1,4 +1,4 @@
-"""Knowledge with a part taken away, to see what that part was worth (AutoManual, tables 3, 6 and 7)."""
+"""Knowledge with one part removed, to measure the value of that part (AutoManual, tables 3, 6 and 7)."""
 
 import re
 from collections.abc import Collection
@@ -7,14 +7,17 @@ from typing import Any
 from planbook.rules.types import Knowledge
 
 ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
-"""What a memory can do without; other names are ablations of other parts."""
+"""Parts that a memory can leave out; other names are ablations of other parts."""
 
 RULES_NAMED = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
 """The segment of a reply in which the starting example names rules."""
 
 
 def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
-    """The knowledge without what is named; a manual goes where it would still tell what was taken from its rules."""
+    """Return the knowledge without the named parts.
+
+    A manual goes too if it still tells what was removed from its rules.
+    """
     rules: dict[str, Any] = {}
     if "examples" in without:
         rules["example"] = ""

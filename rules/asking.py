@@ -1,4 +1,4 @@
-"""What the Builder and the Consolidator have in common: the settings, and edits read out of a reply."""
+"""Shared by the Builder and the Consolidator: their settings, and edits read from a reply."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ from planbook.sandbox import Sandbox, read_reply
 
 @dataclass(frozen=True)
 class BuilderSettings:
-    """How rules are managed: for which world, how many, in which form, and what is left out.
+    """How rules are managed: the environment, the number and form of rules, and what is left out.
 
     ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
     """
@@ -32,7 +32,7 @@ class BuilderSettings:
     classification: bool = True
 
     def system_message(self, name: str) -> Message:
-        """What a role is told first, by the name of its template."""
+        """Return a role's system message by the name of its template."""
         text = PROMPTS[name].render(
             about=self.world.about,
             action_docs=action_docs(self.world, self.options),
@@ -45,7 +45,10 @@ class BuilderSettings:
 
 @dataclass
 class Editor:
-    """Runs the edits of replies on a book, each reply on the same one. ``sound`` is what stands of the last."""
+    """Runs the edits of replies on a rule book, each reply on the same one.
+
+    ``sound`` is what stands of the last reply.
+    """
 
     sandbox: Sandbox
     book: RuleBook
@@ -57,7 +60,7 @@ class Editor:
     sound: Change | None = None
 
     def read(self, reply: str) -> Edited:
-        """The edits of a reply, carried out. Raises ValueError with what is to be told the model."""
+        """Run the edits of a reply. Raises ValueError with the message for the model."""
         code = read_reply(reply)
         if code.problem is not None:
             raise ValueError(str(code.problem))

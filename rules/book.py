@@ -1,4 +1,4 @@
-"""The rules as they stand: a book never changes, an edit makes another one."""
+"""The rule book. It never changes: an edit makes a new one."""
 
 from collections.abc import Iterable
 from typing import Self
@@ -11,7 +11,7 @@ from planbook.rules.types import Learnt, Rule
 class RuleBook(Learnt):
     """The rules in force, in the order of their numbers.
 
-    ``next_number`` is that of the next rule written: above every number ever given, also to rules since deleted.
+    ``next_number`` is above every number ever given, deleted rules included.
     """
 
     active: tuple[Rule, ...] = ()
@@ -19,7 +19,7 @@ class RuleBook(Learnt):
 
     @classmethod
     def of(cls, initial: Iterable[Rule]) -> Self:
-        """A book that begins with these rules. Raises ValueError for an id that is none, or given twice."""
+        """Return a book that begins with these rules. Raises ValueError for an invalid or repeated id."""
         rules = sorted(initial, key=lambda rule: rule_number(rule.id))
         numbers = [rule_number(rule.id) for rule in rules]
         if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
@@ -32,36 +32,39 @@ class RuleBook(Learnt):
         return tuple(rule.id for rule in self.active)
 
     def rule(self, id: str) -> Rule:
-        """The rule of that id. Raises UnknownRule."""
+        """Return the rule of that id. Raises UnknownRule."""
         for rule in self.active:
             if rule.id == id:
                 return rule
         raise UnknownRule(self.why_unknown(id))
 
     def was_given(self, id: str) -> bool:
-        """Whether a rule ever had that id, in force or deleted."""
+        """Return whether a rule ever had that id, in force or deleted."""
         try:
             return rule_number(id) < self.next_number
         except ValueError:
             return False
 
     def why_unknown(self, id: str) -> str:
-        """What to tell somebody who asked for a rule that is not there."""
+        """Return the message for a request of a rule that does not exist."""
         why = f"{id} was deleted" if self.was_given(id) else f"there is no {id}"
         return f"{why}; the rules are {', '.join(self.ids)}" if self.active else f"{why}; the book is empty"
 
     def cited_by(self, id: str) -> tuple[str, ...]:
-        """The ids of the other rules that name this one."""
+        """Return the ids of the other rules that name this one."""
         return tuple(rule.id for rule in self.active if rule.id != id and id in cites(rule))
 
 
 def cites(rule: Rule) -> tuple[str, ...]:
-    """The ids that a rule names in content and example, and those it builds on; its validation log does not count."""
+    """Return the ids that a rule names in content and example, and those it builds on.
+
+    Its validation log does not count.
+    """
     return tuple(dict.fromkeys((*citations(f"{rule.content}\n{rule.example}"), *rule.builds_on)))
 
 
 def rule_text(rule: Rule) -> str:
-    """A whole rule as plain lines, for people and for differences."""
+    """Return a whole rule as plain lines, for people and for diffs."""
     lines = [rule.id + (f" ({rule.type})" if rule.type else ""), *_block("", rule.content)]
     if rule.example:
         lines += ["  example:", *_block("  ", rule.example)]

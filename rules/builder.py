@@ -1,4 +1,4 @@
-"""The Builder (AutoManual, section 3.3): what an episode teaches becomes rules, by case-conditioned prompts."""
+"""The Builder (AutoManual, section 3.3): turns an episode into rules, by case-conditioned prompts."""
 
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -18,11 +18,9 @@ SOUND = " The calls before that were sound, and stand."
 
 @dataclass(frozen=True)
 class Built:
-    """What the Builder made of an episode. ``change`` is None where no edits were taken.
+    """The Builder's result for an episode. ``change`` is None if no edits were accepted.
 
-    ``note`` says why, or what was left out.
-
-    ``analysis`` is what the Builder said about whose fault an error was.
+    ``note`` says why, or what was left out. ``analysis`` is the Builder's text about whose fault an error was.
     """
 
     book: RuleBook
@@ -120,7 +118,7 @@ def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, settin
 
 
 def _repeats(code: str, trajectory: Trajectory) -> bool:
-    """Whether code says nothing but what the episode's own code, or the functions defined beforehand, say."""
+    """Return whether code adds nothing to the episode's own code and the functions defined beforehand."""
     known = [trajectory.helpers, *(cell.code for each in trajectory.rounds for cell in each.cells)]
     lines = {line.strip() for text in known for line in text.splitlines()}
     return bool(code) and all(line.strip() in lines for line in code.splitlines() if line.strip())
@@ -131,7 +129,7 @@ def _permissions(case: Case | None, settings: BuilderSettings) -> Permissions:
 
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:
-    """What the case asks for; case_0 stands for the ablation without cases."""
+    """Return the instructions for the case; case_0 stands for the ablation without cases."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
     return prompt.render(**({"form": settings.form} if case else {}))
 

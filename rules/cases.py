@@ -1,4 +1,4 @@
-"""Case-conditioned rule management (AutoManual, section 3.3): what may be done to the rules after which episode."""
+"""Case-conditioned rule management (AutoManual, section 3.3): which edits are allowed after which episode."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -9,10 +9,10 @@ from planbook.rules.types import Learnt, Rule, RuleType
 
 
 class Blame(StrEnum):
-    """The Builder's verdict on an episode that did not go smoothly."""
+    """The Builder's verdict on an episode that had errors."""
 
     IMPERFECT_RULES = "Imperfect Rules"
-    """The rules did not say what the agent would have needed."""
+    """The rules lacked what the agent needed."""
     IMPERFECT_AGENT = "Imperfect Agent"
     """The rules said it, and the agent did not follow them."""
 
@@ -43,9 +43,11 @@ _CASES = {
 
 
 def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
-    """The case of an episode; a direct success needs no verdict. Without the classification, give IMPERFECT_RULES.
+    """Return the case of an episode; a direct success needs no verdict.
 
-    Raises ValueError for an episode that says nothing about the rules, and where a verdict is needed.
+    Without the classification, give IMPERFECT_RULES.
+
+    Raises ValueError for an episode that says nothing about the rules, and for a missing verdict.
     """
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
@@ -64,7 +66,7 @@ _ASKED = f'end with one line that reads "Verdict: {Blame.IMPERFECT_RULES}" or "V
 
 
 def read_blame(text: str) -> Blame:
-    """The verdict that an analysis ends with. Raises ValueError, which says what is missing."""
+    """Return the verdict at the end of an analysis. Raises ValueError, which says what is missing."""
     verdict = _verdict(text)
     if verdict is None:
         raise ValueError(f"there is no verdict: {_ASKED}")
@@ -78,7 +80,7 @@ def read_blame(text: str) -> Blame:
 
 
 def _verdict(text: str) -> str | None:
-    """What the last verdict line says, or the line under it where it is a heading, or a bare verdict at the end."""
+    """Return the last verdict line, the line under it if it is a heading, or a bare verdict at the end."""
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
         if match := _VERDICT.match(line):
@@ -87,7 +89,7 @@ def _verdict(text: str) -> str | None:
 
 
 class Form(Learnt):
-    """Which attributes rules have. Each False is one of the paper's ablations."""
+    """Attributes that rules have. Each False is one of the paper's ablations."""
 
     types: bool = True
     examples: bool = True
@@ -96,12 +98,12 @@ class Form(Learnt):
 
     @property
     def offered(self) -> frozenset[RuleType]:
-        """The types that there are."""
+        """Return the rule types that exist in this form."""
         without = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
         return frozenset(RuleType) - without
 
     def fitted(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Rules given by hand, brought into this form: what it does not have is left out."""
+        """Return given rules in this form, without the attributes that it lacks."""
         kept = [rule for rule in rules if rule.type is None or rule.type in self.offered]
         ids = {rule.id for rule in kept}
         return tuple(
@@ -118,40 +120,43 @@ class Form(Learnt):
 
 
 class Permissions(Learnt):
-    """What may be done to the rules. An entry added to a validation log is always allowed."""
+    """Edits that are allowed. Adding to a validation log is always allowed."""
 
     when: str
-    """Begins the message that refuses something: "After a direct success"."""
+    """Beginning of the message of a refusal: "After a direct success"."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
     becomes: frozenset[RuleType] = frozenset()
-    """The types that an update may give a rule that had another one."""
+    """Types that an update may give a rule that had another one."""
     leaves: frozenset[RuleType] = frozenset()
-    """The types that a rule may have had before such an update."""
+    """Types that a rule may have had before such an update."""
     form: Form = Form()
 
     def within(self, form: Form) -> "Permissions":
-        """The same for rules of another form."""
+        """Return the same permissions for rules of another form."""
         return self.model_copy(
             update={"form": form, "writes": self.writes & form.offered, "becomes": self.becomes & form.offered}
         )
 
     def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Whether one of these sets holds a type; a rule without a type needs only that something is allowed."""
+        """Return whether one of these sets holds a type. A rule without a type needs only a set that is not empty."""
         return bool(allowed) if type is None else type in allowed
 
 
 ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""What a task was solved with: kept, whatever else is merged or deleted."""
+"""Types that solved tasks: they are kept, whatever else is merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 
 
 def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
-    """A type given by an update counts as a rule of that type written; what solves tasks keeps its type for good."""
+    """Return the Builder's permissions.
+
+    An update that gives a type counts as writing a rule of that type; a rule that solves tasks keeps its type.
+    """
     return Permissions(when=when, writes=writes, updates=updates, becomes=writes, leaves=updates - SUCCESS)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with one edit, whatever else its batch holds: each fault as a message for the model."""
+"""Checks of a single edit, whatever else its batch holds. Each fault is a message for the model."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,15 @@ from planbook.rules.naming import listed, read_type
 from planbook.rules.types import Rule, RuleType
 
 LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000}
-"""Characters of each attribute; a log's are those of one entry."""
+"""Maximum characters of each attribute; for a log, of one entry."""
 
 
 class Forbidden(str):
-    """A fault of an edit that is sound in itself, and not permitted."""
+    """A fault of an edit that is sound in itself but not permitted."""
 
 
 def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
-    """What is wrong with the texts that are given."""
+    """Return the faults of the given texts."""
     for name, limit in LONGEST.items():
         given = getattr(edit, name) or ""
         if len(given) > limit:
@@ -33,7 +33,7 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
 
 
 def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
-    """The type that is given, None where rules have none. Raises ValueError, which says what there is."""
+    """Return the given type, None if rules have none. Raises ValueError, which lists the types."""
     if not form.types:
         return None
     if not edit.type:
@@ -42,14 +42,14 @@ def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
 
 
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
-    """Whether a rule of this type may be written."""
+    """Return why a rule of this type may not be written."""
     if not permissions.may(permissions.writes, type):
         what = f"a {type} rule" if type else "a new rule"
         yield Forbidden(f"{permissions.when}, {what} must not be written; {_instead(permissions)}")
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
-    """Whether this rule may be updated so."""
+    """Return why this rule may not be updated like this."""
     if edit.adds_log_only:
         return
     if not permissions.may(permissions.updates, rule.type):
@@ -62,14 +62,14 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
 
 
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
-    """Whether this rule may be deleted."""
+    """Return why this rule may not be deleted."""
     if not permissions.may(permissions.deletes, rule.type):
         what = f"a {rule.type} rule" if permissions.deletes else "a rule"
         yield Forbidden(f"{permissions.when}, {what} must not be deleted, or merged into another: keep it")
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], known: RuleBook) -> Iterator[str]:
-    """Whether the rules that it builds on are there."""
+    """Return which rules that it builds on do not exist."""
     for id in builds_on:
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"

@@ -1,4 +1,4 @@
-"""The Consolidator (AutoManual, section 3.3): where there are too many rules, some are merged or deleted."""
+"""The Consolidator (AutoManual, section 3.3): merges and deletes rules when there are too many."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -15,7 +15,7 @@ from planbook.sandbox import Sandbox
 
 ROLE: Final = "consolidator"
 ROUNDS = 4
-"""Blocks of edits that the Consolidator may write before the next episode; it can never loop for ever."""
+"""Blocks of edits that the Consolidator may write before the next episode, so that it always ends."""
 
 
 def consolidate(
@@ -26,10 +26,10 @@ def consolidate(
     trajectories: Trajectories,
     settings: BuilderSettings,
 ) -> tuple[RuleBook, tuple[Change, ...]]:
-    """Bring the rules down towards ``max_rules``, as far as the Consolidator sees fit.
+    """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit.
 
-    ``evidence`` has how often a rule was used, by its id. Replies that stay unusable change nothing more.
-    Raises ModelError, BudgetEnded.
+    ``evidence`` maps a rule's id to how often it was used. Unusable replies change nothing more. Raises ModelError,
+    BudgetEnded.
     """
     changes: list[Change] = []
     history = [settings.system_message("consolidator/system")]

@@ -1,4 +1,4 @@
-"""A batch in the making: each edit is checked against the rules as the edits before it leave them."""
+"""A batch of edits in progress: each edit is checked against the rules as the previous edits leave them."""
 
 from planbook.rules import checks
 from planbook.rules.book import RuleBook, cites
@@ -10,7 +10,7 @@ from planbook.rules.types import Rule
 
 
 def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> Change:
-    """What the batch does to the book, which is not changed. Raises BatchRefused with every fault of the batch."""
+    """Return the change that a batch makes to a book. Raises BatchRefused with every fault of the batch."""
     draft = Draft(book, permissions)
     for edit in batch.edits:
         draft.add(edit)
@@ -18,15 +18,15 @@ def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> Change:
 
 
 class Draft:
-    """Edits added one by one. A rule has its id from the moment it is written, so that later edits may name it.
+    """Edits added one by one. A rule has its id as soon as it is written, so that later edits may name it.
 
-    A ``lenient`` draft leaves out what is not permitted, and takes the rest; to others it is a fault.
+    A ``lenient`` draft leaves out what is not permitted and accepts the rest; otherwise it is a fault.
     """
 
     def __init__(self, book: RuleBook, permissions: Permissions, *, lenient: bool = False) -> None:
         self._before, self._permissions, self._lenient = book, permissions, lenient
         self.left_out: list[EditFault] = []
-        """What a lenient draft has left out, and why."""
+        """Edits that a lenient draft has left out, and why."""
         self._sound: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
@@ -37,26 +37,26 @@ class Draft:
         """Number of the last edit of each rule."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids promised to rules that were refused: edits that name them are not faulted once more."""
+        """Ids promised to rules that were refused; edits that name them are not reported again."""
 
     @property
     def now(self) -> RuleBook:
-        """The book as the edits leave it so far."""
+        """Return the book as the edits leave it so far."""
         active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
         return RuleBook(active=tuple(active), next_number=self._next)
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits added, refused ones among them."""
+        """The edits added, refused ones included."""
         return tuple(self._edits)
 
     @property
     def faults(self) -> tuple[EditFault, ...]:
-        """What is wrong with the edits so far, each for itself."""
+        """The faults of the single edits so far."""
         return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Take an edit; the id of its rule, and what is wrong with it. A faulty edit spoils the batch."""
+        """Add an edit; return the id of its rule, and its faults. A faulty edit invalidates the batch."""
         self._edits.append(edit)
         match edit:
             case WriteRule():
@@ -83,11 +83,11 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Spoil the batch for a call that is no edit, or comes when there must be none."""
+        """Invalidate the batch because of a call that is no edit, or that comes too late."""
         self._faults.append(EditFault(len(self._edits) + 1, call, message))
 
     def change(self, batch: Batch) -> Change:
-        """The whole as a change. Raises BatchRefused."""
+        """Return the whole batch as a change. Raises BatchRefused."""
         if faults := sorted(self._faults + self._left_undone(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
         return self._change(batch)
@@ -185,7 +185,7 @@ class Draft:
         return [*self._orphans(), *self._unknown_citations(), *self._twins()]
 
     def _orphans(self) -> list[EditFault]:
-        """Deletions that leave rules which name the deleted one."""
+        """Return faults for deletions of rules that other rules still name."""
         now = self.now
         return [
             self._fault(
@@ -198,7 +198,7 @@ class Draft:
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Rules that now name a rule which is not there: it might come to mean another one later."""
+        """Return faults for rules that now name an unknown rule, whose id might later mean another one."""
         before = {rule.id: set(cites(rule)) for rule in self._before.active}
         known = {*self._rules, *self._deleted, *self._refused}
         return [
@@ -210,7 +210,7 @@ class Draft:
         ]
 
     def _twins(self) -> list[EditFault]:
-        """Rules that the batch leaves with the content of another one."""
+        """Return faults for rules that the batch leaves with the content of another one."""
         before = {rule.id: rule.content for rule in self._before.active}
         first: dict[str, str] = {}
         faults = []
@@ -226,7 +226,7 @@ class Draft:
 
 
 def trimmed(code: str) -> str:
-    """Code without the empty lines around it; its indentation stays."""
+    """Return code without empty lines around it; its indentation stays."""
     lines = code.split("\n")
     while lines and not lines[0].strip():
         del lines[0]

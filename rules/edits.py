@@ -1,4 +1,4 @@
-"""Edits of the rules, the batches they come in, and what a batch changed."""
+"""Edits of rules, batches of edits, and the change that a batch makes."""
 
 from typing import Annotated, Literal
 
@@ -26,7 +26,7 @@ class WriteRule(Learnt):
 
 
 class UpdateRule(Learnt):
-    """Other attributes for a rule; None leaves an attribute as it is. ``log`` is added to what the log holds."""
+    """New attributes for a rule; None leaves an attribute as it is. ``log`` is appended to the validation log."""
 
     kind: Literal["update"] = "update"
     id: str
@@ -38,7 +38,7 @@ class UpdateRule(Learnt):
 
     @property
     def adds_log_only(self) -> bool:
-        """Whether no attribute but the log is given."""
+        """Return whether only the log is given."""
         return (self.content, self.type, self.example, self.builds_on) == (None, None, None, None)
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class UpdateRule(Learnt):
 
 
 class DeleteRule(Learnt):
-    """The end of a rule; its id is not used again."""
+    """The deletion of a rule. Its id is not used again."""
 
     kind: Literal["delete"] = "delete"
     id: str
@@ -60,7 +60,7 @@ Author = Literal["builder", "consolidator", "user"]
 
 
 class Batch(Learnt):
-    """Edits that are applied together or not at all. ``where`` is the scope they were thought of in."""
+    """Edits that are applied together or not at all. ``where`` is the scope that they come from."""
 
     edits: tuple[Edit, ...]
     who: Author
@@ -69,7 +69,7 @@ class Batch(Learnt):
 
 
 class Touched(Learnt):
-    """A rule that a batch wrote (nothing before), updated, or deleted (nothing after)."""
+    """A rule that a batch wrote (no state before), updated, or deleted (no state after)."""
 
     id: str
     before: Rule | None
@@ -77,16 +77,16 @@ class Touched(Learnt):
 
 
 class Change(Learnt):
-    """What a batch did to a book. ``assigned`` are the ids of the rules it wrote, in the order of its edits."""
+    """The change that a batch makes to a book. ``assigned`` lists the ids of new rules in the order of the edits."""
 
     batch: Batch
     assigned: tuple[str, ...]
     touched: tuple[Touched, ...]
     next_number: int
-    """The book's, afterwards."""
+    """The book's next number after the change."""
 
     def on(self, book: RuleBook) -> RuleBook:
-        """The book with the change. Raises BadHistory for a book that the change was not made for."""
+        """Return the book with the change. Raises BadHistory for a book that the change was not made for."""
         if again := [id for id in self.assigned if book.was_given(id)]:
             raise BadHistory(f"{self.batch.where}: {', '.join(again)} was given to a rule before this change")
         rules = {rule.id: rule for rule in book.active}

@@ -15,16 +15,16 @@ class RulesError(Exception):
 
 
 class UnknownRule(RulesError):
-    """The book has no rule of that id, or no longer; the message names those that it has."""
+    """The book has no such rule, or no longer. The message lists those it has."""
 
 
 class BadHistory(RulesError):
-    """A change log that does not fit its book, or an undo of what is not there."""
+    """A change log that does not fit its book, or an undo of an entry that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditFault:
-    """One thing wrong with one edit of a batch; edits count from 1."""
+    """One fault of one edit of a batch; edits count from 1."""
 
     number: int
     edit: str
@@ -35,7 +35,7 @@ class EditFault:
 
 
 class BatchRefused(RulesError):
-    """Every fault of a batch, told so that a model can write it again."""
+    """All faults of a batch, worded so that a model can write it again."""
 
     def __init__(self, faults: Sequence[EditFault]) -> None:
         self.faults = tuple(faults)

@@ -1,4 +1,4 @@
-"""What speaks for a rule: how often planners cited it, were not blamed for not following it, and succeeded."""
+"""The evidence for a rule: how often planners cited it, were not blamed for ignoring it, and succeeded."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,10 +9,7 @@ _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learnt):
-    """The rules that the plans of one episode named.
-
-    ``blamed_agent`` are those that the Builder's classification found not followed.
-    """
+    """The rules that the plans of one episode named. ``blamed_agent`` are those that the Builder found not followed."""
 
     episode: str
     rule_ids: tuple[str, ...]
@@ -21,10 +18,10 @@ class Citation(Learnt):
 
 
 class Evidence(Learnt):
-    """Episodes, counted for one rule: ``unblamed`` and ``solved`` are among the ``cited`` ones.
+    """Counts of episodes for one rule; ``unblamed`` and ``solved`` are subsets of ``cited``.
 
-    ``unblamed`` are those in which the Builder's classification did not find that the rule was not followed. It is not
-    known that it was followed there: after a success nothing is asked.
+    ``unblamed`` counts episodes in which the Builder did not find that the rule was ignored. It is not known that the
+    rule was followed: after a success nothing is asked.
     """
 
     cited: int = 0
@@ -42,7 +39,7 @@ NONE = Evidence()
 
 
 def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """The evidence by rule id. Of two records of one episode the later counts."""
+    """Return the evidence by rule id. If an episode has two records, the later counts."""
     counted: dict[str, Evidence] = {}
     for citation in {each.episode: each for each in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
@@ -56,14 +53,14 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
-    """The evidence of every rule in force, in columns."""
+    """Return the evidence of every rule in force, in columns."""
     rows = [_COLUMNS, *(_row(rule.id, rule.type, evidence.get(rule.id, NONE)) for rule in book.active)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     return "".join(_line(row, widths) for row in rows)
 
 
 def lines(book: RuleBook, evidence: Mapping[str, Evidence]) -> list[str]:
-    """One short line for each rule in force, for a prompt."""
+    """Return one short line for each rule in force, for a prompt."""
     return [f"{rule.id}: {evidence.get(rule.id, NONE)}" for rule in book.active]
 
 

@@ -1,4 +1,4 @@
-"""Beyond the paper: a success's code becomes a procedure for its type of task, once it has shown that it holds."""
+"""Beyond the paper: turns the code of a success into a procedure for its task type, after verification."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,15 +17,15 @@ from planbook.rules.written import learnt_procedure, params_told, procedure_read
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Replies in all, the first one included."""
+"""Total number of replies, the first included."""
 OTHERS_TOLD, FAILURES_TOLD = 5, 2
-"""How many of the other tasks, and of those that a procedure failed on."""
+"""Number of other tasks shown, and of tasks on which a procedure failed."""
 HAPPENED_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
-"""Of what the skill's actions returned, of each other scene, of each failure."""
+"""Characters of the skill's observations, of each other scene, and of each failure."""
 
 
 class Verification(Learnt):
-    """How a procedure did on one task, in how many actions; ``feedback`` is what a model needs to see to mend it."""
+    """The result of a procedure on one task, and its actions; ``feedback`` is what a model needs to fix it."""
 
     task_id: str
     solved: bool
@@ -37,26 +37,26 @@ Verify = Callable[[Procedure], Sequence[Verification]]
 
 
 class Attempt(Learnt):
-    """One procedure that was written, and how it did."""
+    """A procedure that was written, and its results."""
 
     procedure: Procedure
     verifications: tuple[Verification, ...]
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What went wrong on the tasks that it did not do."""
+        """The feedback on the tasks that it did not solve."""
         return tuple(each.feedback for each in self.verifications if not each.solved)
 
     @property
     def holds(self) -> bool:
-        """Whether it did every task that it was tried on, and at least one."""
+        """Return whether it solved every task that it was tried on, and at least one."""
         return bool(self.verifications) and all(each.solved for each in self.verifications)
 
 
 class Generalised(Learnt):
-    """What came of generalising a skill: ``procedure`` is None where none held, ``problem`` says why there was no more.
+    """The result of generalising a skill: ``procedure`` is None if none held, ``problem`` says why no more were tried.
 
-    ``verified_on`` are the ids of the tasks that the procedure did.
+    ``verified_on`` lists the ids of the tasks that the procedure solved.
     """
 
     procedure: Procedure | None = None
@@ -66,7 +66,7 @@ class Generalised(Learnt):
 
     @property
     def elsewhere(self) -> str:
-        """What the first failing procedure met in another scene: it says something about the world."""
+        """What the first failing procedure met in another scene, which says something about the environment."""
         failures = [failure for attempt in self.attempts for failure in attempt.failures]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
@@ -119,7 +119,7 @@ def generalise(
 
 
 def verified(trajectory: Trajectory) -> Verification:
-    """What an episode that played a procedure says of it."""
+    """Return the verification from an episode that played a procedure."""
     solved = trajectory.ending.outcome.solved
     told = PROMPTS["verification"].render(
         goal=trajectory.task.goal,
@@ -164,7 +164,7 @@ def _scene(episode: Trajectory) -> str:
 
 
 def _feedback(episode: Trajectory) -> Rendered:
-    """What every cell gave, made from what was done and seen, however that is worded."""
+    """Return the feedback of every cell, made from the steps, however it is worded."""
     feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
     steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
     return Rendered.of("\n\n".join(each.text for each in feedbacks), steps, feedbacks)

@@ -1,4 +1,4 @@
-"""Whether a top-level statement can be run anywhere: it cannot fail, and it acts on nothing."""
+"""Decides whether a top-level statement is safe to run anywhere: it cannot fail, and it acts on nothing."""
 
 import ast
 import builtins
@@ -20,7 +20,7 @@ ORIGIN = {
     "dataclasses": "import dataclasses",
     "re": "import re",
 }
-"""What a name must have been imported by to mean what it seems to mean."""
+"""The import that gives a name its usual meaning."""
 BASES = frozenset(
     name
     for name, value in vars(builtins).items()
@@ -31,10 +31,10 @@ _FLAGS = frozenset("A ASCII DOTALL I IGNORECASE M MULTILINE NOFLAG S U UNICODE V
 
 
 def objections(statement: ast.stmt, imports: Collection[str], classes: Collection[str]) -> Iterator[str]:
-    """Why a statement cannot be run anywhere; nothing if it can.
+    """Return why a statement is not safe to run anywhere; empty if it is.
 
-    ``imports`` are the import statements of the same code, ``classes`` those that it defines without a decorator. It
-    must give no builtin another meaning.
+    ``imports`` are the import statements of the same code, ``classes`` the classes that it defines without a decorator.
+    It must not redefine a builtin.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():
@@ -54,7 +54,7 @@ def objections(statement: ast.stmt, imports: Collection[str], classes: Collectio
 
 
 def is_literal(value: ast.expr) -> bool:
-    """Whether an expression is a plain value, such as a number or a list of texts."""
+    """Return whether an expression is a plain value, such as a number or a list of texts."""
     try:
         ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -106,7 +106,7 @@ def _root(decorator: str) -> str:
 
 
 def _bound(statement: ast.stmt) -> str | None:
-    """The name that a statement of a class body binds."""
+    """Return the name that a statement of a class body binds."""
     match statement:
         case (
             ast.FunctionDef(name=name)
@@ -118,7 +118,7 @@ def _bound(statement: ast.stmt) -> str | None:
 
 
 def _means(name: str, imports: Collection[str]) -> bool:
-    """Whether a name means what it seems to mean."""
+    """Return whether a name has its usual meaning."""
     return name not in ORIGIN or ORIGIN[name] in imports
 
 
@@ -127,7 +127,7 @@ def _is_field(name: str, value: ast.expr) -> bool:
 
 
 def _is_pattern(value: ast.expr, imports: Collection[str]) -> bool:
-    """Whether it is ``re.compile`` of a plain pattern, and one that compiles."""
+    """Return whether an expression is ``re.compile`` of a plain pattern that compiles."""
     match value:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),
@@ -152,7 +152,7 @@ def _are_flags(value: ast.expr) -> bool:
 
 
 def _value_of(flags: list[ast.expr]) -> int:
-    """The value of flags such as ``re.I | re.M``, found by their names."""
+    """Return the value of flags such as ``re.I | re.M``."""
     found = 0
     for flag in flags:
         for node in ast.walk(flag):

@@ -1,4 +1,4 @@
-"""Helper methods out of rules and skills, as code that is defined in a plan's namespace beforehand."""
+"""Helper methods from rules and skills, as code that is defined in a plan's namespace beforehand."""
 
 import ast
 import builtins
@@ -16,20 +16,20 @@ from planbook.rules.types import Learnt, RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
 _PYTHONS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-"""The builtins that plans have: who reads a helper takes them for what they are."""
+"""Builtins of plans; a helper must not redefine them, since readers take them for what they are."""
 
 
 class Helpers(Learnt):
-    """Code that only defines, and cannot fail; ``skipped`` tells what was left out of it and why."""
+    """Code that only defines and cannot fail; ``skipped`` says what was left out and why."""
 
     code: str = ""
     skipped: tuple[str, ...] = ()
 
 
 def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[tuple[str, str]]:
-    """Where helpers come from, with the code: the helper rules' examples, then the skills.
+    """Return where helpers come from, with their code: the examples of helper rules, then the skills.
 
-    Where rules have no types, any example may hold one.
+    If rules have no types, any example may hold a helper.
     """
     rules = [rule for rule in book.active if rule.type in (None, RuleType.USEFUL_HELPER_METHOD) and rule.example]
     return [(rule.id, rule.example) for rule in rules] + [(f"skill {skill.task.type}", skill.code) for skill in skills]
@@ -38,10 +38,10 @@ def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[tuple[s
 def helper_code(
     sources: Sequence[tuple[str, str]], world: type[Environment], options: BaseModel | None = None
 ) -> Helpers:
-    """The functions and classes that the sources define, with their imports and constants. Never raises.
+    """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
-    Of two of one name the first given is taken, and the world's own before all others. What cannot be defined without
-    fail or harm is left out, with all that needs it.
+    The first definition of a name wins, and the environment's own helpers come before all others. What cannot be
+    defined safely is left out, with all that needs it.
     """
     collected = _Collection(world, options)
     for origin, code in sources:
@@ -68,7 +68,7 @@ class _Part:
 
 
 class _Collection:
-    """Parts that have been found fit to stand together."""
+    """Parts that fit together."""
 
     def __init__(self, world: type[Environment], options: BaseModel | None) -> None:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(world, options)
@@ -80,7 +80,7 @@ class _Collection:
         self.skipped: list[str] = []
 
     def take(self, origin: str, code: str) -> None:
-        """Take what one source defines; what is left out is noted."""
+        """Add the definitions of one source, and note what is left out."""
         broken = parse(code)
         if isinstance(broken, Fault):
             where = f" in line {broken.line}" if broken.line else ""
@@ -94,7 +94,7 @@ class _Collection:
                 self.skipped.append(f"{origin}: {definition.name} is left out: {why}")
 
     def _take(self, name: str, parts: list[_Part]) -> str | None:
-        """Take one definition with all that it needs; why not, if it is left out."""
+        """Add a definition with all that it needs; return why not if it is left out."""
         (own,) = (part for part in parts if part.name == name)
         given = self._given().get(name)
         if given is None:
@@ -143,7 +143,7 @@ class _Collection:
 
 
 def _parts(code: str, origin: str) -> list[_Part]:
-    """The statements of code that parses, each with the comment above it."""
+    """Return the statements of code that parses, each with the comment above it."""
     lines, parts, end = code.split("\n"), list[_Part](), 0
     for node in parse_source(code).body:
         source = "\n".join(lines[end : node.end_lineno]).strip("\n")
@@ -153,7 +153,7 @@ def _parts(code: str, origin: str) -> list[_Part]:
 
 
 def _name(node: ast.stmt) -> str:
-    """The name that a statement binds; empty for one that binds none, or several."""
+    """Return the name that a statement binds; empty if it binds none, or several."""
     match node:
         case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):
             return alias.asname or alias.name.partition(".")[0]
@@ -169,7 +169,7 @@ def _differ(one: _Part, other: _Part) -> bool:
 
 
 def _joined(parts: Sequence[_Part]) -> str:
-    """The parts as code: imports first, the others as they came."""
+    """Return the parts as code: imports first, the others in their order."""
     imports = [part.source for part in parts if part.is_import]
     others = [("\n\n" if part.is_definition else "") + part.source for part in parts if not part.is_import]
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""

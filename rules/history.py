@@ -1,4 +1,4 @@
-"""How the rules came about: a log that only grows, with undo and differences."""
+"""The history of the rules: an append-only log with undo and diffs."""
 
 import difflib
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class Applied(Learnt):
 
 
 class Undone(Learnt):
-    """The rules went back to where they stood before an entry: it and all after it are taken back."""
+    """The rules went back to the state before an entry: it and all later ones are undone."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -32,12 +32,12 @@ Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
 
 
 def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:
-    """The book that a log leads to. Raises BadHistory for a log that does not fit the book."""
+    """Return the book that a log leads to. Raises BadHistory for a log that does not fit the book."""
     return states(initial, entries)[-1]
 
 
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
-    """The book at the beginning and after each entry. What is undone keeps its numbers: no id is given twice."""
+    """Return the book at the beginning and after each entry. Undone rules keep their numbers: no id is given twice."""
     books = [initial]
     for entry in entries:
         if isinstance(entry, Applied):
@@ -57,23 +57,23 @@ def say_more(entries: Iterable[Entry]) -> set[str]:
 
 
 class History(Learnt):
-    """The initial rules and all that happened to them since. Entries count from 1; state 0 is the beginning."""
+    """The initial rules and all changes since. Entries count from 1; state 0 is the beginning."""
 
     initial: RuleBook
     entries: tuple[Entry, ...] = ()
 
     @property
     def book(self) -> RuleBook:
-        """The rules as they stand. Raises BadHistory."""
+        """The current rules. Raises BadHistory."""
         return replay(self.initial, self.entries)
 
     def record(self, change: Change) -> "History":
-        """The history with one more change. Raises BadHistory unless it was made for the book as it stands."""
+        """Return the history with one more change. Raises BadHistory unless it was made for the current book."""
         change.on(self.book)
         return self._with(Applied(change=change))
 
     def undo(self, entry: int, who: str = "user") -> "History":
-        """The history with that entry and all after it taken back; an undo can be undone. Raises BadHistory."""
+        """Return the history with an entry and all later ones undone; an undo can be undone. Raises BadHistory."""
         if not 1 <= entry <= len(self.entries):
             raise BadHistory(f"there is no change {entry} to undo; {self._known()}")
         before, now = self._states([entry - 1, len(self.entries)])
@@ -82,7 +82,7 @@ class History(Learnt):
         return self._with(Undone(entry=entry, who=who))
 
     def diff(self, first: int, last: int) -> str:
-        """What differs between two states, rule by rule, as unified text. Raises BadHistory."""
+        """Return the differences between two states, rule by rule, as unified diffs. Raises BadHistory."""
         before, after = self._states([first, last])
         old = {rule.id: rule_text(rule) for rule in before.active}
         new = {rule.id: rule_text(rule) for rule in after.active}
@@ -90,7 +90,7 @@ class History(Learnt):
         return "".join(_difference(id, old.get(id, ""), new.get(id, ""), first, last) for id in ids)
 
     def log(self) -> list[str]:
-        """One line for each entry."""
+        """Return one line for each entry."""
         return [f"{number:>4}  {_told(entry)}" for number, entry in enumerate(self.entries, start=1)]
 
     def _with(self, entry: Entry) -> "History":

@@ -1,4 +1,4 @@
-"""The skill and reflection libraries (AutoManual, section 3.2): one of each a task type, the latest."""
+"""The skill and reflection libraries (AutoManual, section 3.2): the latest of each for a task type."""
 
 from planbook.envs import Task
 from planbook.planner import Conclusion, Outcome, Procedure, Trajectory
@@ -6,11 +6,13 @@ from planbook.rules.retrieval import most_similar
 from planbook.rules.types import Knowledge, Reflection, Skill
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
-"""Outcomes that say something about the plan; the other unsolved ones do not."""
+"""Outcomes that say something about the plan; other unsolved ones do not."""
 
 
 def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
-    """With what an episode's conclusion says in the place of what was there for its type; an empty one says nothing."""
+    """Return the knowledge with an episode's conclusion in place of the last for its type; an empty one changes
+    nothing.
+    """
     task, outcome = trajectory.task, trajectory.ending.outcome
     scene = trajectory.rounds[0].observation if trajectory.rounds else ""
     if outcome.solved and conclusion.code.strip():
@@ -23,16 +25,16 @@ def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) 
 
 
 def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """With a verified procedure in the place of its type's older one; without one nothing changes."""
+    """Return the knowledge with a verified procedure in place of its type's older one; None changes nothing."""
     if procedure is None:
         return knowledge
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
 def shown(knowledge: Knowledge, task: Task, *, anyway: bool = False) -> Skill | Reflection | None:
-    """What a planner is shown for a task: its type's skill, else its type's reflection, else the most similar skill.
+    """Return what a planner is shown for a task: its type's skill, else its reflection, else the most similar skill.
 
-    ``anyway`` means also one whose task shares no word with this one.
+    ``anyway`` allows a skill whose task shares no word with this one.
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own

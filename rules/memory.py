@@ -1,4 +1,4 @@
-"""What was learnt, as a planner is told it."""
+"""The memory of what was learned, which a planner is asked for each task."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -17,17 +17,17 @@ from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import definitions
 
 Tell = Callable[[Sequence[Rule]], str]
-"""How rules that were chosen for a task are put into words."""
+"""Renders the rules that were chosen for a task."""
 
 
 class LearntMemory:
-    """Answers for one state of knowledge; the same task is always told the same.
+    """Answers for one state of knowledge; the same task always gets the same answer. Thread-safe.
 
-    ``without`` names ablations (``planbook.rules.ablations``). With ``by_task`` a planner is told the rules that its
-    task needs, as ``tell`` puts them, and no code twice: the heads of helper methods, which are defined beforehand;
-    where the skill of its type is shown, neither the starting example nor those of success processes. ``rule_tokens``,
-    if given, is how many tokens the rules may have: examples go first, then the rules that fit the task least. With
-    ``anyway`` a skill is shown even where there is none for a similar task. May be asked from several threads at once.
+    ``without`` names ablations (``planbook.rules.ablations``). With ``by_task``, a planner gets the rules that its task
+    needs, rendered by ``tell``, and no code twice: helper methods as signatures, since they are defined beforehand; and
+    with the skill of its type neither the starting example nor the examples of success processes. ``rule_tokens``
+    limits the tokens of the rules: examples are cut first, then the rules that fit the task least. ``anyway`` shows a
+    skill even if no similar task is known.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class LearntMemory:
         self._recalls: dict[str, Recall] = {}
 
     def recall(self, task: Task) -> Recall:
-        """Rules, then the skill or reflection that fits; helper methods, the start's example, and a procedure."""
+        """Return rules, the matching skill or reflection, helper methods, the starting example, and a procedure."""
         if task.id not in self._recalls:
             self._recalls[task.id] = self._recall(task)
         return self._recalls[task.id]
@@ -80,7 +80,7 @@ class LearntMemory:
     def _told(
         self, task: Task, book: RuleBook, defined: Collection[str], example: Skill | Reflection | None
     ) -> tuple[RuleBook, str]:
-        """The rules that are told, and the words; code that a skill shows anyway is not told twice."""
+        """Return the rules that are shown, and the text; code that a skill shows is not repeated."""
         spared = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(example, task) else ()
         brief = [_bare(rule) if rule.type in spared else in_brief(rule, defined) for rule in book.active]
         bare = RuleBook.of(map(_bare, brief))
@@ -98,12 +98,12 @@ class LearntMemory:
 
 
 def _is_skill_for(example: Skill | Reflection | None, task: Task) -> bool:
-    """Whether code that did a task of the same type is shown."""
+    """Return whether code that solved a task of the same type is shown."""
     return isinstance(example, Skill) and example.task.type == task.type
 
 
 def _in_short(example: Skill | Reflection | None, defined: Collection[str]) -> Skill | Reflection | None:
-    """A skill without the functions that are defined beforehand."""
+    """Return a skill without the functions that are defined beforehand."""
     if not isinstance(example, Skill):
         return example
     return example.model_copy(update={"code": without_defined(example.code, defined)})

@@ -1,4 +1,4 @@
-"""How rules and their types are named in text."""
+"""Names of rules and rule types in text."""
 
 import re
 from collections.abc import Collection
@@ -11,29 +11,29 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""What else the types are called in the paper, letters only."""
+"""The paper's other names of the types, letters only."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
 
 
 def rule_id(number: int) -> str:
-    """The id of the rule with that number."""
+    """Return the id of the rule with that number."""
     return f"rule_{number}"
 
 
 def rule_number(id: str) -> int:
-    """The number in a rule's id. Raises ValueError for what is no id."""
+    """Return the number in a rule's id. Raises ValueError for an invalid id."""
     if not _CITATION.fullmatch(id) or not id.islower():
         raise ValueError(f"{id!r} is no rule id; they read rule_0, rule_1 and so on")
     return int(id.removeprefix("rule_"))
 
 
 def citations(text: str) -> tuple[str, ...]:
-    """The rule ids that a text names, each once, in the order of the text; a capital letter makes no difference."""
+    """Return the rule ids that a text names, each once, in order, whatever their case."""
     return tuple(dict.fromkeys(found.lower() for found in _CITATION.findall(text)))
 
 
 def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
-    """The type that a text names, in whatever case. Raises ValueError, which says what there is to choose from."""
+    """Return the type that a text names, in any case. Raises ValueError, which lists the types."""
     letters = "".join(filter(str.isalpha, text.lower()))
     if letters in TWO_IN_ONE:
         raise ValueError(
@@ -47,5 +47,5 @@ def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
 
 
 def listed(types: Collection[RuleType]) -> str:
-    """Types by name, in the order of their enum."""
+    """Return the types by name, in the order of their enum."""
     return ", ".join(t.value for t in RuleType if t in types)

@@ -1,4 +1,4 @@
-"""Which rules, and which earlier task, fit the task at hand: by words, with BM25."""
+"""Retrieval of rules, and of the most similar earlier task, by words with BM25."""
 
 import re
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ _FUNCTION_WORDS = frozenset(
     "an and any are as at be by do for from if in into is it its no not of on or out so some such that the their them "
     "then there these they this those to up was when which will with you your".split()
 )
-"""Words that say nothing of what a text is about."""
+"""Words that say nothing about the subject of a text."""
 CLEARLY = 1.1
-"""How many times better than the next best a success process must fit a task to be taken alone."""
+"""Factor by which a success process must fit a task better than the next best to be taken alone."""
 _DIGITS = 6
-"""Scores that agree in so many places are a tie, which the order of the texts decides."""
+"""Scores equal to this many digits are a tie, decided by the order of the texts."""
 
 
 def words(text: str) -> list[str]:
-    """What is compared: ``mug_1`` and ``pick_heat_then_place`` taken apart, no numbers, no function words."""
+    """Return the words to compare: ``mug_1`` and ``pick_heat_then_place`` split, without numbers and function words."""
     return [word for word in _WORD.findall(text.lower()) if word not in _FUNCTION_WORDS]
 
 
 def scores(query: str, texts: Sequence[str]) -> list[float]:
-    """The BM25 score of each text; each word of the query counts once, however often it is repeated."""
+    """Return the BM25 score of each text. Each word of the query counts once."""
     corpus, asked = [words(text) for text in texts], sorted(set(words(query)))
     if not asked or not any(corpus):
         return [0.0] * len(texts)
@@ -35,7 +35,7 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def ranked(query: str, texts: Sequence[str], then: str = "") -> list[int]:
-    """The positions of the texts, the most relevant first; ties are decided by a second query, then by the order."""
+    """Return the positions of the texts, the most relevant first. Ties are decided by a second query, then by order."""
     first, second = scores(query, texts), scores(then, texts)
     return sorted(range(len(texts)), key=lambda n: (-first[n], -second[n], n))
 
@@ -60,7 +60,7 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """How well each rule fits the task: its content by what is asked, and less so all of it by code that did it."""
+    """Return how well each rule fits the task: by the words of its content, and with less weight by all of it."""
     asked = f"{_asked(task)} {skill.task.goal}" if skill else _asked(task)
     by_words = scores(asked, [rule.content for rule in book.active])
     by_code = scores(skill.code if skill else "", [_shown(rule) for rule in book.active])
@@ -68,10 +68,10 @@ def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
 
 
 def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> tuple[Rule, ...]:
-    """The rules for a task, in the order of their ids: all if they fit the budget, else those whose words fit best.
+    """Return the rules for a task in the order of their ids: all if they fit the budget, else the best matches.
 
-    The task's goal and type come first, the scene decides between equals. A rule is taken only together with the rules
-    it names or builds on, and left out if they do not fit the budget with it.
+    The task's goal and type come first; the scene decides ties. A rule comes with the rules that it names or builds on,
+    and is left out if they do not fit the budget together.
     """
     texts = [_shown(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
@@ -89,9 +89,9 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
 
 
 def most_similar(task: Task, tasks: Sequence[Task], *, anyway: bool = False) -> int | None:
-    """The position of the task most like this one: of its type where there is one, then by goal. None of none.
+    """Return the position of the most similar task: of the same type if there is one, then by goal; None for no tasks.
 
-    Where no task shares a word with it, ``anyway`` takes the first: it still shows how plans are written.
+    If no task shares a word with it, ``anyway`` returns the first, which still shows how plans are written.
     """
     found = scores(_asked(task), [_asked(other) for other in tasks])
     alike = [n for n, other in enumerate(tasks) if anyway or other.type == task.type or found[n] > 0]
@@ -103,14 +103,14 @@ def _asked(task: Task) -> str:
 
 
 def _shown(rule: Rule) -> str:
-    """A rule as a planner is shown it; its validation log is not."""
+    """Return a rule as a planner sees it, without its validation log."""
     return "\n".join(filter(None, (rule.id, rule.type, rule.content, rule.example)))
 
 
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
-    """The ids of a rule and of all that it names or builds on, directly or through another one.
+    """Return the ids of a rule and of all that it names or builds on, directly or indirectly.
 
-    A success process that another one builds on belongs to it only where its words name it.
+    A success process that another one builds on is included only if the text names it.
     """
     rules = {each.id: each for each in book.active}
     group, todo = set[str](), [rule.id]

@@ -1,4 +1,4 @@
-"""The rule system as plan code sees it: ``rule_system.write_rule(...)`` and its like, one batch a run of code."""
+"""The rule system as plan code sees it: ``rule_system.write_rule(...)`` and so on, one batch for each run of code."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +13,14 @@ from planbook.sandbox import CellResult, Limits, Sandbox, check
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()
 Trajectories = Callable[[list[str]], str]
-"""From the ids of episodes to their trajectories as text. Raises LookupError for an id that is none."""
+"""Return the trajectories of episode ids as text. Raises LookupError for an unknown id."""
 
 
 class RuleSystem:
-    """Collects the calls of one run of code into one batch. The book itself is never changed.
+    """Collects the calls of one run of code into a batch. The book itself never changes.
 
-    Of the Builder's calls, those that are not permitted are left out; of others, they spoil the batch.
-
-    ``trajectories`` is None where earlier episodes are not to be looked at.
+    The Builder's calls that are not permitted are left out; other callers' invalidate the batch. ``trajectories`` is
+    None if earlier episodes may not be read.
     """
 
     def __init__(
@@ -38,14 +37,14 @@ class RuleSystem:
         self._draft = Draft(book, permissions, lenient=who == "builder")
         self._who, self._where, self._case = who, where, case
         self.calls = 0
-        """How many calls arrived, refused ones among them."""
+        """Number of calls received, refused ones included."""
         self.stopped = False
-        """Whether ``stop_generating`` was called: there is nothing more to do to the rules."""
+        """True once ``stop_generating`` was called: no more edits are wanted."""
         self.shown: list[str] = []
-        """The trajectories that were asked for."""
+        """Trajectories that were requested."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """What the code may call, by dotted name: only what is permitted."""
+        """The permitted functions by dotted name."""
         offered: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),
@@ -102,24 +101,24 @@ class RuleSystem:
 
     @property
     def spoilt(self) -> tuple[EditFault, ...]:
-        """What was wrong with the calls so far."""
+        """The faults of the calls so far."""
         return self._draft.faults
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The calls that are not permitted, which count for nothing."""
+        """The calls that are not permitted and were ignored."""
         return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
 
     def batch(self) -> Batch:
-        """The calls as one batch. Raises BatchRefused with all that is wrong with it."""
+        """Return the calls as one batch. Raises BatchRefused with all its faults."""
         return self.change().batch
 
     def sound_part(self) -> Change | None:
-        """What the sound calls alone do to the book, where others spoil the batch; None if nothing."""
+        """Return the change that the sound calls make if others invalidate the batch; None if there is none."""
         return self._draft.sound_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
 
     def change(self) -> Change:
-        """What the batch does to the book. Raises BatchRefused."""
+        """Return the change that the batch makes. Raises BatchRefused."""
         batch = Batch(edits=self._draft.edits, who=self._who, where=self._where, case=self._case)
         return self._draft.change(batch)
 
@@ -140,16 +139,16 @@ class RuleSystem:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What a run of edit code gave: a change, or None and what is to be told the model.
+    """The result of a run of edit code: a change, or None with a message for the model.
 
-    With a change, ``message`` is what the code printed, and the trajectories that it asked for.
+    With a change, ``message`` is the output of the code and the trajectories that it requested.
     """
 
     change: Change | None
     message: str
     stopped: bool = False
     left_out: tuple[str, ...] = ()
-    """What was not permitted, and changed nothing."""
+    """Calls that were not permitted and changed nothing."""
 
     @property
     def batch(self) -> Batch | None:
@@ -158,9 +157,9 @@ class Edited:
 
 
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> Edited:
-    """Run a model's edits in a session of their own. Nothing of them counts unless all of it is sound.
+    """Run a model's edits in a session of their own. Either all of them count or none.
 
-    A system serves one run of code: for the next one, make another.
+    A system serves one run of code; make another one for the next.
     """
     functions = system.functions()
     if faults := check(code, functions):
@@ -180,7 +179,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
-    """Why nothing may be applied: also calls that were refused and whose exception the code caught."""
+    """Return why nothing may be applied, refused calls whose exception the code caught included."""
     problems = [str(fault) for fault in result.faults]
     problems += [str(fault) for fault in system.spoilt if not any(fault.message in told for told in problems)]
     if not result.faults and (lost := result.host_calls - system.calls):

@@ -1,4 +1,4 @@
-"""How what was learnt is put into words for a prompt."""
+"""Renders what was learned for a prompt."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 
 
 def tell_rules(rules: Iterable[Rule]) -> str:
-    """The rules in the order of their ids, each with type, content and example; never with its validation log."""
+    """Return the rules in the order of their ids, each with type, content and example, without its validation log."""
     ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
     shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
     fence = fence_around(*(rule["example"] for rule in shown))
@@ -31,7 +31,7 @@ def tell_rules(rules: Iterable[Rule]) -> str:
 
 
 def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> str:
-    """What a planner is told before a task: the rules first, then a skill or a reflection. Empty if there is none."""
+    """Return what a planner is shown before a task: rules, then a skill or a reflection. Empty if there is nothing."""
     skill = shown if isinstance(shown, Skill) else None
     reflection = shown if isinstance(shown, Reflection) else None
     return PROMPTS["known"].render(
@@ -44,12 +44,12 @@ def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> 
 
 
 def tell_manual(knowledge: Knowledge) -> str:
-    """The manual, or, where the rules have not been formulated, the rules as a list."""
+    """Return the manual, or the rules as a list if no manual was written."""
     return spare_code(knowledge.manual.strip()) or tell_rules(knowledge.rules)
 
 
 def spare_code(manual: str) -> str:
-    """Mark the code of a manual as blocks that can be left out of a prompt."""
+    """Mark the code of a manual as blocks that a prompt may leave out."""
     return _CODE.sub(lambda code: block(code[0], "example of a rule"), manual)
 
 
@@ -71,12 +71,12 @@ def without_defined(code: str, defined: Collection[str]) -> str:
 
 
 def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:
-    """What a world is and what plans can use there: what whoever reads rules has to know beside them."""
+    """Return the description of an environment and of what plans can use there, which readers of rules need."""
     return PROMPTS["world"].render(about=world.about, action_docs=action_docs(world, options))
 
 
 def shortened(text: str, limit: int) -> str:
-    """A text of about ``limit`` characters at most: what is left out is the middle, nearer its beginning."""
+    """Return a text of about ``limit`` characters at most, cut in the middle, nearer to its beginning."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

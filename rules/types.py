@@ -1,4 +1,4 @@
-"""The words for what is learnt (AutoManual, sections 3.2 and 3.3)."""
+"""The records of what is learned (AutoManual, sections 3.2 and 3.3)."""
 
 from enum import StrEnum
 
@@ -27,9 +27,9 @@ MEANINGS = {
     RuleType.CORRECTED_ERROR: "a mistake or misunderstanding, and what put it right",
     RuleType.UNRESOLVED_ERROR: "an error that nobody has put right so far",
 }
-"""What each type is for, as prompts say it."""
+"""The purpose of each type, in the words of prompts."""
 HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
-"""The types that hold code of successes; all others say something of the world or of errors."""
+"""Types that hold code of successes; all others describe the environment or errors."""
 
 
 class Learnt(BaseModel):
@@ -39,9 +39,9 @@ class Learnt(BaseModel):
 
 
 class Rule(Learnt):
-    """One thing known about a world. ``id`` is never used again, even after the rule is deleted.
+    """One piece of knowledge about an environment. ``id`` is never reused, even after deletion.
 
-    ``type`` is None only where rules are kept without types (an ablation).
+    ``type`` is None only if rules are kept without types (an ablation).
     """
 
     id: str
@@ -49,13 +49,13 @@ class Rule(Learnt):
     content: str
     example: str = ""
     log: tuple[str, ...] = ()
-    """The validation log, oldest first: how the rule came about and what became of it. Never shown to a planner."""
+    """The validation log, oldest entry first: the origin of the rule and its history. Planners never see it."""
     builds_on: tuple[str, ...] = ()
     """Ids of the rules that it was derived from."""
 
 
 class Skill(Learnt):
-    """A success's conclusion code, with the scene and the task it came from."""
+    """The concluding code of a success, with its scene and task."""
 
     task: Task
     scene: str
@@ -63,7 +63,7 @@ class Skill(Learnt):
 
 
 class Reflection(Learnt):
-    """What went wrong in a failure, with the scene and the task it came from."""
+    """What went wrong in a failure, with its scene and task."""
 
     task: Task
     scene: str
@@ -71,10 +71,10 @@ class Reflection(Learnt):
 
 
 class Knowledge(Learnt):
-    """All that was learnt of a world. Skills, reflections and procedures are by task type, one each.
+    """Everything learned about an environment; one skill, reflection and procedure for each task type.
 
-    ``manual`` is the Markdown that the rules were formulated into; empty, they are shown as a list. ``example`` is the
-    start's example, which also shows the form of a reply.
+    ``manual`` is the Markdown written from the rules; if empty, the rules are shown as a list. ``example`` is the
+    starting example, which also shows the reply format.
     """
 
     world: str

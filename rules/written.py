@@ -1,4 +1,4 @@
-"""From a model's reply to a procedure: what it must be, and the header that we write."""
+"""Turns a model's reply into a procedure: the checks, and the header that we write."""
 
 import ast
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from planbook.planner.action_docs import TASK
 from planbook.sandbox import parse_source, read_reply
 
 LONGEST = 20_000
-"""Characters of a procedure."""
+"""Maximum characters of a procedure."""
 
 
 def procedure_reader(task: Task, world: type[Environment], options: BaseModel | None = None) -> Callable[[str], str]:
@@ -35,14 +35,14 @@ def procedure_reader(task: Task, world: type[Environment], options: BaseModel | 
 
 
 def params_told(task: Task, world: type[Environment]) -> bool:
-    """Whether a task has params that prompts may tell."""
+    """Return whether a task has params that prompts may show."""
     return bool(world.told_params(task))
 
 
 def learnt_procedure(
     code: str, task_type: str, world: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
-    """The code under a header of ours. Raises BadProcedure if it does not pass the check with it."""
+    """Return the procedure: the code under our header. Raises BadProcedure if it does not pass the check."""
     header = (
         f'"""Do a task of type {task_type}.\n\nworld: {world.name}\ntype: {task_type}\nsource: {_plain(source)}\n"""'
     )
@@ -51,7 +51,7 @@ def learnt_procedure(
 
 
 def _barred(code: str, barred: dict[str, str]) -> list[str]:
-    """What is read of ``task`` although it must not be."""
+    """Return what the code reads of ``task`` although it must not."""
     read = {
         node.attr: node.lineno
         for node in ast.walk(parse_source(code))
@@ -61,7 +61,10 @@ def _barred(code: str, barred: dict[str, str]) -> list[str]:
 
 
 def _fit_for_header(code: str, task: Task, world: type[Environment], options: BaseModel | None) -> str:
-    """Without a text of the model's own at the top, where the header goes. Raises ValueError if it bears no header."""
+    """Return the code without the model's own text at the top, where the header goes.
+
+    Raises ValueError if no header fits.
+    """
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
@@ -73,5 +76,5 @@ def _fit_for_header(code: str, task: Task, world: type[Environment], options: Ba
 
 
 def _plain(text: str) -> str:
-    """One line that ends no docstring and escapes nothing."""
+    """Return one line that ends no docstring and escapes nothing."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
