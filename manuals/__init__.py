@@ -1,4 +1,4 @@
-"""How what was learnt is told to a reader, and what ships with planbook: procedures for each world."""
+"""Manuals: render what was learned for readers; and what ships with planbook: procedures for each environment."""
 
 if __name__ == "manuals":
     raise ImportError("manuals is a package of planbook: import planbook.manuals", name="manuals")

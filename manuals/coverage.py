@@ -28,13 +28,13 @@ COMMON_WORDS = frozenset(
     "a an and any are as at be by for from has have in into is it its like must of on one or other s should "
     "some such task tasks that the their them then there these they this to type types where which with".split()
 )
-"""Words that tell nothing about a task, or too little."""
+"""Words that say little or nothing about a task."""
 SHARED = 0.6
-"""A word belongs to a type if this part of its sample goals has it."""
+"""Share of a type's sample goals that must have a word for it to belong to the type."""
 
 
 class CoveredType(BaseModel):
-    """A task type and the success rules that are about it; ``words`` are what *likely* rests on."""
+    """A task type and the success rules about it; ``words`` are the words that a *likely* match rests on."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,7 +45,7 @@ class CoveredType(BaseModel):
 
 
 class Coverage(BaseModel):
-    """``never_cited`` are rules that no planner named; ``dangling`` maps rules to the ids they name of no rule."""
+    """``never_cited`` lists rules that no planner named; ``dangling`` maps rules to the unknown ids that they name."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -55,12 +55,12 @@ class Coverage(BaseModel):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The task types that no success rule is about."""
+        """Task types that no success rule is about."""
         return tuple(each.type for each in self.types if each.grounds == "missing")
 
 
 def coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Hold rules against task types, given with some of their goals, and against how often planners cited them."""
+    """Compare rules with task types, given some goals of each, and with how often planners cited them."""
     kept = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in kept if rule.type is RuleType.SUCCESS_PROCESS}
     words = {kind: _words_of(kind, goals[kind]) for kind in goals}
@@ -78,7 +78,7 @@ def coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: M
 
 
 def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
-    """The goals of some tasks, by type, without what their params say: a goal's things are not its type's."""
+    """Return the goals of tasks by type, without the values of their params."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
         particular = set(re.findall(r"\w+", str(list(task.params.values()))))
@@ -88,7 +88,7 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
 
 
 def scope_of(rule: Rule) -> str:
-    """What the rule says it is for: its first sentence, at most its first paragraph."""
+    """Return what the rule says it is for: its first sentence, at most its first paragraph."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
@@ -119,7 +119,7 @@ def _own(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
 
 
 def _names(scope: str, kind: str) -> bool:
-    """Whether the name stands there by itself, and not as part of a longer one."""
+    """Return whether the name stands by itself, not as part of a longer one."""
     name = r"[\s_-]".join(map(re.escape, re.split(r"[\s_-]", kind)))
     return re.search(rf"(?<![\w-]){name}(?![\w-])", scope, re.IGNORECASE) is not None
 
@@ -130,7 +130,7 @@ def _words_of(kind: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """The words that may tell something, as stems: ``putting`` and ``put`` are one, ``place`` and ``placed`` too."""
+    """Return the significant words as stems: ``putting`` and ``put`` are equal, as are ``place`` and ``placed``."""
     found = frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS
     return frozenset(_stem(word) for word in found)
 
@@ -146,7 +146,7 @@ def _stem(word: str) -> str:
 
 
 def coverage_table(coverage: Coverage) -> str:
-    """The report in Markdown, with columns that line up in a terminal as well."""
+    """Return the report in Markdown, with columns that line up in a terminal as well."""
     heading, rows = ("task type", "success process", "rules"), [*map(_row, coverage.types)]
     widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     rows = [heading, ("-" * widths[0], "-" * widths[1], "-" * widths[2]), *rows]

@@ -1,7 +1,7 @@
-"""Demonstrations: what a planning method shows its models of a world, as files of a library.
+"""Demonstrations: what a planning method shows its models of an environment, as files of a library.
 
-``WORLD/demonstrations/NAME.md`` is shown for every task, ``WORLD/demonstrations/NAME/TYPE.md`` for those of one type.
-Comments in them (``<!-- ... -->``) are not shown: they name the task that an example plays.
+``ENVIRONMENT/demonstrations/NAME.md`` is shown for every task, ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of
+one type. Comments (``<!-- ... -->``) are not shown: they name the task that an example plays.
 """
 
 import re
@@ -19,7 +19,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def demonstrated(world: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Those of the demonstrations that there are for a world, if only for some of its task types."""
+    """Return the names of demonstrations that exist for an environment, if only for some task types."""
     folders = [folder / world / FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -29,13 +29,13 @@ def demonstrated(world: str, names: Sequence[str], library: Path = SHIPPED) -> t
 
 
 class Demonstrating:
-    """A memory that also recalls demonstrations, a library's own before those that ship."""
+    """A memory that also recalls demonstrations, a library's own before the shipped ones."""
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
         self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
 
     def recall(self, task: Task) -> Recall:
-        """What the memory recalls, with demonstrations. Raises BadKnowledge for a file that is no text."""
+        """Return the recall with demonstrations. Raises BadKnowledge for a file that is not text."""
         recalled = self._memory.recall(task)
         return recalled.model_copy(update={"demonstrations": self._shown(task), "procedure": None})
 

@@ -13,7 +13,7 @@ class ManualsError(Exception):
 
 
 class BadStart(ManualsError):
-    """No starting knowledge of that name, or a folder of it that cannot be used; the message says what there is."""
+    """Unknown starting knowledge, or an unusable folder of it; the message lists what there is."""
 
 
 class BadManual(ManualsError):
@@ -25,4 +25,4 @@ class BadKnowledge(ManualsError):
 
 
 class TooLong(ManualsError):
-    """A manual that stays longer than its reader takes, whatever may be left out of it."""
+    """A manual that is longer than its reader accepts, whatever is left out of it."""

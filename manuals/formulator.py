@@ -1,8 +1,8 @@
-"""The formulator (AutoManual, section 3.4): rules become a manual that is read from the beginning to the end.
+"""The formulator (AutoManual, section 3.4): turns rules into a manual that is read from beginning to end.
 
-In the paper the formulator types every rule again, code included, and what it changes or forgets is lost. Ours answers
-with structure and prose only and names the rules by their ids; the rules are put in by ``planbook.manuals.markdown``,
-so their words and code stay as they are, and none is missing.
+In the paper the formulator types every rule again, code included, and whatever it changes or forgets is lost. Ours
+answers only with structure and prose and names rules by id; ``planbook.manuals.markdown`` inserts the rules, so their
+words and code stay as they are, and none is missing.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ PROMPTS = Prompts(FOLDER)
 FORMULATOR = "formulator"
 WORDS_A_TOKEN = 0.7
 FEWEST_WORDS = 80
-"""What the formulator may write at least, however long the rules are."""
+"""Minimum number of words for the formulator, however long the rules are."""
 
 
 def formulate(
@@ -58,7 +58,7 @@ def formulate(
 
 
 def words_beside(rules: str, tokens: int) -> int:
-    """How many words of prose fit beside the rules in so many tokens, in tens."""
+    """Return how many words of prose fit beside the rules in this many tokens, rounded to tens."""
     room = int((tokens - estimate_tokens(rules)) * WORDS_A_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
 

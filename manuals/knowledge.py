@@ -37,10 +37,10 @@ Part = TypeVar("Part")
 
 
 def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | None = None) -> Knowledge:
-    """What the folder holds of a world. Raises BadKnowledge, which names the file and what to do.
+    """Return the knowledge in a folder. Raises BadKnowledge, which names the file and what to do.
 
-    The manual counts: without ``rules.json`` the rules are the manual's, and with it they have the manual's words and
-    the validation logs of ``rules.json``.
+    The manual counts: without ``rules.json`` the rules are the manual's; with it, they have the manual's words and the
+    validation logs of ``rules.json``.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is no folder; a library is a folder with one folder for each world")
@@ -58,10 +58,11 @@ def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | 
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Make the world's folder hold this knowledge: parts that are empty, and procedures of other types, are removed.
+    """Write the knowledge of an environment to a folder; files of empty parts and of other types' procedures are
+    removed.
 
     Each file is replaced whole or not at all, and none before all can be. A procedure that uses helper files is written
-    with their code in it. Raises BadKnowledge, also for a manual whose rules are not those of the knowledge.
+    with their code in it. Raises BadKnowledge, also for a manual whose rules differ from the knowledge.
     """
     world = knowledge.world
     if not world or Path(world).name != world:
@@ -81,7 +82,7 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
 
 
 def _text(path: Path) -> str | None:
-    """The file's text, to the letter; None if there is no such file."""
+    """Return the exact text of a file; None if it does not exist."""
     try:
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -133,7 +134,7 @@ def _check_ids(home: Path, stored: Sequence[str], told: Sequence[str]) -> None:
 
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
-    """A manual that says something else than the rules could not be read back. Raises BadKnowledge."""
+    """Raise BadKnowledge if the manual differs from the rules, since it could not be read back."""
     _told_apart(path.with_name(RULES), knowledge.rules)
     if not knowledge.manual.strip():
         return
@@ -182,7 +183,7 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
 
 
 def _standalone(kind: str, procedure: Procedure) -> str:
-    """The procedure's file with its helpers' code in it, and a header that needs no other file."""
+    """Return the procedure's file with its helpers' code in it, under a header that needs no other file."""
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
         written = parse_procedure(code, procedure.name)

@@ -1,4 +1,4 @@
-"""The manual as a value: prose in sections, and which rule belongs where; the rules themselves stay as they are."""
+"""The manual as a value: prose in sections, and the assignment of rules to sections. Rules stay as they are."""
 
 import re
 from collections import Counter
@@ -11,20 +11,20 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from planbook.manuals.pieces import heading_level, pieces
 
 LEFT_OUT = "[left out for length]"
-"""Stands in shortened views where something is missing; no whole manual has a line that ends with it."""
+"""Marks a gap in a shortened view; no line of a whole manual ends with it."""
 
 _READER = MarkdownIt("commonmark")
 
 
 def _title(text: str) -> str:
-    """On one line. Raises ValueError if it is empty."""
+    """Return the text as one line. Raises ValueError if it is empty."""
     if not (title := " ".join(text.split())):
         raise ValueError("a title is empty")
     return title
 
 
 def _prose(text: str) -> str:
-    """Without blank ends, its lines ended alike. Raises ValueError for what would be read as something else."""
+    """Return the prose with normal line ends. Raises ValueError for text that would be read as something else."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
@@ -37,18 +37,18 @@ def _prose(text: str) -> str:
 
 
 def _readers_see_what_follows(prose: str) -> bool:
-    """Whether a heading after the prose is one to any reader of Markdown; not every fence to us is one to them."""
+    """Return whether every Markdown reader sees a heading after the prose; not all agree on our fences."""
     last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return last[0].tag == "h3" and last[0].level == 0
 
 
 Title = Annotated[str, AfterValidator(_title)]
 Prose = Annotated[str, AfterValidator(_prose)]
-"""Markdown without headings of the first three levels, which are the manual's own, and with nothing left open."""
+"""Markdown without open blocks and without headings of the first three levels, which are the manual's own."""
 
 
 class Section(BaseModel):
-    """Rules that belong together by what they are for. ``introduction`` says what they have in common: key points."""
+    """Rules that belong together. ``introduction`` holds what they have in common: key points."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class Section(BaseModel):
 
 
 class Manual(BaseModel):
-    """Title, overview and sections, in the order in which they are read: from easy to difficult."""
+    """Title, overview and sections, in reading order: from easy to difficult."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,12 +68,12 @@ class Manual(BaseModel):
 
     @property
     def rule_ids(self) -> tuple[str, ...]:
-        """Every rule id that a section names, in reading order."""
+        """The rule ids that sections name, in reading order."""
         return tuple(id for section in self.sections for id in section.rule_ids)
 
 
 def misplaced(manual: Manual, ids: Iterable[str]) -> list[str]:
-    """What keeps the sections from naming each of these rules exactly once; empty where nothing does."""
+    """Return why the sections do not name each of these rules exactly once; empty if they do."""
     known, named = list(ids), Counter(manual.rule_ids)
     faults = {
         "in no section": [id for id in known if id not in named],
@@ -84,7 +84,7 @@ def misplaced(manual: Manual, ids: Iterable[str]) -> list[str]:
 
 
 def said(error: ValueError) -> str:
-    """What an error says, without the frame that pydantic puts around it."""
+    """Return the message of an error without pydantic's frame."""
     if isinstance(error, ValidationError):
         return error.errors()[0]["msg"].removeprefix("Value error, ")
     return str(error)

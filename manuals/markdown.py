@@ -32,7 +32,7 @@ from planbook.sandbox import parse as parse_python
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
 _VERBATIM = "text"
-"""The info of the fence around a rule's words where they are not plain prose."""
+"""Info string of the fence around a rule whose words are not plain prose."""
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
 _BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
 _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
@@ -40,7 +40,7 @@ _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$
 
 
 class LeftOut(NamedTuple):
-    """What a shortened view goes without: the examples of these rules, and the introductions of all sections."""
+    """What a shortened view leaves out: the examples of these rules, and the introductions of all sections."""
 
     examples: Collection[str] = ()
     introductions: bool = False
@@ -50,9 +50,9 @@ WHOLE = LeftOut()
 
 
 def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> str:
-    """The manual as Markdown. Raises BadManual unless its sections name each of the rules exactly once.
+    """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
 
-    Where something is left out, the place says so; such a view is not read back.
+    Gaps are marked where something is left out; such a view cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
     if faults := misplaced(manual, by_id):
@@ -66,7 +66,7 @@ def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> 
 
 
 def render_rule(rule: Rule, *, example: bool = True) -> str:
-    """One rule as it stands in a manual. Raises BadManual for an id that is none."""
+    """Return one rule as it stands in a manual. Raises BadManual for an invalid id."""
     try:
         for id in (rule.id, *rule.builds_on):
             rule_number(id)
@@ -89,7 +89,7 @@ def _fenced(text: str, info: str) -> str:
 
 
 def _is_plain(content: str) -> bool:
-    """Whether the words survive as prose: for a reader of Markdown, and for ``parse``."""
+    """Return whether the words survive as prose, for Markdown readers and for ``parse``."""
     lines = content.split("\n")
     return bool(lines[0] and lines[-1]) and all(not line or _is_plain_line(line) for line in lines)
 
@@ -105,7 +105,7 @@ def _is_plain_line(line: str) -> bool:
 
 
 class _Part(NamedTuple):
-    """A heading and what follows it up to the next one."""
+    """A heading and the text up to the next one."""
 
     line: int
     level: int
@@ -114,7 +114,7 @@ class _Part(NamedTuple):
 
 
 def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
-    """The manual and its rules, in reading order and without logs. Raises BadManual, which names the line."""
+    """Return the manual and its rules, in reading order and without logs. Raises BadManual, which names the line."""
     try:
         return _read(list(_parts(_unix(text.removeprefix("\ufeff")))))
     except ValueError as error:
@@ -186,7 +186,7 @@ def _rule(part: _Part) -> Rule:
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """A rule's body: its words, then what ``Builds on`` and ``Example:`` begin, without blank ends."""
+    """Return a rule's body in parts: its words, ``Builds on`` and ``Example:``."""
     found: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
     mark = ""
     for piece in body:

@@ -1,4 +1,4 @@
-"""What the formulator answers: a manual's structure and prose, with rules named by their ids only."""
+"""The formulator's reply: a manual's structure and prose, with rules named only by id."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -15,11 +15,11 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*[*_`]*rule_\d", re.IGNORECASE)
 
 
 def read_outline(text: str, ids: Collection[str]) -> Manual:
-    """The manual that a reply outlines; what stands before its title is not kept.
+    """Return the manual that a reply outlines; text before its title is dropped.
 
-    Headings within a section become bold lines, as a manual has other uses for its own. Raises ValueError with
-    everything that is wrong: no title, no section, sections without rules, rules that are missing, named twice, or that
-    do not exist.
+    Headings inside a section become bold lines, since a manual uses headings for its own structure. Raises ValueError
+    with everything that is wrong: no title, no section, sections without rules, rules that are missing, repeated or
+    unknown.
     """
     try:
         manual = _outlined(list(_parts(list(pieces(_unwrapped(text))))))
@@ -39,13 +39,13 @@ def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
 
 
 def _unwrapped(text: str) -> str:
-    """Without a fence around the whole outline."""
+    """Return the outline without a fence around the whole of it."""
     wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
     return wrapped[2] if wrapped else text.replace("\r\n", "\n")
 
 
 def _parts(found: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Title and sections, each from its heading on. The last title counts: notes may have headings, too."""
+    """Return title and sections, each from its heading on. The last title counts, since notes may have headings too."""
     titles = [place for place, piece in enumerate(found) if _level(piece) == 1]
     part: list[Piece] = []
     for piece in found[titles[-1] if titles else len(found) :]:
@@ -69,7 +69,7 @@ def _heading(piece: Piece) -> str:
 
 
 def _section(part: Sequence[Piece]) -> Section:
-    """A section's title, its prose, and the ids after ``Rules:``, on that line or as a list right below it."""
+    """Return a section's title, its prose, and the ids after ``Rules:``, on that line or in a list below it."""
     ids: list[str] = []
     kept: list[Piece] = []
     listing = False
@@ -87,7 +87,7 @@ def _section(part: Sequence[Piece]) -> Section:
 
 
 def _ids_after(line: str) -> Sequence[str] | None:
-    """The ids that a line such as ``**Rules in this section:** rule_1`` names; empty after a bare ``Rules:``."""
+    """Return the ids that a line such as ``**Rules in this section:** rule_1`` names; empty for a bare ``Rules:``."""
     found = _RULES.fullmatch(line)
     if found is None:
         return None

@@ -1,6 +1,6 @@
-r"""Markdown cut into lines and code fences, exactly: the pieces put together again are the text.
+"""Splits Markdown exactly into lines and code fences: the pieces joined are the text.
 
-Only ``\n`` ends a line here; a ``\r`` or any other control character is part of its line, so that nothing is changed.
+Only ``\n`` ends a line here; a ``\r`` or other control character is part of its line, so nothing is changed.
 """
 
 import re
@@ -12,7 +12,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 
 
 class Piece(NamedTuple):
-    """A line, or a whole fence with its two marks. ``number`` counts lines from 1; ``info`` is None for a line."""
+    """A line, or a whole fence with both marks. ``number`` counts lines from 1; ``info`` is None for a line."""
 
     number: int
     lines: tuple[str, ...]
@@ -20,17 +20,17 @@ class Piece(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The piece as it stands, without the last line end."""
+        """The piece without its last line end."""
         return "\n".join(self.lines)
 
     @property
     def body(self) -> str:
-        """What stands between the marks of a fence."""
+        """The text between the marks of a fence."""
         return "\n".join(self.lines[1:-1])
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """The pieces of a text. Raises ValueError for a fence that is never closed."""
+    """Return the pieces of a text. Raises ValueError for an unclosed fence."""
     lines = text.split("\n")
     place = 0
     while place < len(lines):
@@ -43,18 +43,18 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def fence_for(text: str) -> str:
-    """Backticks that nothing in the text can close, wherever it breaks its lines."""
+    """Return backticks that nothing in the text can close, however its lines are broken."""
     return "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def heading_level(line: str) -> int:
-    """How many ``#`` make the line a heading, 0 for any other line."""
+    """Return the number of ``#`` of a heading, 0 for any other line."""
     found = _HEADING.match(line)
     return len(found[1]) if found else 0
 
 
 def _opening(line: str) -> re.Match[str] | None:
-    """The marks of a fence that begins here; after backticks there can be no others on the line."""
+    """Return the marks of a fence that begins here. After backticks, the line has no further backticks."""
     found = _OPENING.fullmatch(line)
     return None if found is None or (found["fence"][0] == "`" and "`" in found["info"]) else found
 

@@ -1,4 +1,4 @@
-"""A manual for a reader with little room, or with one task: what is left out, and in which order."""
+"""Shortens a manual for a reader with little room, or for one task, in a stated order."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -17,15 +17,15 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SUCCESS_PROCESS,
     RuleType.USEFUL_HELPER_METHOD,
 )
-"""Whose examples can be spared first. A helper method's example is its code, so that it goes last."""
+"""Rule types in the order in which examples are dropped. A helper method's example is its code, so it goes last."""
 
 
 def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
-    """The manual as Markdown in at most so many tokens, by estimate; None sets no limit.
+    """Return the manual as Markdown in this many estimated tokens at most; None means no limit.
 
-    If it is too long, examples are left out one after the other: by type as listed above, and within a type those of
-    the rules that planners cited least, the longest first. Then the introductions are. What a rule says is never left
-    out, and each place says what is missing. Raises TooLong if that is not enough, BadManual as ``render`` does.
+    Examples are dropped first: by type in the order above, within a type those of the rules that planners cited least,
+    the longest first. Then introductions are dropped. The words of rules are never dropped, and each gap is marked.
+    Raises TooLong if that is not enough, BadManual as ``render`` does.
     """
     kept = list(rules)
     for left_out in _views(kept, cited or {}):
@@ -52,7 +52,7 @@ def excerpt(text: str, rules: Sequence[Rule]) -> str:
 
 
 def _views(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[LeftOut]:
-    """From the whole manual to the shortest view."""
+    """Yield views from the whole manual to the shortest."""
     ids = [rule.id for rule in sorted(rules, key=lambda rule: _importance(rule, cited)) if rule.example]
     for count in range(len(ids) + 1):
         yield LeftOut(frozenset(ids[:count]))

@@ -1,9 +1,9 @@
-"""What building starts from: one example of a simple task, and the few rules that can be read off it.
+"""Starting knowledge for a build: one example of a simple task, and the few rules that follow from it.
 
-A start is a folder with ``example.md``, the example as a planner is shown it, and ``rules.json``, a list of rules.
-Those that ship are ``manuals/WORLD/start/NAME``. An example's first line may name the task that it plays, as
-``<!-- task: ID -->``; it is not shown. A task that is an example does not belong into a test.
-A folder ``without_helpers`` inside has both files again for runs without helper methods.
+A start is a folder with ``example.md``, the example as planners see it, and ``rules.json``, a list of rules. The
+shipped ones are ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task that it plays, as
+``<!-- task: ID -->``; that line is not shown, and the task does not belong in a test. A folder ``without_helpers``
+inside has both files again for runs without helper methods.
 """
 
 import re
@@ -23,9 +23,9 @@ USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""The starts of AutoManual's experiments (sections 4 and D), by world and split; "" is any other split."""
+"""Starts of AutoManual's experiments (sections 4 and D), by environment and split; "" is any other split."""
 NOT_BUILT_ON: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Task types, by world, that repeat others: tested, but not built on (section D)."""
+"""Task types, by environment, that repeat others: they are tested, but not built on (section D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -33,7 +33,7 @@ _ID = re.compile(r"\brule_\d+\b")
 
 
 class Start(Learnt):
-    """What is known before the first task. ``tasks`` are the ids of the tasks that the example plays."""
+    """Knowledge before the first task. ``tasks`` lists the ids of the tasks that the example plays."""
 
     example: str = ""
     rules: tuple[Rule, ...] = ()
@@ -41,26 +41,26 @@ class Start(Learnt):
 
 
 def starts(world_name: str) -> tuple[str, ...]:
-    """The names of the starts that ship for a world."""
+    """Return the names of an environment's shipped starts."""
     return tuple(sorted(path.parent.name for path in (SHIPPED / world_name / "start").glob(f"*/{EXAMPLE}")))
 
 
 def usual_starts(world_name: str, split: str = "") -> tuple[str, ...]:
-    """The starts that building on a split of a world begins with unless a run says otherwise; none for other worlds."""
+    """Return the default starts for a build on a split; none for other environments."""
     by_split = USUAL_STARTS.get(world_name, {})
     return by_split.get(split, by_split.get("", ()))
 
 
 def types_to_build_on(world_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Those of the types that are built on: of the 9 of MiniWoB++ with feedback, 7."""
+    """Return the types that are built on: of the 9 of MiniWoB++ with feedback, 7."""
     return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(world_name, ()))
 
 
 def read_start(world_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
-    """One start, or several as one: the examples in order, the rules numbered on. No names, no knowledge.
+    """Return one start, or several joined: examples in order, rules renumbered. No names give no knowledge.
 
-    A name is that of a start that ships, or the path of a folder. Without ``helpers``, what the start has for runs
-    without helper methods, if it has that. Raises BadStart.
+    A name is that of a shipped start, or the path of a folder. Without ``helpers``, the version for runs without helper
+    methods is read, if there is one. Raises BadStart.
     """
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise BadStart(f"the start {twice[0]!r} is named twice")
@@ -84,7 +84,7 @@ def _folder(world_name: str, name: str) -> Path:
 
 
 def _read(folder: Path) -> Start:
-    """A start as its folder has it. Raises BadStart."""
+    """Return the start in a folder. Raises BadStart."""
     try:
         example, listed = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE, RULES))
         rules = _RULES.validate_json(listed)
@@ -98,7 +98,7 @@ def _read(folder: Path) -> Start:
 
 
 def _check_ids(rules: Sequence[Rule], path: Path) -> None:
-    """Ids count up from rule_0, and a rule builds on earlier ones only. Raises BadStart."""
+    """Check that ids count up from rule_0 and that rules build only on earlier ones. Raises BadStart."""
     for number, rule in enumerate(rules):
         if rule.id != f"rule_{number}":
             raise BadStart(f"{path}: rule {number} has the id {rule.id!r}; ids are rule_0, rule_1 and so on, in order")
@@ -107,7 +107,7 @@ def _check_ids(rules: Sequence[Rule], path: Path) -> None:
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """The start with its rules numbered from ``first``, wherever they are named: nothing cites them elsewhere yet."""
+    """Return the start with its rules numbered from ``first``, wherever they are named."""
     new = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:

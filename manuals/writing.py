@@ -7,14 +7,14 @@ from pathlib import Path
 from planbook.manuals.errors import BadKnowledge
 
 BESIDE = ".new"
-"""Ends the name under which a file is written before it takes its place."""
+"""Suffix of a file's name while it is being written."""
 
 
 def replace_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Make these files of the folder hold these texts; an empty text removes the file.
+    """Write these texts to files of a folder; an empty text removes its file.
 
-    All are written beside their places first, then renamed one after the other: a fault in writing changes nothing,
-    and a process that is killed leaves every file either as it was or as it is to be. Raises BadKnowledge.
+    All files are written under temporary names first and then renamed one after the other. A write error changes
+    nothing, and a killed process leaves each file either old or new. Raises BadKnowledge.
     """
     written: list[Path] = []
     try:

@@ -19,7 +19,7 @@ class Amount:
 
 
 Allows = Callable[[Amount, Amount], bool]
-"""PlanResult what is spent, and what other calls have reserved; returns whether one more call may begin now."""
+"""Takes what is spent and what other calls have reserved; returns whether one more call may begin now."""
 
 
 class Ledger(Protocol):

@@ -1,7 +1,7 @@
-"""Language models: one protocol, and what speaks it.
+"""Language models: one protocol and its implementations.
 
-OpenAIModel is in ``planbook.planner.models.openai_api``: its SDK takes most of a second to import, and most commands
-need none.
+OpenAIModel is in ``planbook.planner.models.openai_api``: its SDK takes most of a second to import, and most commands do
+not need it.
 """
 
 from planbook.planner.models.context import Fitted, fit, room

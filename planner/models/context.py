@@ -1,7 +1,7 @@
-"""What becomes of a conversation that is longer than the model's context: a stated policy, and never silently.
+"""Fits a conversation into the model's context by a stated policy, never silently.
 
-Templates name the blocks that can be spared (the filter ``block`` of ``planbook.planner.prompts``), and what must stay
-whole.
+Templates name the blocks that may be dropped (the filter ``block`` of ``planbook.planner.prompts``), and those that
+must stay whole.
 """
 
 import re
@@ -22,15 +22,17 @@ LEFT_OUT_FIRST = (
     "example of a rule",
     "demonstration",
 )
-"""What is left out, in this order: blocks by their names, and the oldest exchanges. Of one name the last block goes
-first."""
+"""What is dropped, in this order: blocks by name, and the oldest exchanges.
+
+Of blocks with the same name, the last goes first.
+"""
 WHOLE = "whole"
-"""The name of a block that is never cut, such as the episode that is judged."""
+"""Name of a block that is never cut, such as the episode under judgement."""
 OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
-"""Marks of a block: they stand in prompts until these are fitted, and never reach a model."""
+"""Marks of a block. They stand in prompts until these are fitted, and never reach a model."""
 _BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 SHORTEST_CUT = 400
-"""Characters that a piece which is cut keeps at least."""
+"""Minimum characters of a piece that is cut."""
 
 
 def block(text: str, name: str) -> str:
@@ -48,7 +50,7 @@ def blocks(text: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A conversation that fits, and what that cost: messages left out, characters left out of the ones kept."""
+    """A conversation that fits, with the number of messages dropped and of characters cut from the others."""
 
     messages: tuple[Message, ...]
     left_out: int = 0

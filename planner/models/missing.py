@@ -24,7 +24,7 @@ def explain(
 
 
 def _data_of(nearest: Entry) -> str:
-    """Say that it is the data that differ, where that is known."""
+    """Say that the data differ, if that is known."""
     now = given()
     if nearest.given is None or now is None or nearest.label != label():
         return ""
@@ -32,7 +32,7 @@ def _data_of(nearest: Entry) -> str:
 
 
 def _likeness(entry: Entry, asked: Sequence[Asked]) -> tuple[int, bool, bool, int]:
-    """Most messages the same; then the same prompt by name, as many messages, and longest alike at the beginning."""
+    """Return the sort key: equal messages, then same prompt name, same message count, longest equal beginning."""
     pairs = list(zip(entry.messages, asked, strict=False))
     same = sum(one == other for one, other in pairs)
     alike = sum(_common(one.head, other.head) for one, other in pairs)

@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's chat completions."""
+"""A model behind any server that speaks OpenAI's chat completions."""
 
 import logging
 import os
@@ -38,17 +38,17 @@ NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """Set to 1, this environment variable forbids every server but those on this machine."""
 LONGEST_BACK_OFF = 60.0
 MOST_REQUESTS = 1_000
-"""Requests at once: as many as the SDK keeps connections for. A run has no more than it has jobs."""
+"""Maximum concurrent requests: as many as the SDK keeps connections for. A run has no more than it has jobs."""
 _JITTER = random.Random()  # of its own: the global one may be seeded for a run
 
 
 class OpenAIModel:
     """A model behind chat completions; replies are streamed.
 
-    Retries are made here and only here (the SDK's are off): its own wait cannot be interrupted, is not shared between
-    threads, and does not cover a stream that breaks. A failure is worth another request by its class; the waits
-    double from ``backoff`` seconds, unless the server says how long. A parameter that the server refuses by name is
-    renamed or left out from then on; ``replaced`` tells which.
+    Retries are made only here (the SDK's are off), because the SDK's wait cannot be interrupted, is not shared between
+    threads, and does not cover a broken stream. The class of a failure decides whether it is retried; waits double from
+    ``backoff`` seconds, unless the server says how long. A parameter that the server refuses by name is renamed or
+    dropped from then on; ``replaced`` lists these.
     """
 
     def __init__(
@@ -86,11 +86,14 @@ class OpenAIModel:
 
     @property
     def replaced(self) -> dict[str, str | None]:
-        """The parameters that the server refused, and what is sent in the place of each (None: nothing)."""
+        """The parameters that the server refused, and what is sent instead of each (None: nothing)."""
         return self._parameters.replaced
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Answer. Raises ModelRefused, ContextExceeded, ModelUnavailable, and EpisodeStopped while it waits."""
+        """Return the reply.
+
+        Raises ModelRefused, ContextExceeded, ModelUnavailable, and EpisodeStopped while waiting.
+        """
         start, hearing, failed = time.monotonic(), Hearing(on_text), Counter[str]()
         while True:
             try:
@@ -106,7 +109,7 @@ class OpenAIModel:
                 return self._reply(received, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, requests: int, most: int) -> None:
-        """Tell the user and wait before asking again; when the server is busy with us, all threads wait."""
+        """Tell the user, and wait before a retry. If the server limits our rate, all threads wait."""
         asked = retry_after(error)
         back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if asked is None else asked
@@ -132,7 +135,7 @@ class OpenAIModel:
         )
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling, hearing: Hearing) -> Received:
-        """One reply; asked once more for each parameter that the server does not know."""
+        """Return one reply, asking once more for each parameter that the server does not know."""
         while True:
             sent = self._parameters.of(sampling)
             try:
@@ -159,7 +162,7 @@ class OpenAIModel:
             raise BrokenStream(f"the server's answer is no JSON: {error}") from error
 
     def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """The pieces of a reply as plain JSON: objects of the SDK's take half a millisecond each to make."""
+        """Yield the pieces of a reply as plain JSON, since the SDK's objects take half a millisecond each to make."""
         return chunks_of(
             self._client.post(
                 "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=openai.Stream[object]
@@ -167,7 +170,7 @@ class OpenAIModel:
         )
 
     def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:
-        """The reply; where a server's name for its model is the path of a file, without the folders of its machine."""
+        """Return the reply. If the server's name for its model is a path, only the file name is kept."""
         text = received.text or received.refusal
         served = received.model or self._model
         return Reply(
@@ -181,7 +184,7 @@ class OpenAIModel:
 
 
 def _key(given: str | None, url: str) -> str:
-    """The key; servers of one's own mostly take any. Raises ModelRefused."""
+    """Return the key; local servers mostly accept any. Raises ModelRefused."""
     key = (given or os.environ.get("OPENAI_API_KEY") or "").strip()
     if not key and url == DEFAULT_URL:
         raise ModelRefused(
@@ -193,7 +196,7 @@ def _key(given: str | None, url: str) -> str:
 
 
 def _checked(url: str) -> str:
-    """A base URL for messages, without a password in it. Raises ModelRefused where it is none, or is forbidden."""
+    """Return a base URL for messages, without a password. Raises ModelRefused if it is invalid or forbidden."""
     try:
         parts = urlsplit(url)
         place = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
@@ -215,5 +218,5 @@ def _is_local(url: str) -> bool:
 
 
 def _sendable(text: str) -> str:
-    """Text that can be sent: half of a surrogate pair cannot."""
+    """Return text that can be sent, without half surrogates."""
     return text.encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What a failure of an OpenAI-compatible server means: ask again, too long, or never."""
+"""Classifies failures of an OpenAI-compatible server: retry, prompt too long, or final."""
 
 import re
 import time
@@ -10,14 +10,14 @@ import openai
 from planbook.planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
 
 LONGEST_WAIT = 120.0
-"""Seconds that a server may ask us to wait; more is cut to this."""
+"""Maximum seconds that a server may ask us to wait."""
 BUSY = 3
-"""A server that limits the rate of requests is asked this many times as often as one that fails."""
+"""Factor for the number of retries if a server limits the rate of requests."""
 SHORTEST_KEY = 8
 LONGEST_SAID = 400
-"""Characters of a server's own words that are passed on."""
+"""Maximum characters quoted from a server's message."""
 NEVER_BY_ITSELF = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Codes of a 429 that no waiting ends."""
+"""Codes of a 429 that no waiting resolves."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceeds)", re.IGNORECASE
@@ -32,11 +32,11 @@ _ADVICE: Mapping[int, str] = {
 
 
 class BrokenStream(Exception):
-    """A reply that ended before its end, or that could not be read."""
+    """A reply that broke off, or that could not be read."""
 
 
 class OtherApi(BrokenStream):
-    """An answer that no server gives that speaks OpenAI's API, such as a web page."""
+    """An answer that does not come from an OpenAI-compatible server, such as a web page."""
 
 
 Failure = openai.APIError | BrokenStream
@@ -50,7 +50,7 @@ _ASKED_AGAIN = (
 
 
 def too_long(error: Failure) -> bool:
-    """Whether the server says that the prompt does not fit."""
+    """Return whether the server says that the prompt does not fit."""
     if isinstance(error, BrokenStream):
         return False
     if error.code in _CONTEXT_CODES or error.type in _CONTEXT_CODES or _status(error) == 413:
@@ -59,7 +59,7 @@ def too_long(error: Failure) -> bool:
 
 
 def worth_asking_again(error: Failure) -> bool:
-    """Whether the same request may well succeed later."""
+    """Return whether the same request may succeed later."""
     if isinstance(error, OtherApi):
         return False
     if isinstance(error, _ASKED_AGAIN):
@@ -69,12 +69,12 @@ def worth_asking_again(error: Failure) -> bool:
 
 
 def rate_limited(error: Failure) -> bool:
-    """Whether the server is busy with us: every thread is to wait."""
+    """Return whether the server limits our rate, so that every thread should wait."""
     return _status(error) == 429
 
 
 def retry_after(error: Failure) -> float | None:
-    """Seconds that the server asks to wait, from a number or a date; None where it does not say, or says none."""
+    """Return the seconds that the server asks to wait, from a number or a date; None if it does not say."""
     if not isinstance(error, openai.APIStatusError):
         return None
     asked = error.response.headers.get("retry-after", "")
@@ -99,7 +99,7 @@ def most_requests(error: Failure, retries: int) -> tuple[str, int]:
 
 
 def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded | ModelRefused | ModelUnavailable:
-    """The error to raise when this failure is the last; ``who`` names the model and its server."""
+    """Return the error to raise for the last failure; ``who`` names the model and its server."""
     told = said(error, key)
     if too_long(error):
         return ContextExceeded(
@@ -128,7 +128,7 @@ def _what_failed(error: Failure) -> str:
 
 
 def _later(error: Failure) -> str:
-    """What to do about a failure that may pass, before the run is resumed."""
+    """Return advice for a failure that may pass before the run is resumed."""
     if rate_limited(error):
         return "Ask for less at once (a smaller --jobs), or wait, then resume the run"
     if _is_silence(error):
@@ -139,17 +139,17 @@ def _later(error: Failure) -> str:
 
 
 def _is_unreachable(error: Failure) -> bool:
-    """Whether no connection was made at all."""
+    """Return whether no connection was made."""
     return isinstance(error, openai.APIConnectionError) and "Connect" in type(error.__cause__).__name__
 
 
 def _is_silence(error: Failure) -> bool:
-    """Whether the server took the request and then sent nothing for the whole of ``Timeouts.idle``."""
+    """Return whether the server took the request and then sent nothing for ``Timeouts.idle`` seconds."""
     return isinstance(error, openai.APITimeoutError) and not _is_unreachable(error)
 
 
 def said(error: Failure, key: str) -> str:
-    """The failure in one line, without the key, which servers like to quote."""
+    """Return the failure in one line, without the key, which servers like to quote."""
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
@@ -160,12 +160,12 @@ def said(error: Failure, key: str) -> str:
 
 
 def _without(text: str, key: str) -> str:
-    """Placeholders that stand for no key are words like any other."""
+    """Return the text without the key; placeholders for no key stay."""
     return text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
 
 
 def _status(error: Failure) -> int | None:
-    """The HTTP status, or the one that an error inside a stream gives as its code."""
+    """Return the HTTP status, or the status that an error inside a stream gives as its code."""
     if isinstance(error, openai.APIStatusError):
         return error.status_code
     code = getattr(error, "code", None) or ""

@@ -1,4 +1,4 @@
-"""The parameters of a request, and which of them one server refuses."""
+"""The parameters of a request, and those that a server refuses."""
 
 import re
 import threading
@@ -17,7 +17,7 @@ INSTEAD: Mapping[str, str | None] = {
     "stream_options": None,
     "stream": None,
 }
-"""What to send where a server refuses a parameter; None sends nothing. In the order they are looked for."""
+"""What to send instead of a refused parameter; None sends nothing. Looked up in this order."""
 _NEEDS: Mapping[str, str] = {"stream_options": "stream"}
 _NAMED = (
     r"""["'`]{name}["'`]""",
@@ -25,11 +25,11 @@ _NAMED = (
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""How a message names a parameter; the bare word is not enough: "stop" and "seed" are words like any other."""
+"""Patterns by which a message names a parameter. A bare word does not count: "stop" and "seed" are ordinary words."""
 
 
 class Parameters:
-    """What one server takes; every refusal is learnt once, for all threads."""
+    """The parameters that one server accepts. Each refusal is learned once, for all threads."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, str | None] = {}
@@ -37,12 +37,12 @@ class Parameters:
 
     @property
     def replaced(self) -> dict[str, str | None]:
-        """The parameters refused so far, and what is sent in the place of each."""
+        """The parameters refused so far, and what is sent instead of each."""
         with self._lock:
             return dict(self._replaced)
 
     def of(self, sampling: Sampling) -> dict[str, Any]:
-        """What to send for a sampling."""
+        """Return the parameters to send for a sampling."""
         wanted = {
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
@@ -58,7 +58,7 @@ class Parameters:
         return {sent: wanted[name] for name, sent in names.items() if sent is not None and wanted[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> bool:
-        """Do without a parameter that the error names. False where it names none that could be left out."""
+        """Stop sending a parameter that the error names. Return False if it names none that can be dropped."""
         name = next((name for name in INSTEAD if name in sent and _names(error, name)), None)
         if name is None:
             return False

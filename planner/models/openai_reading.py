@@ -11,22 +11,22 @@ from planbook.planner.models.openai_failures import BrokenStream, OtherApi
 from planbook.planner.models.types import Finish, OnText, Usage
 
 EVENTS = "text/event-stream"
-"""The content type of a reply that streams."""
+"""Content type of a streamed reply."""
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
 
 
 class Hearing:
-    """One listener across several streams of the same reply: it hears one text.
+    """One listener across several streams of the same reply, which it receives as one text.
 
-    After a broken stream, the next is told from where the broken one ended, if it begins the same; if it does not, the
-    listener hears no more, and only the reply's own text counts.
+    After a broken stream, the next continues where the broken one ended, if it begins the same. If not, the listener
+    gets nothing more, and only the final text counts.
     """
 
     def __init__(self, on_text: OnText | None) -> None:
         self._on_text, self._told = on_text, ""
 
     def tell(self, so_far: str) -> bool:
-        """The text of the present stream so far; False when the listener wants no more."""
+        """Pass on the text of the present stream. Return False if the listener wants no more."""
         if self._on_text is None or len(so_far) <= len(self._told) or not so_far.startswith(self._told):
             return True
         piece, self._told = so_far[len(self._told) :], so_far
@@ -35,7 +35,7 @@ class Hearing:
 
 @dataclass
 class Received:
-    """What came of a reply; ``reason`` is the server's for its end, None while it has not ended."""
+    """The parts of a reply; ``reason`` is the server's reason for its end, None while it has not ended."""
 
     text: str = ""
     refusal: str = ""
@@ -47,7 +47,7 @@ class Received:
 
     @property
     def finish(self) -> Finish:
-        """Why it ended, in our words; a reply with nothing in it is a refusal."""
+        """Return why the reply ended; an empty reply is a refusal."""
         if self.cut:
             return "cut"
         if self.refusal or not (self.text or self.reason == "length"):
@@ -73,7 +73,7 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], hearing: Hearing) -> Receiv
 
 
 def read_whole(completion: object, hearing: Hearing) -> Received:
-    """A reply that came in one piece. Raises BrokenStream where it is none."""
+    """Return a reply that came in one piece. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
         raise BrokenStream("the server answered with something that is no chat completion")
     choice = completion.choices[0]
@@ -125,7 +125,7 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
-    """The server's count; one without a prompt is none."""
+    """Return the server's count, if it has one."""
     if not counted or not counted.get("prompt_tokens"):
         return None
     details = counted.get("prompt_tokens_details") or {}
@@ -137,7 +137,7 @@ def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
 
 
 def _joined(received: Received) -> Received:
-    """Put characters together that came as two halves in two pieces."""
+    """Join characters that came as two halves in two pieces."""
     received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     received.reasoning = received.reasoning.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return received

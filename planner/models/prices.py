@@ -1,4 +1,4 @@
-"""What a model's tokens cost."""
+"""Prices of tokens by model."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class BadPrices(PlannerError):
 
 
 class Price(Record):
-    """USD per million tokens; ``cached`` prompt tokens cost as much as others where it is not given."""
+    """USD per million tokens. Without ``cached``, cached prompt tokens cost as much as others."""
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)
@@ -29,7 +29,7 @@ class Price(Record):
 
 
 class Prices(Record):
-    """A table of prices: as the makers published them on a day, or a user's own."""
+    """A table of prices: the published ones of a certain day, or a user's own."""
 
     about: str = ""
     as_of: str = ""
@@ -52,7 +52,7 @@ class Prices(Record):
             ) from error
 
     def cost(self, model: str, usage: Usage) -> float | None:
-        """USD for so many tokens, or None where the price is not known, which is not the same as free."""
+        """Return the cost in USD; None if the price is unknown, which is not the same as free."""
         price = self.price(model)
         if price is None:
             return None
@@ -61,12 +61,12 @@ class Prices(Record):
         return (fresh * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
 
     def price(self, model: str) -> Price | None:
-        """The price of a model, or of the one that it is a dated version of."""
+        """Return the price of a model, or of the model that it is a dated version of."""
         name = _MAKER.sub("", model, count=1) if _MAKER.match(model) else model
         known = [each for each in self.models if each == name or _is_version(name, each)]
         return self.models[max(known, key=len)] if known else None
 
 
 def _is_version(name: str, of: str) -> bool:
-    """Only a date may follow: gpt-4o-audio is no gpt-4o, and does not cost as much."""
+    """Return whether the rest of the name is a date: gpt-4o-audio is not gpt-4o and costs more."""
     return name.startswith(of) and _VERSION.fullmatch(name[len(of) :]) is not None

@@ -1,7 +1,7 @@
-"""What a model thinks before it answers: kept beside the reply, and never read as a plan.
+"""Separates a model's reasoning from its reply; reasoning is stored and never read as a plan.
 
-Open reasoning models write it at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers cut the
-opening tag off; then everything before ``</think>`` is reasoning, unless it stands in a block of code.
+Open reasoning models write it at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers cut off
+the opening tag; then everything before ``</think>`` is reasoning, unless it is inside a code block.
 """
 
 import re
@@ -25,7 +25,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _blocks(text: str) -> tuple[str, str]:
-    """Take the blocks between tags off the beginning."""
+    """Split the tagged blocks off the beginning."""
     reasoning: list[str] = []
     while opened := _OPEN.match(text):
         closed = _CLOSE.search(text, opened.end())
@@ -44,16 +44,16 @@ def without_reasoning(reply: Reply) -> Reply:
 
 
 class AfterReasoning:
-    """Tells a listener only what follows the reasoning, in whatever pieces it comes.
+    """Passes on only the text after the reasoning, however the reply is cut into pieces.
 
-    Where a server cuts the opening tag off, reasoning cannot be told from the reply before its end.
+    If a server cuts off the opening tag, reasoning cannot be recognised before its end.
     """
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text, self._held, self._passes = on_text, "", False
 
     def __call__(self, piece: str) -> bool:
-        """Pass the piece on, or hold it while it is reasoning, or may be."""
+        """Pass the piece on, or hold it back while it may be reasoning."""
         if self._passes:
             return self._on_text(piece)
         self._held += piece

@@ -17,12 +17,12 @@ MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recor
 
 
 class RecordedModel:
-    """Replays a recording. With another model inside, it asks that for what is missing and writes it down at once.
+    """Replays a recording. With an inner model, it asks that for what is missing and records it at once.
 
-    A reply is found by its prompt's words or data (``planbook.planner.models.recording``), not by the model's name:
-    what was recorded with one model replays anywhere. A ``strict`` one gives no reply to other words.
-    Only replies that ended by themselves are kept. So that they do, a reply is drawn to its end while it is recorded,
-    even if the listener wants no more of it; the caller still gets it cut.
+    A reply is found by its prompt's words or data (``planbook.planner.models.recording``), not by the model's name, so
+    a recording of one model replays anywhere. A ``strict`` recording gives no reply to a reworded prompt. Only complete
+    replies are recorded: while recording, a reply is received to its end even if the listener wants no more of it; the
+    caller still gets it cut.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class RecordedModel:
 
     @property
     def made_with(self) -> str:
-        """Where the answers come from, in free words."""
+        """Origin of the answers, in free words."""
         return self._header.made_with
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Answer from the recording, else from the model inside. Raises NotRecorded, and what that model raises."""
+        """Return the recorded reply, or ask the inner model. Raises NotRecorded, and the inner model's errors."""
         key = request_key(messages, sampling)
         with self._lock:
             asking = self._asking[key]
@@ -71,19 +71,19 @@ class RecordedModel:
 
 
 class Listener:
-    """Hears a reply to its end on behalf of one who may want no more of it earlier."""
+    """Receives a reply to its end for a listener that may stop earlier."""
 
     def __init__(self, on_text: OnText) -> None:
         self._on_text, self._heard, self._told, self._wanted = on_text, "", 0, True
 
     def __call__(self, text: str) -> bool:
-        """Pass on what makes whole pieces; the reply always goes on."""
+        """Pass on whole characters; the reply always continues."""
         self._heard += text
         self._tell(len(self._heard) - PIECE)
         return True
 
     def as_wanted(self, reply: Reply) -> Reply:
-        """Pass on what is left; the reply as far as it was wanted."""
+        """Pass on the rest, and return the reply as far as it was wanted."""
         if self._heard != reply.text:
             return reply  # it began anew after a broken stream, and otherwise
         self._tell(len(self._heard) - 1)

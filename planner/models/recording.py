@@ -1,8 +1,8 @@
-"""A recording: a file with a header, then one line of JSON for each reply; and how the reply to a prompt is found.
+"""Recordings: a file with a header line, then one line of JSON for each reply; and how a reply is found.
 
-A reply belongs to its exact prompt, and to the data of the prompt: its role and template, its number among the asks of
-that template in its scope, and the digest of what the template was given. So the wording of prompts may change.
-Recordings of planbook 0.1.0 know exact prompts alone.
+A reply belongs to its exact prompt, and to the data of the prompt: role and template, number among the questions of
+that template in its scope, and digest of the template's variables. So the wording of prompts may change. Recordings of
+planbook 0.1.0 know only exact prompts.
 """
 
 import fcntl
@@ -23,13 +23,13 @@ from planbook.planner.types import Record
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
 HEAD = 80
-"""Characters kept of each message, for people."""
+"""Number of characters kept of each message, for people."""
 
 
 class Header(Record):
-    """The first line. ``made_with`` says in free words where the answers come from, ``command`` what plays them.
+    """The first line. ``made_with`` says where the answers come from, ``command`` which command replays them.
 
-    The command leaves out the model, which is the recording, and where the run is kept.
+    The command leaves out the model, which is the recording, and the folder of the run.
     """
 
     recording: int = FORMAT
@@ -38,7 +38,7 @@ class Header(Record):
 
 
 class Asked(Record):
-    """One message of a recorded prompt: enough to tell another from it, not the whole text."""
+    """One message of a recorded prompt: enough to identify it, not the whole text."""
 
     role: Speaker
     sha256: str
@@ -47,7 +47,7 @@ class Asked(Record):
 
     @classmethod
     def of(cls, message: Message) -> "Asked":
-        """What is kept of a message."""
+        """Return the record of a message."""
         text = message.content
         return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD])
 
@@ -67,7 +67,7 @@ class Entry(Record):
 
     @classmethod
     def of(cls, messages: Sequence[Message], sampling: Sampling, reply: Reply) -> "Entry":
-        """What is kept of a request and its reply."""
+        """Return the record of a request and its reply."""
         return cls(
             key=request_key(messages, sampling),
             label=label(),
@@ -82,14 +82,14 @@ class Entry(Record):
 
 
 class Found(NamedTuple):
-    """A recorded reply; ``reworded`` if it was given to a prompt of the same data in other words."""
+    """A recorded reply; ``reworded`` if its prompt had the same data in other words."""
 
     entry: Entry
     reworded: bool
 
 
 class Entries:
-    """The replies of a recording. Of two replies to the same prompt, the first counts."""
+    """The replies of a recording. If a prompt has two replies, the first counts."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._by_key: dict[str, Entry] = {}
@@ -129,7 +129,7 @@ def _drawn(label: str, sampling: Sampling) -> tuple[object, ...]:
 
 
 def read(path: Path) -> tuple[Header, list[Entry]]:
-    """All of a recording; a last line that a kill cut off does not count. Raises UnknownModel for anything else."""
+    """Return the whole recording, without a last line that was cut off. Raises UnknownModel for any other file."""
     try:
         lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
     except OSError as error:
@@ -154,7 +154,7 @@ def append(path: Path, header: Header, entry: Entry) -> None:
 
 
 def _repair(file: IO[bytes]) -> int:
-    """Make the file end with a whole line; its length then."""
+    """Make the file end with a whole line, and return its length."""
     size = file.seek(0, os.SEEK_END)
     if size == 0:
         return 0
@@ -169,7 +169,7 @@ def _repair(file: IO[bytes]) -> int:
 
 
 def _whole_lines(content: bytes) -> bytes:
-    """Without a last line that is half written; one that lacks nothing but its end gets that."""
+    """Return the content without a half-written last line; a line that lacks only its end gets it."""
     tail = content[content.rfind(b"\n") + 1 :]
     try:
         json.loads(tail)
@@ -179,7 +179,7 @@ def _whole_lines(content: bytes) -> bytes:
 
 
 def _line(record: Record) -> bytes:
-    """One line of JSON, readable: text as UTF-8; only half of a surrogate pair stays an escape."""
+    """Return one line of readable JSON in UTF-8; only half surrogates are escaped."""
     text = json.dumps(record.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace") + b"\n"
 

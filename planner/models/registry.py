@@ -1,4 +1,4 @@
-"""Finding a model by what the command line calls it."""
+"""Finds a model by its name on the command line."""
 
 import re
 import sys
@@ -25,9 +25,9 @@ _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 
 
 def load_model(spec: str, *, stopped: Stopped = never, timeouts: Timeouts = USUAL) -> Model:
-    """A model by its whole name, see FORMS. Raises UnknownModel; ModelRefused where a server's key is missing.
+    """Return the model of that full name, see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
 
-    A model that waits looks at ``stopped``; a model behind a server keeps to ``timeouts``.
+    A model that waits checks ``stopped``; a model behind a server keeps to ``timeouts``.
     """
     kind, colon, rest = spec.partition(":")
     if spec == "none":

@@ -1,4 +1,4 @@
-"""What one request is: its key, the name of its prompt, and the data that the prompt was made from."""
+"""Identifies a request: its key, the name of its prompt, and the data that the prompt was made from."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from planbook.planner.types import Record
 
 
 class Given(Record):
-    """The data of a prompt: their digest, and how many prompts of the same template came before in the same scope."""
+    """The data of a prompt: the digest, and the number of earlier prompts of the same template in the scope."""
 
     number: int
     data: str
@@ -33,13 +33,13 @@ def labelled(name: str) -> Iterator[None]:
 
 
 def label() -> str:
-    """The name of what this thread is asking."""
+    """Return the name of the question that this thread is asking."""
     return _label.get()
 
 
 @contextmanager
 def placed(place: str, given: Given) -> Iterator[None]:
-    """Say where in the journal what is asked inside will stand, and from which data its prompt was made."""
+    """Set the journal place and the prompt data of the questions asked inside."""
     tokens = _place.set(place), _given.set(given)
     try:
         yield
@@ -64,6 +64,6 @@ def data_of_prompt(messages: Sequence[Message]) -> str:
 
 
 def request_key(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The same for the same messages and sampling, whichever model is asked, and different for every other request."""
+    """Return a key that is equal for equal messages and sampling, whichever model is asked."""
     request = {"messages": [message.model_dump() for message in messages], "sampling": sampling.model_dump()}
     return digest(json.dumps(request, sort_keys=True))

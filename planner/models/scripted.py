@@ -1,4 +1,4 @@
-"""The public double: replies from a function of the messages, or from a list."""
+"""A public test double: replies from a function of the messages, or from a list."""
 
 import threading
 import time
@@ -13,14 +13,14 @@ Answer = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedModel:
-    """Answers by a function, or hands out texts in order; from several threads, each text to one of them."""
+    """Answers by a function, or from a list in order; with several threads, each text goes to one of them."""
 
     def __init__(self, answer: Answer | Sequence[str], name: str = "scripted") -> None:
         self.name = name
         self._answer: Answer = answer if callable(answer) else Texts(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Answer. Raises ModelRefused where the function fails or the texts are used up."""
+        """Return the next reply. Raises ModelRefused if the function fails or the texts are used up."""
         start = time.monotonic()
         try:
             whole = self._answer(messages, sampling)
@@ -44,7 +44,7 @@ class Texts:
         self._texts, self._name, self._given, self._lock = tuple(texts), name, 0, threading.Lock()
 
     def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str:
-        """The next text. Raises ModelRefused after the last."""
+        """Return the next text. Raises ModelRefused after the last."""
         with self._lock:
             if self._given == len(self._texts):
                 asked = messages[-1].content[:80] if messages else ""

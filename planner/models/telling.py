@@ -1,13 +1,13 @@
-"""Handing a reply that is there already to whoever listens to its pieces."""
+"""Passes a complete reply to a listener in pieces."""
 
 from planbook.planner.models.types import Finish, OnText
 
 PIECE = 16
-"""Characters told at a time."""
+"""Characters passed on at a time."""
 
 
 def tell(text: str, on_text: OnText | None) -> tuple[str, Finish]:
-    """Tell a text in pieces. Returns what was told, and "cut" if the listener wanted no more before its end."""
+    """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped before the end."""
     if on_text is None:
         return text, "stop"
     for start in range(0, len(text), PIECE):

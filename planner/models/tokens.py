@@ -1,4 +1,4 @@
-"""Estimating tokens without a tokenizer: for what must be known before a server has counted."""
+"""Estimates tokens without a tokenizer, for what must be known before a server has counted."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,11 +10,11 @@ _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x0
 _LETTERS_A_TOKEN = 7
 _BYTES_A_TOKEN = 2
 MESSAGE_TOKENS = 4
-"""What a chat template adds to each message: its role and two marks."""
+"""Tokens that a chat template adds to each message: its role and two marks."""
 _KEPT = 16 << 20
-"""Characters of the messages whose tokens are kept."""
+"""Maximum characters of the messages whose token counts are cached."""
 MARGIN = 1.35
-"""Times its estimate is the most that a prompt may have: of German texts the estimate was 26 % too small."""
+"""Factor from the estimate to the most that a prompt may have: the estimate of German texts was 26 % too low."""
 
 
 @cached_up_to(_KEPT)  # a conversation is counted again at each of its replies
@@ -38,7 +38,7 @@ def _piece_tokens(piece: str) -> float:
 
 
 def estimate_prompt(messages: Iterable[Message]) -> int:
-    """About how many tokens a conversation is, with what the chat template adds."""
+    """Return the estimated tokens of a conversation, chat template included."""
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 
@@ -50,7 +50,7 @@ def most_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
 
 
 def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:
-    """The usage of a reply that was counted whole, and of which so much text was told."""
+    """Return the usage of a reply that was counted whole and of which this much text was passed on."""
     if text == whole:
         return usage
     completion = round(usage.completion * len(text) / len(whole))
@@ -58,5 +58,5 @@ def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:
 
 
 def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
-    """The usage of a reply whose server did not count, or never came to tell."""
+    """Return the estimated usage of a reply whose server did not count."""
     return Usage(prompt=estimate_prompt(messages), completion=estimate_tokens(text), estimated=True)

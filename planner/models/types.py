@@ -1,4 +1,4 @@
-"""What is said to a language model and what comes back: the one protocol between us and any of them."""
+"""Messages, sampling and replies: the one protocol between planbook and any language model."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -10,7 +10,7 @@ from planbook.planner.types import Record
 
 Speaker = Literal["system", "user", "assistant"]
 OnText = Callable[[str], bool]
-"""PlanResult of each new piece of a reply; returning False stops the reply there."""
+"""Called with each new piece of a reply; returning False stops the reply there."""
 
 
 class Message(Record):
@@ -21,26 +21,26 @@ class Message(Record):
 
     @property
     def data(self) -> str:
-        """The digest of the data that the content was made from; of the content itself where that is not known."""
+        """The digest of the data that the content was made from; of the content itself if unknown."""
         return self.content.data if isinstance(self.content, Rendered) else digest(self.content)
 
 
 class Sampling(Record):
-    """How a reply is drawn; a value of None is not sent at all, for servers that refuse it."""
+    """Sampling parameters of a reply; None is not sent at all, for servers that refuse the parameter."""
 
     temperature: float | None = 0.0
     max_tokens: int | None = Field(default=4_000, ge=1)
-    """Tokens of one reply."""
+    """Maximum tokens of one reply."""
     context: int = Field(default=16_000, ge=500)
-    """Tokens that prompt and reply may have together."""
+    """Maximum tokens of prompt and reply together."""
     seed: int | None = 0
     stop: tuple[str, ...] = ()
     sample: int = 0
-    """Which draw of the same request this is, from 0: at a temperature above 0, two draws are two replies."""
+    """Index of the sample of the same request, from 0: above temperature 0, two samples are two replies."""
 
 
 class Usage(Record):
-    """Tokens, as the server counts them; ``estimated`` where it does not say. ``cached`` are among the prompt's."""
+    """Tokens as the server counts them; ``estimated`` if it does not. ``cached`` tokens are among the prompt's."""
 
     prompt: int = 0
     completion: int = 0
@@ -49,16 +49,16 @@ class Usage(Record):
 
     @property
     def total(self) -> int:
-        """Prompt and completion together."""
+        """Number of prompt and completion tokens."""
         return self.prompt + self.completion
 
 
 Finish = Literal["stop", "length", "cut", "refused"]
-"""Why a reply ended: by itself, at max_tokens, because ``on_text`` said so, or by the server's content filter."""
+"""Why a reply ended: by itself, at max_tokens, because ``on_text`` stopped it, or by the server's content filter."""
 
 
 class Reply(Record):
-    """What a model answered. ``model`` is the name that the server gives; ``seconds`` is how long it took."""
+    """A model's reply. ``model`` is the server's name for the model; ``seconds`` is the time it took."""
 
     text: str
     finish: Finish = "stop"
@@ -66,18 +66,18 @@ class Reply(Record):
     model: str = ""
     seconds: float = 0.0
     replayed: bool = False
-    """Taken from a recording: it cost nothing."""
+    """True if it comes from a recording and cost nothing."""
     reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
-    """What the model thought before it answered; never read as a plan, nor sent back."""
+    """The model's reasoning before its answer. It is never read as a plan, nor sent back."""
     reworded: bool = Field(default=False, exclude_if=lambda reworded: not reworded)
-    """Recorded for a prompt of the same data in other words."""
+    """True if it was recorded for a prompt with the same data in other words."""
 
 
 class Model(Protocol):
-    """Anything that answers a conversation. May be called from several threads at once."""
+    """Any object that answers a conversation. Several threads may call it at once."""
 
     name: str
-    """The whole name by which it was asked for, such as ``openai:gpt-4o-mini``."""
+    """Full name by which it was asked for, such as ``openai:gpt-4o-mini``."""
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Answer. Raises ModelError and its kinds."""
+        """Return a reply. Raises ModelError and its subclasses."""

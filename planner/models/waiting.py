@@ -1,4 +1,4 @@
-"""Waiting for a model: it can be interrupted, has limits, and all threads of a model do it together."""
+"""Waiting for a model: interruptible, limited, and shared by all threads of a model."""
 
 import queue
 import threading
@@ -15,16 +15,16 @@ Item = TypeVar("Item")
 Stopped = Callable[[], bool]
 """Returns whether the run was stopped; may raise BudgetEnded, which ends the wait as well."""
 LOOK_EVERY = 0.2
-"""Seconds between two looks at whether the run was stopped."""
+"""Seconds between two checks whether the run was stopped."""
 QUIET = 30.0
-"""Seconds without a word from a server after which the user is told."""
+"""Seconds without data from a server after which the user is told."""
 
 
 class Timeouts(Record):
-    """Seconds to wait for a model's server: to accept a connection, and to send something while it answers.
+    """Seconds to wait for a model's server: to accept a connection, and to send data while it answers.
 
-    The default of ``idle`` leaves time to reasoning models, which may think for minutes before their first token, and
-    to slow local models, which take as long to read a prompt.
+    The default of ``idle`` leaves time for reasoning models, which may think for minutes before their first token, and
+    for slow local models, which take as long to read a prompt.
     """
 
     connect: float = Field(default=10.0, gt=0)
@@ -35,12 +35,12 @@ USUAL = Timeouts()
 
 
 def never() -> bool:
-    """The answer of a run that nothing stops."""
+    """Return False: nothing stops the run."""
     return False
 
 
 def pause(seconds: float, stopped: Stopped) -> None:
-    """Wait. Raises EpisodeStopped as soon as the run is stopped."""
+    """Sleep. Raises EpisodeStopped as soon as the run is stopped."""
     until = time.monotonic() + seconds
     while True:
         if stopped():
@@ -52,10 +52,10 @@ def pause(seconds: float, stopped: Stopped) -> None:
 
 
 def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Generator[Item]:
-    """Yield what an iterable yields that is read in another thread, so that waiting for it can be interrupted.
+    """Yield the items of an iterable that is read in another thread, so that waiting can be interrupted.
 
-    ``quiet`` is called once if nothing comes for ``QUIET`` seconds. When this generator is closed, the thread ends with
-    the next item. Raises what the iterable raises, and EpisodeStopped.
+    ``quiet`` is called once if nothing arrives for ``QUIET`` seconds. When this generator is closed, the thread ends
+    with the next item. Raises what the iterable raises, and EpisodeStopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
     closed = threading.Event()
@@ -86,7 +86,7 @@ def _read_into(
     make: Callable[[], Iterable[Item]],
     closed: threading.Event,
 ) -> None:
-    """Put every item into the queue as a tuple, an empty one at the end, or what was raised."""
+    """Put every item into the queue as a tuple, an empty tuple at the end, or the exception."""
     try:
         for item in make():
             items.put((item,))
@@ -98,14 +98,14 @@ def _read_into(
 
 
 class Gate:
-    """Lets so many threads through at once, and none before a time that any of them may set later."""
+    """Lets a limited number of threads through at once, and none before a time that any of them may set."""
 
     def __init__(self, at_once: int, stopped: Stopped) -> None:
         self._places, self._stopped = threading.Semaphore(at_once), stopped
         self._lock, self._not_before = threading.Lock(), 0.0
 
     def close_for(self, seconds: float) -> None:
-        """Nobody enters for so many seconds: the server asked for that."""
+        """Let nobody enter for this many seconds, as the server asked."""
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + seconds)
 
