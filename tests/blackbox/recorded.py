@@ -17,7 +17,9 @@ ON_PAGES = (*(name for name in PLAYED if name.endswith("-web")), "miniwob-feedba
 """Played on pages of a browser; another version or other fonts show them otherwise."""
 GAMES = ("alfworld-train",)
 """Played in games that are a download."""
-LONG = ("paper-dep-minecraft", "paper-deps-minecraft", "paper-zero-shot-replan-minecraft", *ON_PAGES, *GAMES)
+SHORT = "plan-act-web"
+"""One on pages is played with every change."""
+LONG = {"paper-dep-minecraft", "paper-deps-minecraft", "paper-zero-shot-replan-minecraft", *ON_PAGES, *GAMES} - {SHORT}
 """Left to the deep tests."""
 CHANGING = ("seconds", "run")
 """Figures that depend on the clock and the place."""
