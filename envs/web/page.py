@@ -72,13 +72,24 @@ class Page:
 
 
 def read(context: Context, target: TabTarget) -> Page:
-    """Return the tab's page as it is now. Raises TabGone, EnvironmentBroken."""
+    """Return the tab's page as it is now. Raises TabGone, EnvironmentBroken.
+
+    Reading takes several commands. If the tab sets out for another page between two of them, it is read again when it
+    has settled; otherwise the address could be that of one page and the elements those of another.
+    """
+    traffic, page = target.traffic, None
     for _ in range(READS):
+        document, moving = traffic.document, traffic.moving
         try:
-            return _read(context, target)
+            page = _read(context, target)
         except CommandRefused:  # a frame disappeared meanwhile
-            context.settle(target)
-    raise TabGone("the page changes faster than it can be read")
+            page = None
+        if page is not None and traffic.document == document and (moving or not traffic.moving):
+            return page
+        context.settle(target)
+    if page is None:
+        raise TabGone("the page changes faster than it can be read")
+    return page
 
 
 def _read(context: Context, target: TabTarget) -> Page:

@@ -82,9 +82,11 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def needed(request: pytest.FixtureRequest, shelf: Shelf) -> None:
-    """Skip a case whose server or browser is not there, or start the server."""
+    """Skip a case if what it needs is not installed, or start the server that it needs."""
     needs = request.getfixturevalue("case").needs
     if needs == "browser":
         need_browser()
+    elif needs == "graphviz" and not shutil.which("dot"):
+        pytest.skip("Graphviz is not installed")
     elif needs == "postgres":
         shelf.serve("postgres", request.getfixturevalue("postgres").database())

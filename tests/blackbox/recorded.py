@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 from tests.blackbox.harness import RECORDINGS, SHIPPED, Finished, planbook
 
-ON_PAGES = ("devils-advocate-web", "lats-web", "plan-act-web", "miniwob-feedback")
+PLAYED = sorted(path.stem for path in SHIPPED.glob("*.jsonl"))
+ON_PAGES = (*(name for name in PLAYED if name.endswith("-web")), "miniwob-feedback")
 """Played on pages of a browser; another version or other fonts show them otherwise."""
 GAMES = ("alfworld-train",)
 """Played in games that are a download."""
-PLAYED = sorted(path.stem for path in SHIPPED.glob("*.jsonl"))
-LONG = ("paper-dep-minecraft", "paper-deps-minecraft", "paper-zero-shot-replan-minecraft", *ON_PAGES, *GAMES)
+SHORT = "plan-act-web"
+"""One on pages is played with every change."""
+LONG = {"paper-dep-minecraft", "paper-deps-minecraft", "paper-zero-shot-replan-minecraft", *ON_PAGES, *GAMES} - {SHORT}
 """Left to the deep tests."""
 CHANGING = ("seconds", "run")
 """Figures that depend on the clock and the place."""

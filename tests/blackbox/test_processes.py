@@ -1,5 +1,6 @@
 """The installed command as a process: exit codes, interrupting and going on, a model server, the live view."""
 
+import json
 import signal
 import subprocess
 import time
@@ -13,7 +14,7 @@ from urllib.request import urlopen
 import pytest
 
 from tests.blackbox.conftest import Shelf
-from tests.blackbox.harness import HERE, SCRIPT, environment, installed
+from tests.blackbox.harness import HERE, SCRIPT, environment, installed, listed_shape, shape
 from tests.openai_server import serving
 
 PLAN = (HERE / "files" / "plan.py").read_text(encoding="utf-8")
@@ -71,6 +72,31 @@ def test_an_interrupted_run_goes_on_with_the_same_command(tmp_path: Path) -> Non
     again = installed(*line, cwd=tmp_path)
     assert (again.code, again.result["solved"], again.result["model_calls"]) == (0, 1, 1), again.printed
     assert len(list((tmp_path / "asked").glob("*.prompt.md"))) == 1
+
+
+def test_another_process_joins_a_run(tmp_path: Path) -> None:
+    asked, run = tmp_path / "asked", str(tmp_path / "run")
+    line = [*ASKING.split(), "--task", "fetch/2", "--model", f"exchange:{asked}", "--out", run, "--json"]
+    joining = [
+        "join",
+        run,
+        "--jobs",
+        "1",
+        "--prices",
+        str(HERE / "files" / "prices.json"),
+        "--unsafe-no-sandbox",
+        "--json",
+    ]
+    with started(line, tmp_path) as first:
+        appeared(asked, "0001-*.prompt.md")
+        with started(joining, tmp_path) as second:
+            appeared(asked, "0002-*.prompt.md")
+            for prompt in asked.glob("*.prompt.md"):
+                prompt.with_name(prompt.name.replace(".prompt.", ".answer.")).write_text(REPLY, encoding="utf-8")
+            (ours, told), (theirs, _) = first.communicate(timeout=60), second.communicate(timeout=60)
+    assert (first.returncode, second.returncode) == (0, 0), told
+    assert json.loads(ours)["solved"] == 2
+    assert shape(json.loads(theirs)).items() >= listed_shape("join").items()
 
 
 def test_a_model_server_answers(tmp_path: Path) -> None:

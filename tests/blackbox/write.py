@@ -1,4 +1,4 @@
-"""Write the data files of this suite: `python -m tests.blackbox.write [recordings]`.
+"""Write the data files of this suite: `python -m tests.blackbox.write [recordings [NAME ...]]`.
 
 A file in `keys` lists what all cases that name it have in common.
 """
@@ -13,10 +13,10 @@ from tests.blackbox.harness import KEYS, RECORDINGS, Shape, cases, shape, writte
 
 def main() -> None:
     """Write `keys`, or `recordings`."""
-    if sys.argv[1:] == ["recordings"]:
+    if sys.argv[1:2] == ["recordings"]:
         from tests.blackbox.recorded import PLAYED, played
 
-        for name in PLAYED:
+        for name in sys.argv[2:] or PLAYED:
             (RECORDINGS / f"{name}.txt").write_text(played(name, Path(mkdtemp())).text, encoding="utf-8")
         return
     shelf, found = Shelf(Path(mkdtemp())), dict[str, list[Shape]]()

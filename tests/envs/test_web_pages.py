@@ -1,6 +1,7 @@
 """Reading and using pages in a real Chromium, with the names and roles that its driver gives."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -228,3 +229,19 @@ def test_names_and_roles_are_those_of_the_driver(base: str, driver: webdriver.Ch
         role, name = element.aria_role, "".join(element.accessible_name.split())
         name = "".join(each for each in name if each.isprintable())
         assert (ROLES.get(role, role.lower()), name) in ours
+
+
+def test_a_page_that_is_left_while_it_is_read_is_not_mixed_with_the_next(played: Web, base: str) -> None:
+    """The page is left at many moments after the click: some are in the middle of reading."""
+    left = 0
+    for milliseconds in range(30, 150, 15):
+        on(played, f"/leaving?{milliseconds}")
+        lines = click(played, "leave").text.split("\n")
+        address, title, elements = lines[0], lines[1], "\n".join(lines[3:])
+        gone = address == f"Address: {base}/two"
+        assert title == f"Title: '{'Second' if gone else 'Leaving'}'"
+        assert ("heading 'Two'" if gone else "button 'Leave'") in elements, lines[:6]
+        left += gone
+        if not gone:
+            time.sleep(0.2)  # leaving would otherwise cross the next action
+    assert left
