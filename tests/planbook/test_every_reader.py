@@ -159,7 +159,11 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
     "a_run_built_from_another": {
         "replay": Refused("replay the run they come from"),
     },
-    "a_graph_run": dict.fromkeys(READERS, Refused("see and go on with them by `planbook graph run --out`")),
+    "a_graph_run": {
+        name: Refused("`planbook graph run --out` continues them")
+        for name in READERS
+        if not name.startswith(("show", "report"))
+    },
     "an_unfinished_run": {**NO_RULES, "rerun": Refused("Stopped", errors.OUT_OF_BUDGET)},
     "a_run_that_never_began": {**NO_RULES, "rerun": Refused("Stopped", errors.OUT_OF_BUDGET)},
     "an_empty_folder": {

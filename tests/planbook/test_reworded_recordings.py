@@ -67,7 +67,7 @@ def test_strict_recordings_refuse_other_words(play: Callable[..., Played]) -> No
 
 
 def test_a_prompt_made_from_other_data_has_no_reply(tree: Path, play: Callable[..., Played]) -> None:
-    world = tree / "planbook" / "envs" / "textcraft" / "world.py"
+    world = tree / "planbook" / "envs" / "textcraft" / "environment.py"
     text = world.read_text()
     world.write_text(text.replace("Crafting commands:", "Crafting commands, all of them:"))
     try:

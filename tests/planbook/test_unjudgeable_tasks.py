@@ -1,6 +1,7 @@
 """Tasks that an environment cannot judge are not played, and are counted wherever a run's results are shown."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,4 +48,4 @@ def test_webarena_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> Non
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
     assert here("report", folder, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
-    assert "3 more tasks of the selection were not played and are not counted" in page
+    assert re.search(r"3 more tasks [a-z]+ not played and not counted, as nothing here can judge them", page)
