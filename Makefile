@@ -41,7 +41,7 @@ LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-ur
 lock:
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile pyproject.toml --extra all --extra bench --extra dev $(LOCKED) -o requirements.lock
-	printf '%s\n' editables hatchling selenium websocket-client | $(BIN)/uv pip compile pyproject.toml - --extra charts -c requirements.lock $(LOCKED) -o demo.lock
+	printf '%s\n' editables hatchling selenium websocket-client | $(BIN)/uv pip compile pyproject.toml - -c requirements.lock $(LOCKED) -o demo.lock
 	awk '/^[^ ]/ { wanted = /^(alfworld|miniwob)==/ } wanted' requirements.lock >> demo.lock
 
 clean:

@@ -230,14 +230,9 @@ class Meter:
 
     @property
     def own(self) -> Spent:
-        """What was spent here, without what was spent before."""
+        """Everything that this process has spent, without what was spent before."""
         with self._lock:
             return self._own
-
-    def take(self, spent: Spent) -> None:
-        """Count what another process has spent."""
-        with self._lock:
-            self._own = plus(self._own, spent)
 
     def recount(self, spent: Spent) -> None:
         """Replace everything spent so far, except the time."""

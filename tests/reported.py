@@ -1,18 +1,13 @@
-"""What the tests of the report share: a run with prompts and hostile texts, and a page read back as a browser would."""
+"""A run with prompts and hostile texts, and a page as a browser has it, for the tests of the report."""
 
-import base64
-import json
-import re
-import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
-from markupsafe import escape
-
 from planbook.config import Config
 from planbook.envs import Action, Observation, Selection, Task
+from planbook.envs.browser import chromium
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
@@ -32,6 +27,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.templates import PROMPTS
 from planbook.run import Entry, Run
 from planbook.sandbox import Sandbox
+from tests.browser import need_browser
 
 HOSTILE = (
     "</script></pre></details><script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -60,7 +56,6 @@ for number in range(1, 9):
             agent.take(thing, f'box_{number}')
             agent.put(thing)
 ```"""
-VOID = {"meta", "link", "img", "br", "hr", "input"}
 
 
 class Scripted:
@@ -132,35 +127,32 @@ def written(folder: Path, make: Callable[[Path], Run]) -> Path:
         return folder
 
 
-PACKED = re.compile(
-    r'<script type="text/plain" class="(inside-of|texts)" (?:id|data-first)="([^"]*)">([^<]*)</script>\n'
-)
-WAITING = re.compile(r'( id="([^"]+)"[^>]*>\n?<summary\b.*?</summary>\n<div class="inside">)(?=</div>)', re.DOTALL)
-LEFT_OUT = re.compile(r'(<pre(?: class="[^"]*")?) data-text="(\d+)">')
+VOID = {"meta", "link", "img", "br", "hr", "input"}
+OPENED = """const done = arguments[0];
+Promise.all([...document.querySelectorAll('.episode, .packed')].map(unpack)).then(() => {
+  for (const each of document.querySelectorAll('details')) each.open = true;
+  for (const each of document.querySelectorAll('script[type]')) each.remove();
+  done(document.documentElement.outerHTML);
+});"""
+"""Opens everything, and gives the page as it is then, without what is packed in it."""
 
 
-def unpacked(source: str) -> str:
-    """A page as it is when everything in it has been opened: what was packed stands where it is shown."""
-    texts: dict[int, str] = {}
-    insides: dict[str, str] = {}
-    for kind, name, data in PACKED.findall(source):
-        inflated = zlib.decompress(base64.b64decode(data)).decode()
-        if kind == "texts":
-            texts |= {int(name) + number: text for number, text in enumerate(json.loads(inflated))}
-        else:
-            insides[name.removesuffix("-packed")] = inflated
-    whole = WAITING.sub(lambda found: found[1] + insides.pop(found[2]), PACKED.sub("", source))
-    assert not insides, f"packed, and opened by nothing: {list(insides)}"
-    return LEFT_OUT.sub(lambda found: f"{found[1]}>\n{escape(texts[int(found[2])])}", whole)
+def opened(path: Path) -> str:
+    """Return the page as Chromium has it when everything in it has been opened."""
+    need_browser()
+    driver = chromium.shared().driver
+    driver.get("about:blank")
+    driver.get(path.resolve().as_uri())
+    return str(driver.execute_async_script(OPENED))
 
 
 class Page(HTMLParser):
     """A page with everything in it opened, read back: its elements with their attributes and all the text inside."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_opened: bool = True) -> None:
         super().__init__(convert_charrefs=True)
         self.file = path.read_text(encoding="utf-8")
-        self.source = unpacked(self.file)
+        self.source = opened(path) if is_opened else self.file
         self.elements: list[tuple[str, dict[str, str | None], list[str]]] = []
         self._open: list[int] = []
         self.feed(self.source)

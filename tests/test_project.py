@@ -132,7 +132,7 @@ def test_the_core_is_light(wheel: Path) -> None:
     size = sum(path.stat().st_size for file in files if (path := Path(file.locate())).is_file())
     size += sum(info.file_size for info in zipfile.ZipFile(wheel).infolist())
     assert len(packages) < 30, "with planbook itself, 30"
-    assert not packages & {"numpy", "plotly", "pyarrow", "scipy", "scikit-learn", "selenium", "alfworld", "textworld"}
+    assert not packages & {"numpy", "pyarrow", "scipy", "scikit-learn", "selenium", "alfworld", "textworld"}
     assert size <= 120e6
 
 
@@ -165,8 +165,7 @@ def test_the_core_works_in_a_project_that_has_modules_of_the_same_names(core: Pa
     run("compare runs/a runs/b")
     run("report runs/a")
     page = (tmp_path / "runs" / "a" / "report.html").read_text()
-    assert "Charts are shown as numbers" in page
-    assert "pip install &#39;plotly" in page
+    assert "8 of 8" in page
     assert "seccomp" in run("envs")
     for line in (
         "replay --env alfworld --split generated:1",

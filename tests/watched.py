@@ -3,7 +3,6 @@
 import http.client
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -94,9 +93,7 @@ class Watcher:
 
     def doing(self) -> str:
         """What the run does."""
-        found = re.search(r'<b class="word[^"]*">([^<]*)</b>', self.news()["state"])
-        assert found
-        return found[1]
+        return str(self.news()["state"]["doing"])
 
 
 @contextmanager

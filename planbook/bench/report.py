@@ -14,7 +14,7 @@ from planbook.bench import Row, household
 from planbook.bench.timing import seconds
 from planbook.commands.playing import play
 from planbook.envs.browser import chromium
-from planbook.report.page import write_page
+from planbook.report import write_page
 from planbook.results import read_run
 from planbook.run import Run
 from planbook.workers import Hosting

@@ -1,9 +1,8 @@
-"""`planbook report`: runs told in one HTML file, read from their stores alone.
+"""The viewer behind `planbook report` and `planbook watch`: one HTML page, read from the stores of runs alone.
 
-``page`` puts the page together, by ``rendering`` its templates:
-``tables``, ``charts``, ``costs``, what is needed to ``trust`` them, what was ``learnt`` with the ``rulings`` of each
-rule, and the ``episodes``, with what happened ``inside`` them. ``packing`` keeps what is not shown at first;
-``markdown`` is what models wrote so.
+``page`` puts it together. ``sections`` says what came out of a run in ``blocks`` of JSON, with its ``charts``,
+``costs``, what was ``learned``, and what is needed to ``trust`` the figures. ``episodes`` gives a row for each episode
+and a document of what happened in it; ``packing`` compresses those. ``viewer/`` has the template, style and scripts.
 """
 
 from collections import Counter
@@ -15,12 +14,27 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.console import ERRORS, console
-from planbook.report.page import write_page
+from planbook.report.episodes import episode_document, row
+from planbook.report.packing import visible
+from planbook.report.page import rendered, script, script_hash, view, write_page
+from planbook.report.sections import sections
 from planbook.results import RunResults, Summary, read_run
 from planbook.run import Run
 from planbook.spending import prices_from
 
-__all__ = ["Reported", "report_runs"]
+__all__ = [
+    "Reported",
+    "episode_document",
+    "rendered",
+    "report_runs",
+    "row",
+    "script",
+    "script_hash",
+    "sections",
+    "view",
+    "visible",
+    "write_page",
+]
 
 FILE = "report.html"
 

@@ -1,15 +1,32 @@
 """What a run cost, by who was asked, by model and by prompt."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from planbook.planner import Spent
-from planbook.report.charts.chart import Axis, Chart, lying, plain, tall, whole
+from planbook.report import blocks
+from planbook.report.blocks import Block, dollars, duration
+from planbook.report.charts import Chart, bars
 from planbook.results import RunResults
-from planbook.wording import PRICE_UNKNOWN
+from planbook.wording import counted
 
 NOTHING = Spent()
+HEAD = ("calls", "replayed", "tokens, prompt", "of them cached", "tokens, completion", "money", "time that models took")
+DRAWN: Sequence[tuple[str, str, dict[str, Callable[[Spent], float]]]] = (
+    ("Model calls, by role", "count", {"calls": lambda cost: cost.calls}),
+    (
+        "Tokens, by role",
+        "count",
+        {
+            "prompt": lambda cost: cost.prompt - cost.cached,
+            "prompt, cached": lambda cost: cost.cached,
+            "completion": lambda cost: cost.completion,
+        },
+    ),
+    ("Money, by role", "money", {"money": lambda cost: cost.money or 0.0}),
+    ("Time that models took, by role", "seconds", {"time": lambda cost: cost.waited}),
+)
+"""Charts by role: title, format of the figures, and the parts that add up."""
 
 
 class Row(NamedTuple):
@@ -19,46 +36,88 @@ class Row(NamedTuple):
     spent: Spent
     said: str = ""
 
-    @property
-    def money(self) -> str:
-        """In US dollars."""
-        return dollars(self.spent.money)
 
+class Costs(NamedTuple):
+    """Rows of three tables, the costliest first."""
 
-@dataclass(frozen=True)
-class Costs:
-    """Rows of three tables, the costliest first, charts of the first one, and what it all comes to."""
-
-    all: Row
     roles: Sequence[Row]
     models: Sequence[Row]
     prompts: Sequence[Row]
-    charts: Sequence[Chart]
-
-    def for_each(self, solved: int) -> str:
-        """The money for each solved task; nothing where nothing was paid, or nobody knows what."""
-        money = self.all.spent.money
-        return dollars(money / solved) if money else ""
 
 
 def costs(run: RunResults) -> Costs:
-    """Of all that was asked, inside the episodes and outside."""
+    """Return what was spent inside the episodes and outside."""
     roles = _rows((speaker.role, spent) for speaker, spent in run.speakers.items())
     models = _rows((speaker.model, spent) for speaker, spent in run.speakers.items())
     return Costs(
-        all=Row("all", run.cost),
-        roles=[row._replace(said=_asked(run, row.name)) for row in roles],
+        roles=[row._replace(said=_models_of(run, row.name)) for row in roles],
         models=[row._replace(said=_served(run, row.name)) for row in models],
         prompts=_rows(run.prompts.items()),
-        charts=[chart for chart in (_chart(drawn, roles) for drawn in DRAWN) if chart is not None],
     )
 
 
-def dollars(money: float | None) -> str:
-    """Small sums with as many digits as it takes to see them."""
-    if money is None:
-        return PRICE_UNKNOWN
-    return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
+def charts(roles: Sequence[Row]) -> list[Chart]:
+    """Return the charts of what several roles cost; one role alone has its table."""
+    found = []
+    for title, form, parts in DRAWN:
+        values = {name: [of(row.spent) for row in roles] for name, of in parts.items()}
+        if len(roles) > 1 and any(map(any, values.values())):
+            series = [(name, each) for name, each in values.items() if any(each)]
+            found.append(bars(title, [row.name for row in roles], series, form=form))
+    return found
+
+
+def cost_blocks(run: RunResults, solved: int) -> Iterator[Block]:
+    """Give the sentence, the charts and the tables of what a run cost."""
+    found, spent = costs(run), run.cost
+    yield blocks.paragraph(_sentence(run, solved))
+    if not found.roles:
+        return
+    yield {"block": "charts", "charts": charts(found.roles)}
+    yield _table("role", found.roles, Row("all", spent))
+    tables = [_table("model", found.models), _table("prompt", found.prompts)]
+    yield blocks.more("By model, and by prompt", tables)
+    outside = run.outside_cost
+    said = "Money is by the table of prices in US dollars; replies out of a recording cost nothing."
+    if outside.calls:
+        calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
+        said = f"Outside the episodes, in learning and formulating: {calls}, {tokens}. {said}"
+    if spent.money is None:
+        said += " A model that the table does not have leaves the price unknown: name a table with --prices."
+    yield blocks.paragraph(said, "note")
+
+
+def for_each(spent: Spent, solved: int) -> str:
+    """Return the money for each solved task; nothing where nothing was paid, or nobody knows what."""
+    return dollars(spent.money / solved) if spent.money and solved else ""
+
+
+def _sentence(run: RunResults, solved: int) -> str:
+    spent = run.cost
+    said = f"{counted(spent.actions, 'action')} and {counted(spent.calls, 'model call')}"
+    said += f", {spent.replayed:,} of them replayed from a recording" if spent.replayed else ""
+    said += f" ({spent.reworded:,} to a prompt whose wording has changed since)" if spent.reworded else ""
+    said += f"; {duration(run.seconds)} from the first event to the last, pauses included."
+    if spent.calls:
+        said += f" {counted(spent.tokens, 'token')}, {dollars(spent.money)}"
+        if solved:
+            said += f": {spent.calls / solved:.1f} calls and {spent.tokens / solved:,.0f} tokens for each solved task"
+            said += f", {each}" if (each := for_each(spent, solved)) else ""
+        said += "."
+    return said + (f" {blocks.be(spent.shortened, 'prompt')} cut to fit the context." if spent.shortened else "")
+
+
+def _table(by: str, rows: Sequence[Row], total: Row | None = None) -> Block:
+    every = [*rows, total] if total else rows
+    lines = [[row.name, *_cells(row.spent), row.said] for row in every]
+    return blocks.table([f"by {by}", *HEAD, ""], lines, f"costs by-{by}", total=total is not None)
+
+
+def _cells(spent: Spent) -> list[str]:
+    counts = (spent.calls, spent.replayed, spent.prompt, spent.cached, spent.completion)
+    found = [f"{each:,}" for each in counts]
+    found[-1] += " (estimated)" if spent.estimated else ""
+    return [*found, dollars(spent.money), duration(spent.waited)]
 
 
 def _rows(spent: Iterable[tuple[str, Spent]]) -> list[Row]:
@@ -68,89 +127,15 @@ def _rows(spent: Iterable[tuple[str, Spent]]) -> list[Row]:
     return sorted((Row(*each) for each in found.items()), key=lambda row: (-row.spent.tokens, row.name))
 
 
-def _asked(run: RunResults, role: str) -> str:
-    """Which models a role's questions went to, and how they were sampled."""
+def _models_of(run: RunResults, role: str) -> str:
     return _listed(f"{each.model} ({each.sampling})" for each in run.speakers if each.role == role)
 
 
 def _served(run: RunResults, model: str) -> str:
-    """The names by which servers called a model, where they have others."""
     served = (each.served for each in run.speakers if each.model == model and each.served not in ("", model))
-    told = _listed(served)
-    return f"served as {told}" if told else ""
+    names = _listed(served)
+    return f"served as {names}" if names else ""
 
 
 def _listed(parts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(parts))
-
-
-class Part(NamedTuple):
-    """Something of a cost that is drawn: a name, its colour, and how much of it there is."""
-
-    name: str
-    hue: str
-    of: Callable[[Spent], float]
-
-
-class Drawn(NamedTuple):
-    """A chart by role, of parts that add up; ``told`` writes an amount."""
-
-    title: str
-    unit: str
-    parts: Sequence[Part]
-    told: Callable[[float], str]
-
-
-DRAWN = (
-    Drawn("Model calls, by role", "calls", [Part("calls", "--c0", lambda cost: cost.calls)], "{:,.0f}".format),
-    Drawn(
-        "Tokens, by role",
-        "tokens",
-        [
-            Part("prompt", "--c0", lambda cost: cost.prompt - cost.cached),
-            Part("prompt, cached", "--c6", lambda cost: cost.cached),
-            Part("completion", "--c1", lambda cost: cost.completion),
-        ],
-        "{:,.0f}".format,
-    ),
-    Drawn("Money, by role", "US dollars", [Part("money", "--c2", lambda cost: cost.money or 0.0)], "${:,.4f}".format),
-    Drawn("Time that models took, by role", "s", [Part("time", "--c3", lambda cost: cost.waited)], "{:,.1f} s".format),
-)
-
-
-def _chart(drawn: Drawn, roles: Sequence[Row]) -> Chart | None:
-    """None where there is nothing to see; the table beside it has the numbers."""
-    amounts = {part.name: [part.of(row.spent) for row in roles] for part in drawn.parts}
-    parts = [part for part in drawn.parts if any(amounts[part.name])]
-    if not parts:
-        return None
-    names = [row.name for row in roles]
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": part.name,
-            "y": list(range(len(names))),
-            "x": amounts[part.name],
-            "marker": {"color": part.hue},
-            "hovertext": [
-                plain(f"{name}: {drawn.told(amount)}" + (f" {part.name}" if len(drawn.parts) > 1 else ""))
-                for name, amount in zip(names, amounts[part.name], strict=True)
-            ],
-            "hoverinfo": "text",
-        }
-        for part in parts
-    ]
-    across = Axis(
-        drawn.unit, whole(sum(each) for each in zip(*amounts.values(), strict=True)) | SMALL.get(drawn.unit, {})
-    )
-    return Chart(
-        drawn.title,
-        traces,
-        lying(names, across, legend=len(parts) > 1, barmode="stack"),
-        height=tall(len(names)) + 20,
-    )
-
-
-SMALL = {unit: {"tickformat": "", "dtick": None} for unit in ("US dollars", "s")}
-"""Axes of what has parts."""

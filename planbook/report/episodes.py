@@ -1,102 +1,178 @@
-"""The episodes of a page: a line for each, and what is inside, which is packed until it is opened."""
+"""The episodes of a page: a row for each, and a document of all that happened in it, packed until it is opened."""
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
-
-from jinja2 import Environment
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
 from planbook.errors import BadArgument
-from planbook.report.inside.places import Place, grown
-from planbook.report.inside.scopes import told
-from planbook.report.packing import Block, Texts, packed
-from planbook.report.rendering import plain, templates
+from planbook.outcomes import in_words, outcome_of, score_of
+from planbook.planner import Outcome, Trajectory, read_trajectory
+from planbook.planner.action_docs import call_of
+from planbook.planner.ending import NOT_JUDGED
+from planbook.planner.thought import as_plan
+from planbook.planner.trajectory import Call, as_asked
+from planbook.report.learned import step_text
+from planbook.report.packing import Chunk, Items, Texts, visible
 from planbook.results import Result, RunResults
+from planbook.store import Event
 from planbook.wording import counted
 
-EPISODES = "report_episodes.html.j2"
 PAGE_BYTES = 25_000_000
 """What a page may pack unless asked otherwise: more takes a browser seconds to open, and mail programs refuse it."""
 WAYS = "--episodes takes all, failed, or a number"
+IN_FULL = 600
+"""Calls at either end of an episode whose prompts are on the page; of a long game, the store has those between."""
+Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Packed:
-    """Which episodes of a run can be opened, what says so where it is not all, and whether there is more outside."""
+def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
+    """Return the line of an episode; a run that is ``live`` waits to play what has no ending."""
+    ending, cost = episode.ending, episode.cost
+    cause = "" if ending.cause == NOT_JUDGED else ending.cause
+    waits = live and episode.index not in run.order
+    said = [in_words(cause)] if cause and cause != ending.outcome else []
+    said.append(counted(cost.actions, "action") + score_of(ending))
+    said += [counted(ending.error_steps, "error step")] if ending.error_steps else []
+    said += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
+    return {
+        "id": f"{anchor}-{episode.index}",
+        "n": episode.index,
+        "outcome": ending.outcome.value,
+        "shown": "begun" if episode.is_open else "waiting" if waits else outcome_of(ending),
+        "type": episode.entry.task.type,
+        "cause": cause,
+        "task": episode.entry.task.id,
+        "repeat": episode.entry.repeat,
+        "goal": episode.task.goal,
+        "said": " · ".join(said),
+    }
 
-    shown: Container[int] = frozenset()
-    choice: str = ""
-    outside: bool = False
+
+def document(events: Iterable[Event], task: Json) -> Json:
+    """Return what happened in a scope and below it: whole plays as trajectories, and calls and records around them."""
+    parts: list[Json] = []
+    for play, own in groupby_play(events):
+        if play is None:
+            parts += map(_outside, as_asked(own))
+        else:
+            parts.append({"play": play, **_trajectory(read_trajectory(play, own))})
+    return {"task": task, "parts": parts}
+
+
+def groupby_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
+    """Give the events of each play with its path, where the play began; between plays, with None, those of no play."""
+    listed = list(events)
+    begun = {
+        event.scope.partition("/round/")[0] for event in listed if "/round/" in event.scope and event.kind == "task"
+    }
+    own: dict[str, list[Event]] = {path: [] for path in begun}
+    around: list[tuple[str | None, Event]] = []
+    for event in listed:
+        path = event.scope.partition("/round/")[0]
+        if path in own and (path != event.scope or event.kind in ("recall", "outcome")):
+            if not own[path]:
+                around.append((path, event))
+            own[path].append(event)
+        else:
+            around.append((None, event))
+    for key, group in groupby(around, key=lambda each: each[0]):
+        yield (key, own[key]) if key is not None else (None, [event for _, event in group])
+
+
+def _outside(event: Event) -> Json:
+    """Return a call, or anything else that was recorded, as it stands."""
+    body: Any = event.body
+    if event.kind == "ask":
+        call = Call.model_validate({**body, "order": 0, "scope": event.scope})
+        return {"scope": event.scope, "call": call.model_dump(mode="json", exclude_defaults=True)}
+    text = step_text(event.scope, body) if event.kind == "learnt" else None
+    return {"scope": event.scope, "kind": event.kind, "n": event.n, "body": body if text is None else text}
+
+
+def _trajectory(trajectory: Trajectory) -> Json:
+    """Return it as JSON, with its actions as a plan writes them and the code of cells that came to no end."""
+    told: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
+    for played, dumped in zip(trajectory.rounds, told.get("rounds", ()), strict=True):
+        for step, each in zip(played.steps, dumped.get("steps", ()), strict=True):
+            each["call"] = call_of(step.action)
+        for cell, each in zip(played.cells, dumped.get("cells", ()), strict=True):
+            each["faults"] = [str(fault) for fault in cell.feedback.faults]
+        ended = {(cell.scope, cell.number) for cell in played.cells}
+        begun = {(step.scope, step.cell): step.order or 0 for step in reversed(played.steps)}
+        dumped.setdefault("cells", []).extend(
+            {"scope": scope, "number": number, "order": order, "code": _replied(trajectory.calls, order)}
+            for (scope, number), order in begun.items()
+            if (scope, number) not in ended
+        )
+    for call in told.get("calls", [])[IN_FULL:-IN_FULL]:
+        call["messages"] = []
+    return told
+
+
+def _replied(calls: Sequence[Call], order: int) -> str:
+    """Return the code of the last reply before a moment; nothing where it has none."""
+    before = [call.reply.text for call in calls if call.order < order]
+    try:
+        return as_plan(before[-1]).code if before else ""
+    except ValueError:
+        return ""
+
+
+def episode_document(run: RunResults, episode: Result) -> Json:
+    """Return the document of one episode."""
+    task = episode.entry.task
+    facts = {"task": task.id, "type": task.type, "split": task.split, "seed": task.seed, "goal": episode.task.goal}
+    return visible(document(run.events(episode), {**facts, "path": episode.entry.path}))  # type: ignore[no-any-return]
 
 
 class Packing:
-    """Packs the episodes of all runs of a page; a text that several of them show is packed once."""
+    """Packs the documents of all runs of a page."""
 
     def __init__(self) -> None:
-        self.texts, self.blocks = Texts(), list[Block]()
-        self._templates = templates(self.texts.keep)
-        self._size = 0
+        self._texts, self._documents = Texts(), Items()
 
-    def pack(self, run: RunResults, anchor: str, which: str | None) -> Packed:
-        """Pack the episodes asked for; unless any are, as many as the page may hold. Raises BadArgument."""
-        wanted = chosen(run, which)
-        outside = grown(told("", run.outside, f"{anchor}-outside"))
-        if outside.items:
-            self._add(f"{anchor}-outside", self._render("outside", outside))
-        shown = set()
-        for played in wanted:
-            if which is None and self._size + self.texts.size > PAGE_BYTES:
+    def pack(self, run: RunResults, which: str | None) -> tuple[Mapping[int, int], str]:
+        """Pack the episodes asked for; unless any are, as many as the page may hold. Raises BadArgument.
+
+        Return the numbers of their documents by episode, and a sentence where these are not all.
+        """
+        wanted, numbers = chosen(run, which), dict[int, int]()
+        for episode in wanted:
+            if which is None and self._documents.size + self._texts.size > PAGE_BYTES:
                 break
-            own = f"{anchor}-{played.index}"
-            self._add(own, self._render("inside", _place(run, played, own), played, own))
-            shown.add(played.index)
-        return Packed(shown, _told_of(run, which, wanted, len(shown)), bool(outside.items))
+            numbers[episode.index] = self._add(episode_document(run, episode))
+        return numbers, _choice(run, which, len(wanted), len(numbers))
 
-    def _add(self, name: str, html: str) -> None:
-        self.blocks.append(Block(name, packed(html)))
-        self._size += len(self.blocks[-1].data)
+    def pack_outside(self, run: RunResults) -> int | None:
+        """Pack what happened outside the episodes, if anything did; return the number of its document."""
+        return self._add(visible(document(run.outside, {}))) if run.outside else None
 
-    def _render(self, macro: str, *arguments: object) -> str:
-        return _render(self._templates, macro, *arguments)
+    def _add(self, told: Json) -> int:
+        return self._documents.add(self._texts.without(told))
 
-
-def episode_html(run: RunResults, played: Result, anchor: str) -> str:
-    """The inside of one episode. ``anchor`` begins its names: cells are ``ANCHOR-cell-N``, steps ``ANCHOR-step-N``."""
-    return _render(plain(), "inside", _place(run, played, anchor), played, anchor)
-
-
-def head_rows(run: RunResults, anchor: str, shown: Container[int], *, live: bool = False) -> str:
-    """The lines of all episodes, of a run that goes on if ``live``.
-
-    Those of ``shown`` (by index) can be opened, on an element that is empty as yet.
-    """
-    return _render(plain(), "rows", run, anchor, shown, live)
-
-
-def _render(environment: Environment, macro: str, *arguments: object) -> str:
-    return str(getattr(environment.get_template(EPISODES).module, macro)(*arguments))
-
-
-def _place(run: RunResults, played: Result, anchor: str) -> Place:
-    return grown(told(played.entry.path, run.events(played), anchor))
+    def chunks(self) -> Iterator[tuple[str, Chunk]]:
+        """Give all that is packed, each chunk with its kind."""
+        yield from (("documents", chunk) for chunk in self._documents.chunks())
+        yield from (("texts", chunk) for chunk in self._texts.chunks())
 
 
 def chosen(run: RunResults, which: str | None) -> Sequence[Result]:
-    """The episodes that can be opened, those first that are to stay where not all fit. Raises BadArgument."""
-    begun = [played for played in run.episodes.values() if played.events]
+    """Return the episodes that can be opened, those first that stay where not all fit. Raises BadArgument."""
+    begun = [episode for episode in run.episodes.values() if episode.events]
     if which == "all":
         return begun
     if which is None:
-        return sorted(begun, key=lambda played: played.ending.outcome.solved)
+        return sorted(begun, key=lambda episode: episode.ending.outcome.solved)
     if which == "failed":
-        return [played for played in begun if not played.ending.outcome.solved]
+        return [episode for episode in begun if not episode.ending.outcome.solved]
     if not which.isdecimal():
         raise BadArgument(f"--episodes {which}: {WAYS}")
     return begun[: int(which)]
 
 
-def _told_of(run: RunResults, which: str | None, wanted: Sequence[Result], shown: int) -> str:
-    begun = sum(bool(played.events) for played in run.episodes.values())
-    if which is None and shown < len(wanted):
+def _choice(run: RunResults, which: str | None, wanted: int, shown: int) -> str:
+    begun = sum(bool(episode.events) for episode in run.episodes.values())
+    if which is None and shown < wanted:
         return (
             f"Of {counted(begun, 'episode')}, {shown:,} can be opened here, those that were not solved first: with all "
             f"of them the page would be above {PAGE_BYTES / 1e6:.0f} MB. `planbook report RUN --episodes all` takes "
@@ -107,3 +183,8 @@ def _told_of(run: RunResults, which: str | None, wanted: Sequence[Result], shown
     if shown < begun:
         return f"Only the first {counted(shown, 'episode')} can be opened (--episodes {which})."
     return ""
+
+
+def has_failed(episode: Result) -> bool:
+    """Return whether an episode ended unsolved."""
+    return not episode.ending.outcome.solved and episode.ending.outcome is not Outcome.NOT_RUN

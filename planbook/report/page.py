@@ -1,109 +1,130 @@
-"""The page: one HTML file that needs nothing else, and forbids any script but its own."""
+"""The page of `planbook report` and `planbook watch`: one HTML file that needs nothing else and runs no other script.
+
+Its template draws what can be read without JavaScript; the script draws the rest from the page's JSON.
+"""
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from planbook.envs import install_command
-from planbook.report import tables
-from planbook.report.charts.chosen import charts
-from planbook.report.charts.library import library
-from planbook.report.costs import costs
-from planbook.report.episodes import Packing, episode_html, head_rows
-from planbook.report.learnt import learnt
-from planbook.report.rendering import TEMPLATES, plain
-from planbook.report.trust import trust
+from planbook.compare import RunComparison, compare_all
+from planbook.errors import BadArgument
+from planbook.outcomes import in_words
+from planbook.report import blocks
+from planbook.report.charts import charts
+from planbook.report.episodes import Packing, row
+from planbook.report.packing import visible
+from planbook.report.sections import sections, side_by_side
 from planbook.results import RunResults
 from planbook.writing import whole
 
-__all__ = ["SCRIPTS", "STYLES", "episode_html", "figures_of", "head_rows", "joined", "script_hash", "write_page"]
-
-PAGE = "report.html.j2"
-STYLES = ("report.css", "report_episodes.css", "report_charts.css", "report_rules.css")
-SCRIPTS = (
-    "report_packing.js",
-    "report_episodes.js",
-    "report_filter.js",
-    "report_search.js",
-    "report_keys.js",
-    "report.js",
-    "report_charts.js",
-)
+VIEWER = Path(__file__).parent / "viewer"
+SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
 """Files that make up the page's one script, in this order."""
 BUFFERED = 500
 """Pieces of the page that are written together."""
+View = dict[str, Any]
 
 
 def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None:
     """Write the page, whole or not at all. Raises BadArgument for a choice of episodes that cannot be read."""
     packing = Packing()
-    views = [_view(number, run, packing, which) for number, run in enumerate(runs)]
-    script, drawing = joined(SCRIPTS), library()
-    page = (
-        plain()
-        .get_template(PAGE)
-        .stream(
-            runs=views,
-            packing=packing,
-            charts=charts(runs) if len(runs) > 1 else [],
-            types=tables.types(runs),
-            measured=tables.measured(runs),
-            style=Markup(joined(STYLES)),
-            script=Markup(script),
-            script_hash=script_hash(script),
-            library=drawing.packed if drawing else "",
-            library_hash=script_hash(drawing.script) if drawing else "",
-            charts_command=install_command("charts").partition(" -m ")[2],
-        )
-    )
-    page.enable_buffering(BUFFERED)
+    views = [_packed_view(number, run, packing, which) for number, run in enumerate(runs)]
+    together = visible([*side_by_side(runs, *_compared(runs)), _charts(runs)]) if len(runs) > 1 else []
+    title = f"{', '.join(run.name for run in runs)} · planbook report"
     with whole(out) as file:
-        page.dump(file, encoding="utf-8", errors="backslashreplace")
+        for piece in rendered(views, title, "planbook report", together, packing.chunks()):
+            file.write(piece.encode("utf-8", "backslashreplace"))
 
 
-def joined(names: Sequence[str]) -> str:
-    """Files of the templates' folder, one after the other."""
-    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8").strip() for name in names)
+def rendered(
+    views: Sequence[View],
+    title: str,
+    over: str,
+    together: Sequence[blocks.Block] = (),
+    chunks: Iterable[Any] = (),
+    live: Any = None,
+) -> Iterator[str]:
+    """Give the page in pieces. ``live`` is what has come of a run that is being watched."""
+    told = {"runs": [{"id": each["id"], "sections": each["sections"]} for each in views], "live": live}
+    stream = _template().stream(
+        runs=views, title=visible(title), over=over, together=together, chunks=chunks,
+        data=Markup(as_script({**told, "together": list(together)})),
+        style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
+        script=Markup(script()), script_hash=script_hash(), live=live is not None,
+    )  # fmt: skip
+    stream.enable_buffering(BUFFERED)
+    return iter(stream)
 
 
-def script_hash(script: str) -> str:
-    """What a content security policy names a script by, without its quotes."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
-
-
-def _view(number: int, run: RunResults, packing: Packing, which: str | None) -> dict[str, Any]:
-    """What the template shows of a run."""
+def view(number: int, run: RunResults, *, live: bool = False) -> View:
+    """Return what the page shows of a run, but for what happened in its episodes."""
     anchor = f"run-{number}"
+    config = run.run.config
+    rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
+    own = sections(run, anchor, number, live=live)
+    told = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows, "sections": own}
+    return {**visible(told), "choices": visible(_choices(rows, live=live)), "choice": "", "outside": None}
+
+
+def _packed_view(number: int, run: RunResults, packing: Packing, which: str | None) -> View:
+    found = view(number, run)
+    numbers, found["choice"] = packing.pack(run, which)
+    found["outside"] = packing.pack_outside(run)
+    for each in found["rows"]:
+        each["document"] = numbers.get(each["n"])
+    return found
+
+
+def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
+    """Return what the rows can be filtered by: values of an attribute, each with its words."""
+    found = {name: sorted({each[name] for each in rows} - {""}) for name in ("outcome", "type", "cause")}
+    words = {"not_run": "not ended yet"} if live else {}
     return {
-        **figures_of(run, anchor),
-        "number": number,
-        "charts": charts([run], number),
-        "costs": costs(run),
-        "settings": list(tables.settings(tables.asked(run.run.config))),
-        "packed": packing.pack(run, anchor, which),
-        "learnt": learnt(run.run),
-        "trust": trust(run),
+        name: [(value, value if name == "type" else words.get(value) or in_words(value)) for value in values]
+        for name, values in found.items()
     }
 
 
-def figures_of(run: RunResults, anchor: str) -> dict[str, Any]:
-    """What a run came to, as report_results.html.j2 tells it; ``anchor`` begins the names of its episodes."""
-    summary = run.summary()
-    return {
-        "anchor": anchor,
-        "run": run,
-        "rows": tables.rows(run),
-        "failures": tables.failures(run),
-        "subtasks": summary.methods.get("subtasks"),
-        "goals": summary.methods.get("goals"),
-        "search": summary.methods.get("search"),
-        "graph": summary.methods.get("graph"),
-        "measures": summary.measures,
-        "milestones": summary.milestones,
-        "unlock_score": summary.unlock_score,
-        "so_far": 0,
-    }
+def _compared(runs: Sequence[RunResults]) -> tuple[Sequence[RunComparison], str]:
+    """Hold the first run against the others; where that cannot be done, say why."""
+    try:
+        return compare_all(runs), ""
+    except BadArgument as error:
+        return (), f"There is no paired difference: {error}"
+
+
+def _charts(runs: Sequence[RunResults]) -> blocks.Block:
+    return {"block": "charts", "charts": charts(runs)}
+
+
+def as_script(value: Any) -> str:
+    """Return JSON that can stand in a script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+@cache
+def script() -> str:
+    """Return the page's one script."""
+    return "\n".join((VIEWER / name).read_text(encoding="utf-8").strip() for name in SCRIPTS)
+
+
+def script_hash() -> str:
+    """Return what a content security policy names the script by, without its quotes."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}"
+
+
+@cache
+def _template() -> Any:
+    loader = FileSystemLoader(VIEWER)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("page.html")

@@ -8,10 +8,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from planbook.report import script_hash
+
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; "
+    "Content-Security-Policy": f"default-src 'none'; style-src 'unsafe-inline'; script-src '{script_hash()}'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",

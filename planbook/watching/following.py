@@ -10,6 +10,9 @@ from planbook.run import PAUSED, Run, index_of
 from planbook.store import Event
 from planbook.terminal.progress import Pace
 
+HAPPENS = ("act", "ask", "cell", "heard")
+"""Kinds of events that show what an episode is doing."""
+
 
 class Following:
     """The run as far as it has been read. ``version`` grows with whatever is new; ``changed`` says when an episode did.
@@ -27,6 +30,8 @@ class Following:
         self.paused = self.is_over = self.played = False
         self.asked = ""
         """What was asked for last and not answered yet."""
+        self.last: dict[int, Event] = {}
+        """The last thing that happened in each episode."""
         self._row = 0
         self._pace, self._paused_at, self._lost = Pace(), 0.0, 0.0
 
@@ -55,8 +60,11 @@ class Following:
         index = index_of(event.scope)
         if index in self.read.episodes:
             played = self.read.episodes[index]
+            if event.kind in HAPPENS:
+                self.last[index] = event
             self._pace.begin(index, event.at - self._lost)
             if played.ending.outcome is not Outcome.NOT_RUN:
+                self.last.pop(index, None)
                 self._pace.end(index, event.at - self._lost)
         return index
 

@@ -11,7 +11,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -68,15 +68,9 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
     async def page(request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(pages.page))
 
-    async def style(request: Request) -> Response:
-        return Response(pages.style, media_type="text/css")
-
-    async def script(request: Request) -> Response:
-        return Response(pages.script, media_type="text/javascript")
-
     async def episode(request: Request) -> Response:
-        html = await run_in_threadpool(pages.inside, request.path_params["index"])
-        return PlainTextResponse("There is no such episode.\n", 404) if html is None else HTMLResponse(html)
+        told = await run_in_threadpool(pages.inside, request.path_params["index"])
+        return PlainTextResponse("There is no such episode.\n", 404) if told is None else JSONResponse(told)
 
     async def ask(request: Request) -> Response:
         what = request.path_params["what"]
@@ -95,8 +89,6 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
 
     routes = [
         Route("/", page),
-        Route("/page.css", style),
-        Route("/page.js", script),
         Route("/episode/{index:int}", episode),
         Route("/news", news),
         Route("/ask/{what}", ask, methods=["POST"]),

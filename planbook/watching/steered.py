@@ -11,7 +11,7 @@ from planbook.store import Store
 from planbook.watching.following import Following
 from planbook.workers import Request, arguments, request
 
-Doing = Literal["playing", "paused", "pausing", "stopping", "beginning again", "stopped", "over"]
+Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "stopped", "over"]
 ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
@@ -31,7 +31,7 @@ class Steered:
                 return ON_THE_WAY[at.asked]
             return "paused" if at.paused else "playing"
         if self._again is not None and self._again.goes_on:
-            return "beginning again"
+            return "starting again"
         return "over" if at.ended == at.entries else "stopped"
 
     @property

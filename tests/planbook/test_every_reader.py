@@ -207,7 +207,7 @@ def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]
         assert following.entries
         assert escape(following.run.config.planner) in pages.page()
         assert "state" in pages.news(0)[1]
-        assert pages.inside(0)
+        assert pages.inside(0)["parts"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in REFUSED if "show" in REFUSED[kind]])
@@ -230,7 +230,7 @@ def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> No
     with watching(folder) as (following, pages):
         following.catch_up()
         pages._steered.ask("go on")
-        wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"])
+        wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"]["problem"])
 
 
 def in_postgres(home: Path, url: str) -> Path:

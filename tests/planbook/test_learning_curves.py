@@ -8,8 +8,7 @@ import pytest
 
 from planbook.knowledge import EVERYTHING, learnt_in
 from planbook.learning import Reached, building_cost, cost_line, coverage_lines, reached_after
-from planbook.report.charts.chart import Chart
-from planbook.report.charts.chosen import charts
+from planbook.report.charts import Chart, charts
 from planbook.results import read_run
 from planbook.run import Run
 from planbook.spending import prices_from, spent_so_far
@@ -128,17 +127,17 @@ def drawn(folders: list[Path]) -> list[Chart]:
 
 def test_the_report_draws_tests_of_one_library_as_one_line(curve: Path, library: Path) -> None:
     chart = drawn([curve / "after-4", curve / "after-0", curve / "after-1"])[-1]
-    assert chart.title == "Success by building tasks"
-    (line,) = chart.traces
-    assert (line["name"], line["x"]) == ("built, procedures, all", [0, 1, 4])
+    assert chart["title"] == "Success by building tasks"
+    (line,) = chart["series"]
+    assert (line["name"], [at for at, _ in line["points"]]) == ("built, procedures, all", [0, 1, 4])
     solved = []
     for after in (0, 1, 4):
         with closing(Run.open(curve / f"after-{after}")) as run:
             endings: list[Any] = [event.body for event in run.store.events("task", "outcome")]
             solved.append(sum("success" in ending["outcome"] for ending in endings) / len(endings))
-    assert line["y"] == pytest.approx(solved)
+    assert [value for _, value in line["points"]] == pytest.approx(solved)
     assert solved == sorted(solved)
-    assert "Success by building tasks" not in [chart.title for chart in drawn([curve / "after-4"])]
+    assert "Success by building tasks" not in [chart["title"] for chart in drawn([curve / "after-4"])]
 
 
 def test_the_page_names_what_is_counted_along_a_chart(curve: Path) -> None:
@@ -146,7 +145,7 @@ def test_the_page_names_what_is_counted_along_a_chart(curve: Path) -> None:
     assert planbook("report", curve / "after-0", curve / "after-4", "--out", page).returncode == 0
     read = Page(page)
     assert "Success by building tasks" in read.values("aria-label")
-    assert '"text": "building tasks"' in "".join(read.all("script", type="application/json"))
+    assert "building tasks" in read.all("text")
 
 
 def test_coverage_says_what_no_rule_tells_and_which_nobody_cited(library: Path) -> None:

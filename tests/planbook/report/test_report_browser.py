@@ -79,7 +79,7 @@ def test_at_first_there_are_lines_only_and_an_episode_is_unpacked_when_it_is_ope
     reader.opened("run-0-0")
     inside = reader.ask("return document.querySelector('#run-0-0').textContent")
     assert FAULTY.split("\n", 1)[0] in inside
-    assert reader.ask("return document.querySelectorAll('#run-0-0 [data-text]:empty').length") == 0
+    assert reader.ask("return document.querySelectorAll('#run-0-0 pre:empty').length") == 0
 
 
 def test_hostile_texts_are_texts_however_they_were_packed(reader: Reader) -> None:

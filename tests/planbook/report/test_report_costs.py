@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from planbook.config import Config
-from planbook.planner import Ending, Outcome
+from planbook.planner import Ending, Outcome, Spent
 from planbook.report import report_runs
-from planbook.report.charts.curves import curves
-from planbook.report.costs import Costs, costs, dollars
+from planbook.report.blocks import dollars
+from planbook.report.charts import curves
+from planbook.report.costs import Costs, charts, costs, for_each
 from planbook.results import read_run
 from planbook.run import Run
 from planbook.spending import Price, prices_from
@@ -83,33 +84,28 @@ def test_rows_are_what_the_store_holds_by_role_model_and_prompt(folder: Path, pr
             assert spent.completion == sum(each[6] for each in own)
             assert spent.waited == sum(each[7] for each in own)
         assert [row.spent.tokens for row in rows] == sorted((row.spent.tokens for row in rows), reverse=True)
-    assert found.all.spent.money == pytest.approx(sum(by_hand(1).values()))
-    assert found.for_each(2) == dollars(sum(by_hand(1).values()) / 2)
+    total = sum((row.spent for row in found.roles), Spent())
+    assert total.money == pytest.approx(sum(by_hand(1).values()))
+    assert for_each(total, 2) == dollars(sum(by_hand(1).values()) / 2)
 
 
 def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
     found = counted(folder, prices_from(table))
-    assert {row.name: row.money for row in found.models}["openai:big"] == PRICE_UNKNOWN
-    assert {row.name: row.money for row in found.models}["openai:small"] == "$0.0005"
-    assert (found.all.money, found.for_each(2)) == (PRICE_UNKNOWN, "")
+    money = {row.name: dollars(row.spent.money) for row in found.models}
+    assert money == {"openai:big": PRICE_UNKNOWN, "openai:small": "$0.0005"}
+    assert for_each(found.models[0].spent, 2) == ""
     with closing(Run.open(folder)) as run:
-        drawn = [chart.title for chart in curves([read_run(run, "run", prices_from(table))])]
+        drawn = [chart["title"] for chart in curves([read_run(run, "run", prices_from(table))])]
     assert not [title for title in drawn if "dollars" in title]
 
 
-def test_money_and_seconds_are_drawn_so_far_and_by_role(folder: Path, prices: Path) -> None:
-    with closing(Run.open(folder)) as run:
-        read = read_run(run, "run", prices_from(prices))
-    drawn = {chart.title: chart for chart in curves([read])}
-    waited = drawn["Seconds that models took within episodes so far"].traces[0]["y"]
-    assert waited == pytest.approx([5.0, 5.5])
-    money = drawn["US dollars within episodes so far"].traces[0]["y"]
-    assert money[-1] == pytest.approx(by_hand(2)["openai:small"] + by_hand(1)["planner"] - by_hand(3)["again.j2"])
-    bars = {chart.title: chart for chart in costs(read).charts}
+def test_money_and_seconds_are_drawn_by_role(folder: Path, prices: Path) -> None:
+    found = counted(folder, prices_from(prices))
+    bars = {chart["title"]: chart for chart in charts(found.roles)}
     assert set(bars) == {"Model calls, by role", "Tokens, by role", "Money, by role", "Time that models took, by role"}
-    assert [trace["x"] for trace in bars["Tokens, by role"].traces] == [[3000, 3100], [1000, 400], [300, 170]]
+    assert [part["values"] for part in bars["Tokens, by role"]["series"]] == [[3000, 3100], [1000, 400], [300, 170]]
 
 
 def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices: Path, tmp_path: Path) -> None:
@@ -124,11 +120,3 @@ def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices
     (section,) = Page(page).all("section", class_="cost")
     assert "name a table with --prices" in section
     assert planbook("report", folder, "--prices", tmp_path / "none.json").returncode == 2
-
-
-@pytest.mark.parametrize(
-    ("money", "told"),
-    [(None, PRICE_UNKNOWN), (0.0, "$0.00"), (0.01234, "$0.0123"), (12.345, "$12.35"), (1234.5, "$1,234.50")],
-)
-def test_sums_are_written_with_the_digits_that_count(money: float | None, told: str) -> None:
-    assert dollars(money) == told

@@ -196,5 +196,5 @@ def test_runs_side_by_side_have_them_side_by_side(tmp_path: Path, game: str) -> 
             run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
     report_runs([tmp_path / "one", tmp_path / "two"], tmp_path / "page.html", None, as_json=True)
     beside = Page(tmp_path / "page.html").all("table")[0]
-    assert "reward3–" in beside
-    assert "unlock score0.00 %–" in beside
+    assert "one0 / 1 0.0% 0.0 to 79.3%0.00.030.00 %" in beside
+    assert "two0 / 1 0.0% 0.0 to 79.3%0.00.0––" in beside

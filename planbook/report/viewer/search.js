@@ -1,4 +1,4 @@
-// Searching everything: what the page shows, and what is packed into it, block after block.
+// Searching everything: what the page shows, and what is packed into it, document after document.
 
 const bar = document.querySelector(".bar");
 const searched = bar.elements.search;
@@ -9,14 +9,14 @@ let hits = [];
 let place = { holder: -1, hit: -1 };
 let search = 0;
 
-const ENTITIES = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": '"', "&#39;": "'" };
-const textIn = (html) => html.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|#34|#39);/g, (each) => ENTITIES[each]);
-
-function count(text, word) {
+function count(words, word) {
   let found = 0;
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) found += 1;
+  for (let at = words.indexOf(word); at >= 0; at = words.indexOf(word, at + word.length)) found += 1;
   return found;
 }
+const holds = (value, word, inTexts) => (typeof value === "string" ? value.toLowerCase().includes(word)
+  : isText(value) ? inTexts.has(value[TEXT])
+    : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || holds(each, word, inTexts)));
 
 // Lets the page breathe between slices of work; says whether somebody searches for something else by now.
 function slices(own) {
@@ -34,14 +34,10 @@ async function find(word) {
   const over = slices((search += 1));
   clear();
   if (!word) return;
-  const inTexts = new Map();
-  for (const chunk of CHUNKS) {
+  const inTexts = new Set();
+  for (const chunk of texts.chunks) {
     if (await over()) return;
-    const texts = JSON.parse(await inflated(chunk.textContent));
-    texts.forEach((text, number) => {
-      const found = count(text.toLowerCase(), word);
-      if (found) inTexts.set(firstOf(chunk) + number, found);
-    });
+    (await inflated(chunk.textContent)).forEach((each, number) => { if (each.toLowerCase().includes(word)) inTexts.add(texts.first(chunk) + number); });
   }
   const parts = [...document.querySelectorAll("main > header, main > section, .run > header, .run > section:not(.outside, .all-episodes), .packed, .episode")];
   for (const [number, part] of parts.entries()) {
@@ -51,35 +47,28 @@ async function find(word) {
     if (number % 20 === 0 || number + 1 === parts.length) tell(number + 1 < parts.length);
   }
 }
-
 async function countIn(part, word, inTexts) {
-  const inside = part.matches(".packed, .episode") ? await insideOf(part.id) : null;
-  if (inside === null) return count(wordsIn(part).text, word);
-  let found = count(wordsIn(part.firstElementChild).text, word) + count(textIn(inside).toLowerCase(), word);
-  for (const [, number] of inside.matchAll(/ data-text="(\d+)"/g)) found += inTexts.get(Number(number)) ?? 0;
-  return found;
+  const { document: number } = part.dataset;
+  if (number === undefined) return count(wordsIn(part).text, word);
+  const found = count(wordsIn(part.firstElementChild).text, word);
+  const packed = await documents.item(Number(number));
+  if (!holds(packed, word, inTexts)) return found;
+  const drawn = make("div", {}, ...drawDocument(await whole(packed), part.id));
+  return found + count(wordsIn(drawn).text, word);
 }
-
 function take(part, found) {
   hits.push({ part, found });
   if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
-  part.classList.add("hit");
   bar.classList.add("found");
 }
-
 function tell(going) {
   const all = hits.reduce((sum, each) => sum + each.found, 0);
   const inside = hits.filter((each) => each.part.matches(".episode")).length;
   const at = place.holder < 0 ? "" : `${hits.slice(0, place.holder).reduce((sum, each) => sum + each.found, 0) + place.hit + 1} of `;
-  const number = (value) => value.toLocaleString("en");
-  told.textContent = `${at}${number(all)} ${all === 1 ? "hit" : "hits"}, ${number(inside)} ${inside === 1 ? "episode" : "episodes"}${going ? " …" : ""}`;
+  told.textContent = `${at}${counted(all, "hit")}, ${counted(inside, "episode")}${going ? " …" : ""}`;
 }
-
 function clear() {
-  for (const each of hits) {
-    each.part.classList.remove("hit");
-    delete each.part.querySelector(".head > .small")?.dataset.hits;
-  }
+  for (const each of hits) delete each.part.querySelector(".head > .small")?.dataset.hits;
   hits = [];
   bar.classList.remove("found");
   place = { holder: -1, hit: -1 };
@@ -87,21 +76,18 @@ function clear() {
   globalThis.CSS.highlights?.clear();
 }
 
-const DATA = "script, style, noscript";
-
 // What a part of the page shows, as one text in lower case, and where in it each of its text nodes begins.
 function wordsIn(part) {
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
   const nodes = [];
   let text = "";
   while (walker.nextNode()) {
-    if (walker.currentNode.parentElement.matches(DATA)) continue;
+    if (walker.currentNode.parentElement.matches("script, style, noscript")) continue;
     nodes.push({ node: walker.currentNode, from: text.length });
     text += walker.currentNode.data.toLowerCase();
   }
   return { text, nodes };
 }
-
 // Where a word stands in a part of the page, as ranges, in the order of reading.
 function rangesIn(part, word) {
   const { text, nodes } = wordsIn(part);
@@ -112,8 +98,9 @@ function rangesIn(part, word) {
   const ranges = [];
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
     const range = new Range();
+    const [node, last] = spot(at + word.length - 1);
     range.setStart(...spot(at));
-    range.setEnd(...spot(at + word.length - 1).map((each, number) => (number ? each + 1 : each)));
+    range.setEnd(node, last + 1);
     ranges.push(range);
   }
   return ranges;
@@ -136,15 +123,13 @@ async function jump(by) {
   place = { holder, hit };
   tell(false);
   if (!range) return;
-  const element = range.startContainer.parentElement;
-  reveal(element);
+  reveal(range.startContainer.parentElement);
   if (part.matches(".episode")) here = part;
   if (globalThis.CSS.highlights) {
     CSS.highlights.set("hits", new Highlight(...ranges));
     CSS.highlights.set("hit", new Highlight(range));
   }
-  const box = range.getBoundingClientRect();
-  scrollBy({ top: box.top - innerHeight / 3 });
+  scrollBy({ top: range.getBoundingClientRect().top - innerHeight / 3 });
 }
 
 let waiting = 0;
@@ -156,7 +141,4 @@ bar.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => find(searched.value.trim().toLowerCase()), WAIT);
 });
-bar.addEventListener("click", (event) => {
-  if (event.target.dataset.hit) jump(Number(event.target.dataset.hit));
-});
-bar.hidden = false;
+bar.addEventListener("click", (event) => { if (event.target.dataset.hit) jump(Number(event.target.dataset.hit)); });

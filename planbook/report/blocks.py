@@ -1,0 +1,143 @@
+"""The blocks that a page is made of, as JSON: paragraphs, tables, lists, code, charts.
+
+``viewer/page.html`` draws those that can be read without JavaScript, ``viewer/page.js`` all of them. A line of text
+is a string, or a list of strings and marked parts.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from planbook.results.statistics import wilson
+from planbook.wording import PRICE_UNKNOWN, counted
+
+Part = str | dict[str, str]
+Line = str | Sequence[Part]
+Block = dict[str, Any]
+DASH = "–"
+"""Stands for a figure that there is not."""
+MOST_LINKS = 24
+
+
+def marked(tag: str, text: str, kind: str = "") -> Part:
+    """Return a part in an HTML element: b, small, code, or a span of some class."""
+    return {"tag": tag, "text": text, "class": kind}
+
+
+def bold(text: str) -> Part:
+    """Return an emphasized part."""
+    return marked("b", text)
+
+
+def link(text: str, anchor: str) -> Part:
+    """Return a link to a place on the page."""
+    return {"tag": "a", "text": text, "to": anchor}
+
+
+def links(pairs: Sequence[tuple[str, str]], most: int = MOST_LINKS) -> list[Part]:
+    """Return links, given by text and anchor, with commas between them; those above ``most`` are only counted."""
+    found: list[Part] = []
+    for text, anchor in pairs[:most]:
+        found += [", ", link(text, anchor)] if found else [link(text, anchor)]
+    return found if len(pairs) <= most else [*found, f" and {len(pairs) - most:,} more"]
+
+
+def paragraph(line: Line, kind: str = "") -> Block:
+    """Return a paragraph."""
+    return {"block": "p", "line": line, "class": kind}
+
+
+def heading(text: str) -> Block:
+    """Return a heading inside a section."""
+    return {"block": "h", "line": text}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Line]], kind: str = "", *, total: bool = False) -> Block:
+    """Return a table; the first column names the rows. With ``total``, the last row sums up the others."""
+    return {"block": "table", "head": list(head), "rows": list(rows), "class": kind, "total": total}
+
+
+def bullets(lines: Iterable[Line], kind: str = "", *, numbered: bool = False) -> Block:
+    """Return a list."""
+    return {"block": "list", "lines": list(lines), "class": kind, "numbered": numbered}
+
+
+def pairs(rows: Iterable[tuple[str, str]]) -> Block:
+    """Return names with their values."""
+    return {"block": "pairs", "rows": list(rows)}
+
+
+def facts(rows: Iterable[tuple[str, Line, Line]]) -> Block:
+    """Return the figures that a reader looks for first: a name, the figure, and what there is to say of it."""
+    return {"block": "facts", "rows": list(rows)}
+
+
+def more(line: Line, blocks: Iterable[Block], kind: str = "", *, is_open: bool = False) -> Block:
+    """Return blocks that are shown when the line above them is clicked."""
+    return {"block": "more", "line": line, "blocks": list(blocks), "class": kind, "open": is_open}
+
+
+def group(blocks: Iterable[Block], kind: str, anchor: str = "") -> Block:
+    """Return blocks that belong together, at a place that links lead to."""
+    return {"block": "group", "blocks": list(blocks), "class": kind, "id": anchor}
+
+
+def pre(text: str, kind: str = "") -> Block:
+    """Return text as it stands."""
+    return {"block": "pre", "text": text, "class": kind}
+
+
+def code(text: str) -> Block:
+    """Return plan code."""
+    return {"block": "code", "text": text.rstrip("\n")}
+
+
+def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
+    """Return a section of a run; one that is ``static`` can be read without JavaScript."""
+    return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
+
+
+def percent(share: float | None) -> str:
+    """Return a share with one digit."""
+    return DASH if share is None else f"{share:.1%}"
+
+
+def share(solved: int, tasks: int) -> str:
+    """Return a share of tasks as a percentage; a dash for none."""
+    return percent(solved / tasks if tasks else None)
+
+
+def within(solved: int, tasks: int) -> str:
+    """Return Wilson's 95 % interval of a share of tasks."""
+    low, high = wilson(solved, tasks)
+    return f"{100 * low:.1f} to {100 * high:.1f}%"
+
+
+def decimal(number: float | None, digits: int = 1) -> str:
+    """Return a number with so many digits after the point."""
+    return DASH if number is None else f"{number:.{digits}f}"
+
+
+def dollars(money: float | None) -> str:
+    """Return a sum of money; small sums have as many digits as it takes to see them."""
+    if money is None:
+        return PRICE_UNKNOWN
+    return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def moment(at: float | None) -> str:
+    """Return a point in time, in UTC."""
+    return DASH if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def be(number: int, thing: str) -> str:
+    """Return a count of things with the verb: 1 task was, 2 tasks were."""
+    return f"{counted(number, thing)} {'was' if number == 1 else 'were'}"

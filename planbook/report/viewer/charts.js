@@ -1,0 +1,135 @@
+// Charts: SVG from the data of charts.py, with the same numbers as a table.
+
+function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== "") element.setAttribute(name, value);
+  element.append(...children.flat(Infinity).filter((each) => each || each === 0));
+  return element;
+}
+
+const WIDTH = 360;
+const COUNT = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const SHORT = new Intl.NumberFormat("en", { notation: "compact" });
+const FORMS = {
+  percent: (value) => `${(100 * value).toFixed(1)}%`,
+  count: (value) => COUNT.format(value),
+  money: (value) => `$${value.toFixed(value < 1 ? 4 : 2)}`,
+  seconds: (value) => `${COUNT.format(value)} s`,
+};
+const tick = (form, value) => ({ percent: `${Math.round(100 * value)}%`, money: `$${SHORT.format(value)}` })[form] ?? SHORT.format(value);
+const hueOf = (hue, number) => `var(--${typeof hue === "string" ? hue : `c${(hue ?? number) % 8}`})`;
+const tip = (...words) => svg("title", {}, words.filter(Boolean).join(": "));
+const cut = (name, most) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
+
+// Round numbers from 0 up to the greatest value.
+function ticksUpTo(most, form) {
+  if (form === "percent") return [0, 0.25, 0.5, 0.75, 1];
+  const rough = (most || 1) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  let step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  if (form === "count") step = Math.max(1, Math.round(step));
+  return Array.from({ length: Math.ceil((most || 1) / step) + 1 }, (_, number) => number * step);
+}
+
+// Bars that lie beside their names: the parts of each in a row, or the runs below each other.
+function barsOf({ names, series, form, beside }) {
+  const left = 112;
+  const totals = names.map((_, at) => series.reduce((sum, each) => sum + (each.values[at] ?? 0), 0));
+  const ticks = ticksUpTo(Math.max(...(beside ? series.flatMap((each) => each.values) : totals)), form);
+  const x = (value) => left + ((WIDTH - left - 14) * value) / ticks.at(-1);
+  const parts = [];
+  let y = 6;
+  names.forEach((name, at) => {
+    const rows = beside ? series.filter((each) => each.values[at] !== null).length : 1;
+    parts.push(svg("text", { x: left - 8, y: y + (rows * 14) / 2 + 4, "text-anchor": "end" }, cut(name, 19), tip(name)));
+    let from = 0;
+    series.forEach((each, number) => {
+      const value = each.values[at];
+      if (value === null || (!value && !beside)) return;
+      const words = tip(name, each.name, `${each.tips?.[at] ?? ""} ${FORMS[form](value)}`.trim());
+      parts.push(svg("rect", { class: "bar-of", x: x(from), y: y + 1, width: Math.max(x(value) - x(0), 0.5), height: 12, fill: hueOf(each.hue, number) }, words));
+      if (each.bounds?.[at]) parts.push(whisker(x(each.bounds[at][0]), y + 7, x(each.bounds[at][1]), y + 7));
+      if (beside) y += 14;
+      else from += value;
+    });
+    y += beside ? 8 : 22;
+  });
+  return { parts, height: y + 16, grid: ticks.map((each) => [x(each), tick(form, each)]), bottom: y };
+}
+const whisker = (x1, y1, x2, y2) => [svg("line", { class: "whisker-back", x1, y1, x2, y2 }), svg("line", { class: "whisker", x1, y1, x2, y2 })];
+
+// Columns side by side, the parts of each on top of each other.
+function columnsOf({ names, series, form, over }) {
+  const [left, bottom] = [34, 150];
+  const totals = names.map((_, at) => series.reduce((sum, each) => sum + each.values[at], 0));
+  const ticks = ticksUpTo(Math.max(...totals), form);
+  const y = (value) => bottom - ((bottom - 10) * value) / ticks.at(-1);
+  const wide = (WIDTH - left - 6) / names.length;
+  const parts = names.flatMap((name, at) => {
+    let from = 0;
+    return series.map((each, number) => {
+      const value = each.values[at];
+      from += value;
+      return value > 0 && svg("rect", { class: "bar-of", x: left + at * wide + 1, y: y(from), width: Math.max(wide - 2, 1), height: y(0) - y(value), fill: hueOf(each.hue, number) }, tip(`${name} ${over}`, each.name, FORMS[form](value)));
+    });
+  });
+  const every = Math.ceil(names.length / 8);
+  const labels = names.map((name, at) => at % every === 0 && svg("text", { x: left + (at + 0.5) * wide, y: bottom + 13, "text-anchor": "middle" }, name.split(" ")[0]));
+  return { parts: [...parts, ...labels], height: 182, rows: ticks.map((each) => [y(each), tick(form, each)]), left, over };
+}
+
+// Lines, or marks on stems, over numbers.
+function linesOf({ kind, series, form, over, steps }) {
+  const [left, bottom] = [38, 150];
+  const points = series.flatMap((each) => each.points);
+  const [low, high] = [Math.min(...points.map(([at]) => at)), Math.max(...points.map(([at]) => at))];
+  const ticks = ticksUpTo(Math.max(...points.map(([, value]) => value)), form);
+  const x = (at) => left + 6 + ((WIDTH - left - 18) * (at - low)) / (high - low || 1);
+  const y = (value) => bottom - ((bottom - 10) * value) / ticks.at(-1);
+  const parts = series.map((each, number) => {
+    const stroke = hueOf(each.hue, number);
+    const path = each.points.map(([at, value], place) => `${place ? (steps ? `H${x(at)}V${y(value)}` : `L${x(at)},${y(value)}`) : `M${x(at)},${y(value)}`}`).join("");
+    const few = each.points.length <= 40;
+    return [
+      kind === "lines" && svg("path", { class: "line", d: path, stroke, "stroke-dasharray": number % 2 ? "6 3" : undefined }, tip(each.name, FORMS[form](each.points.at(-1)[1]))),
+      each.bounds?.map(([from, to], place) => whisker(x(each.points[place][0]), y(from), x(each.points[place][0]), y(to))),
+      few && each.points.map(([at, value], place) => [
+        kind === "marks" && svg("line", { x1: x(at), x2: x(at), y1: y(0), y2: y(value), stroke }),
+        svg("circle", { cx: x(at), cy: y(value), r: kind === "marks" ? 4 : 2.5, fill: stroke }, tip(each.name, each.tips?.[place], `${at}`, FORMS[form](value))),
+      ]),
+    ];
+  });
+  const places = [...new Set([low, Math.round((low + high) / 2), high])];
+  const labels = places.map((at) => svg("text", { x: x(at), y: bottom + 13, "text-anchor": "middle" }, COUNT.format(at)));
+  return { parts: [parts, labels], height: 182, rows: ticks.map((each) => [y(each), tick(form, each)]), left, over };
+}
+
+function chart(it) {
+  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, columns: columnsOf, lines: linesOf, marks: linesOf }[it.kind](it);
+  const lines = [
+    grid.map(([x, words]) => [svg("line", { class: "grid", x1: x, x2: x, y1: 2, y2: bottom }), svg("text", { x, y: bottom + 13, "text-anchor": "middle" }, words)]),
+    rows.map(([y, words]) => [svg("line", { class: "grid", x1: left, x2: WIDTH, y1: y, y2: y }), svg("text", { x: left - 5, y: y + 4, "text-anchor": "end" }, words)]),
+    over && svg("text", { x: WIDTH / 2, y: height - 4, "text-anchor": "middle" }, over),
+  ];
+  const legend = it.series.length > 1 && make("ul", { class: "legend" }, it.series.map((each, number) => {
+    const swatch = make("i");
+    swatch.style.background = hueOf(each.hue, number);
+    return make("li", {}, swatch, each.name);
+  }));
+  const last = it.last ?? (it.kind === "lines" && it.series.length === 1 && FORMS[it.form](it.series[0].points.at(-1)[1]));
+  return make("figure", { class: `chart${it.broad ? " broad" : ""}` },
+    make("figcaption", {}, it.title, last && [": ", make("b", {}, last)]),
+    svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": it.title }, lines, parts), legend,
+    details("numbers", "in numbers", block({ block: "table", ...numbersOf(it) })));
+}
+
+// The numbers of a chart, as a table: at most eight of a line.
+function numbersOf({ names, series, form, over }) {
+  const head = ["", ...series.map((each) => each.name)];
+  if (names) return { head, rows: names.map((name, at) => [name, ...series.map((each) => (each.values[at] === null ? "–" : FORMS[form](each.values[at])))]) };
+  const places = [...new Set(series.flatMap((each) => each.points.map(([at]) => at)))].sort((one, other) => one - other);
+  const step = Math.ceil(places.length / 8);
+  const shown = places.filter((_, number) => number % step === 0 || number + 1 === places.length);
+  const valueOf = (each, at) => each.points.find(([place]) => place === at)?.[1];
+  return { head: [over, ...head.slice(1)], rows: shown.map((at) => [COUNT.format(at), ...series.map((each) => (valueOf(each, at) === undefined ? "–" : FORMS[form](valueOf(each, at))))]) };
+}

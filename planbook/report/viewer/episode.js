@@ -1,0 +1,317 @@
+// What happened in an episode: plays, each a trajectory, with the records around them. Spans are drawn as any tree, from
+// their name, title, status and payload.
+
+const GOOD = new Set(["done", "kept", "over", "solved"]);
+const BAD = new Set(["failed"]);
+const PLAIN = new Set(["skipped", "not tried"]);
+const kindOf = (status) => (GOOD.has(status) ? "good" : BAD.has(status) ? "error" : PLAIN.has(status) || !status ? "plain" : "mixed");
+const badge = (status, kind = kindOf(status)) => make("span", { class: `kind ${kind}` }, status);
+const flag = (words) => words && [" ", make("small", { class: "flag" }, words)];
+const linkTo = (id, words, label) => make("a", { class: "link", href: `#${id}`, "aria-label": label }, words);
+const NOTES = ["note", "history", "why", "reason"]; // fields of payloads that say in a sentence how it went
+
+// Plan code with syntax colours, line by line.
+const KEYWORDS = "and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False";
+const TOKEN = new RegExp([
+  "(?<comment>#.*)", "(?<string>\\b[rbfuRBFU]{0,2}(?:\"{3}[^]*?(?:\"{3}|$)|'{3}[^]*?(?:'{3}|$)|\"(?:\\\\.|[^\"\\\\\\n])*\"?|'(?:\\\\.|[^'\\\\\\n])*'?)|[\"'](?:\\\\.|[^\"'\\\\\\n])*[\"']?)",
+  "(?<number>\\b\\d[\\w.]*)", `(?<keyword>\\b(?:${KEYWORDS.replaceAll(" ", "|")})\\b)`, "(?<call>\\b[A-Za-z_]\\w*(?=\\())", "[A-Za-z_]\\w*",
+].join("|"), "g");
+function colouredLines(source) {
+  const lines = [[]];
+  const add = (words, kind) => words.split("\n").forEach((part, number) => {
+    if (number) lines.push([]);
+    if (part) lines.at(-1).push(kind ? make("i", { class: kind }, part) : part);
+  });
+  let at = 0;
+  for (const found of source.matchAll(TOKEN)) {
+    add(source.slice(at, found.index));
+    add(found[0], Object.entries(found.groups).find(([, value]) => value !== undefined)?.[0]);
+    at = found.index + found[0].length;
+  }
+  add(source.slice(at));
+  return lines;
+}
+function code(source, faulty = new Set(), steps = new Map(), last = 0) {
+  const lines = colouredLines(source.replace(/\n$/, "")).map((parts, number) => make("span", {
+    class: faulty.has(number + 1) ? "bad" : number + 1 === last && "last", "data-steps": steps.get(number + 1),
+  }, parts, "\n"));
+  return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));
+}
+
+// A scope with what happened in it; scopes below it stand in it as sections, where they began.
+class Box {
+  constructor(scope, body) { Object.assign(this, { scope, body, inner: new Map(), spans: [], codes: new Set() }); }
+  at(scope) {
+    if (this.scope && !scope.startsWith(`${this.scope}/`)) return this;
+    const [name, number] = scope.slice(this.scope ? this.scope.length + 1 : 0).split("/");
+    if (!name) return this;
+    const below = number === undefined ? name : `${name}/${number}`;
+    const path = this.scope ? `${this.scope}/${below}` : below;
+    if (!this.inner.has(path)) {
+      const body = make("section", { class: "scope" }, make("h4", {}, make("code", {}, below)));
+      this.body.append(body);
+      this.inner.set(path, new Box(path, body));
+    }
+    return this.inner.get(path).at(scope);
+  }
+}
+
+function drawDocument({ task, parts }, anchor) {
+  const root = new Box(task.path ?? "", make("div"));
+  const count = { step: 0, cell: 0, ask: 0, span: 0 };
+  const at = { anchor, task, asked: new Map(), next: (name) => `${anchor}-${name}-${name === "step" ? ++count.step : count[name]++}`, count };
+  if (task.task) {
+    const facts = [", type ", task.type, ", split ", task.split, ", seed ", String(task.seed), "; in the store under "];
+    root.body.append(make("p", { class: "facts" }, "task ", make("code", {}, task.task), facts, make("code", {}, task.path), " ", linkTo(anchor, "copy link")));
+  }
+  for (const part of parts) {
+    if (part.play !== undefined) drawPlay(part, root.at(part.play), at);
+    else root.at(part.scope).body.append(part.call ? drawCall(part.call, part.scope, at) : drawRecord(part));
+  }
+  return root.body.childNodes.length ? [...root.body.childNodes] : [make("p", { class: "note" }, "nothing")];
+}
+function drawRecord({ kind, n, body }) {
+  const words = typeof body === "string" ? body : JSON.stringify(body, null, 2);
+  return details("noted", [kind, n ? ` ${n}` : ""], make("pre", {}, words));
+}
+
+function drawPlay(play, root, at) {
+  const things = [];
+  const add = (order, scope, draw, span) => things.push({ order: order ?? 0, scope: scope ? `${play.play}/${scope}` : play.play, draw, span });
+  if (play.recall) root.body.append(drawRecall(play.recall));
+  for (const round of play.rounds ?? []) {
+    const scope = `round/${round.number ?? 0}`;
+    add(round.order, scope, () => make("div", { class: "began" }, make("p", {}, make("b", {}, (round.task ?? at.task).goal || "no goal")), text(round.observation ?? "")));
+    for (const cell of round.cells ?? []) {
+      const steps = (round.steps ?? []).filter((step) => step.scope === cell.scope && step.cell === cell.number);
+      add(steps[0]?.order ?? cell.order, cell.scope, (box) => {
+        box.codes.add(cell.code?.trim());
+        return drawCell(cell, steps, at);
+      });
+    }
+    for (const each of round.rewinds ?? []) {
+      add(each.order, each.scope, () => make("p", { class: "note rewound" }, `Taken back: environment and names are again as they were after ${counted(each.kept ?? 0, "action")} of this round.`));
+    }
+  }
+  for (const call of play.calls ?? []) add(call.order, call.scope, () => drawCall(call, call.scope, at));
+  for (const span of play.spans ?? []) add(span.order, span.scope, null, span);
+  let open = [];
+  const boxes = new Set([root]);
+  const own = new Set(); // scopes that spans have to themselves
+  for (const { order, scope, draw, span } of things.sort((one, other) => one.order - other.order)) {
+    open = open.filter((each) => each.span.end === undefined || each.span.end > order);
+    const around = open.findLast((each) => `${scope}/`.startsWith(`${each.box.scope}/`))?.box ?? root;
+    if (draw) {
+      around.at(scope).body.append(draw(around));
+      continue;
+    }
+    const isMoment = span.end === span.order;
+    const box = around.at(isMoment && !own.has(scope) ? scope : scope.split("/").slice(0, -2).join("/"));
+    const branch = { span, id: at.next("span"), box: new Box(scope, make("div", { class: "in-span" })) };
+    branch.place = document.createComment("");
+    box.body.append(branch.place);
+    box.spans.push(branch);
+    boxes.add(box).add(branch.box);
+    if (isMoment) continue;
+    open.push(branch);
+    own.add(scope);
+  }
+  for (const box of [...boxes].reverse()) placeSpans(box);
+  const { ending } = play;
+  if (ending) {
+    const cause = ending.cause && ending.cause !== "not_judged" && `; ${ending.cause.replaceAll("_", " ")}`;
+    root.body.append(make("p", { class: "note ended" }, make("b", { class: `outcome ${ending.outcome}` }, ending.outcome.replaceAll("_", " ")),
+      ` after ${counted(ending.actions ?? 0, "action")}, ${counted(ending.error_steps ?? 0, "error step")}, score ${ending.verdict?.score ?? 0}`, cause, ending.message && `: ${ending.message}`));
+  }
+}
+
+// Puts the spans of a box where they began; those that name a parent as a tree, those that name what they are made of
+// with a graph above them.
+function placeSpans({ body, spans }) {
+  const isNode = ({ span: { data = {} } }) => Number.isInteger(data.number) && data.parent !== undefined;
+  for (const branch of spans.filter((each) => !isNode(each))) branch.place.replaceWith(drawSpan(branch));
+  const nodes = spans.filter(isNode);
+  if (nodes.length) {
+    nodes[0].place.replaceWith(make("ul", { class: "tree" }, way(nodes, null, new Set())));
+    for (const each of nodes) each.place.remove();
+  }
+  const drawn = graph(spans);
+  const title = body.querySelector(":scope > h4");
+  if (drawn && title) title.after(drawn);
+  else if (drawn) body.prepend(drawn);
+}
+
+// What was tried from a state, then from the one that was gone on from, and so on, at one level; what was left stands
+// where it was tried, with what was tried from there inside it.
+function way(nodes, start, seen) {
+  const items = [];
+  for (let state = start; !seen.has(state);) {
+    seen.add(state);
+    const tried = nodes.filter(({ span }) => (span.data.parent ?? null) === state && !seen.has(span.data.number));
+    const on = tried.findLast(({ span }) => GOOD.has(span.status)) ?? tried.filter(({ span }) => !PLAIN.has(span.status)).slice(-1)
+      .find(({ span }) => nodes.some((each) => each.span.data.parent === span.data.number));
+    const rank = (each) => (each === on ? 1 : PLAIN.has(each.span.status) ? 2 : 0);
+    for (const each of tried.sort((one, other) => rank(one) - rank(other))) {
+      const inside = each === on ? [] : way(nodes, each.span.data.number, seen);
+      items.push(make("li", {}, drawSpan(each), inside.length > 0 && make("ul", { class: "tree" }, inside)));
+    }
+    if (on) state = on.span.data.number;
+  }
+  return items;
+}
+
+function drawSpan({ span, id, box }) {
+  const data = span.data ?? {};
+  const status = span.status || (span.end === undefined ? "open" : "");
+  const said = NOTES.map((name) => data[name]).find((each) => typeof each === "string" && each);
+  const whole = span.title || Object.values(data).filter((each) => typeof each === "string" && each).slice(0, 2).join(": ");
+  const title = whole.length > 140 ? `${whole.slice(0, 139)}…` : whole;
+  const shown = new Set([status, said, ...box.codes]);
+  const summary = [status && [badge(status, status === "open" ? "mixed" : kindOf(status)), " "], make("b", {}, title), flag(span.name),
+    data.lasting === true && flag("lasting"), said && make("span", { class: "history" }, said)];
+  const inside = [...payload(data, title, shown), ...box.body.childNodes];
+  const kind = `span ${kindOf(status)}${PLAIN.has(status) ? " idle" : ""}`;
+  if (!inside.length) return make("p", { class: kind, id }, summary);
+  const calls = [...box.body.querySelectorAll(":scope > .asked > summary .reply-begins")].map((each) => make("li", {}, each.previousElementSibling.cloneNode(true), " ", each.cloneNode(true)));
+  const found = details(kind, summary, inside);
+  found.id = id;
+  found.open = status === "open" || inside.some((each) => each.matches(".spanned, .span, .tree"));
+  return make("div", { class: "spanned" }, found, calls.length > 0 && make("ul", { class: "glance" }, calls));
+}
+
+// What a span holds, whatever it is: short values in a line, texts, code, lists and tables below.
+function* payload(data, title, shown) {
+  const holds = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
+    && !title.includes(String(value)) && !shown.has(typeof value === "string" ? value.trim() : value);
+  const entries = Object.entries(data).filter(holds);
+  const plain = (value) => typeof value !== "object" && !(typeof value === "string" && (value.length > 80 || value.includes("\n")));
+  const isShort = ([, value]) => plain(value) || (Array.isArray(value) && value.every(plain) && value.join(", ").length < 80);
+  const short = entries.filter(isShort).map(([name, value]) => `${name.replaceAll("_", " ")}: ${[value].flat().join(", ")}`);
+  if (short.length) yield make("p", { class: "facts" }, short.join(" · "));
+  const long = entries.filter((each) => !isShort(each));
+  const columns = long.filter(([, value]) => Array.isArray(value) && value.every(plain));
+  for (const [name, value] of long) {
+    const beside = columns.filter(([, other]) => Array.isArray(value) && other.length === value.length);
+    if (beside.length > 1 && beside.some(([other]) => other === name)) {
+      if (beside[0][0] === name) yield block({ block: "table", head: beside.map(([each]) => each), rows: value.map((_, at) => beside.map(([, each]) => String(each[at] ?? "–"))) });
+      continue;
+    }
+    yield make("h5", { class: "field" }, name.replaceAll("_", " "));
+    if (typeof value === "string") yield name === "code" || /\bagent\.\w+\(.*\)$/m.test(value) ? code(value) : text(value, "field", 600, 12);
+    else if (Array.isArray(value) && value.every((each) => typeof each === "string")) yield make("ol", { class: "plan" }, value.map((each) => make("li", {}, each.includes("\n") ? code(each) : each)));
+    else yield text(JSON.stringify(value, null, 2), "field", 600, 12);
+  }
+}
+
+// The graph of spans that name others as what they were made from (``of``): a row for each layer.
+function graph(spans) {
+  const nodes = new Map(spans.filter(({ span }) => Array.isArray(span.data?.of)).map((each) => [each.span.title || each.span.data.node, each]));
+  const edges = [...nodes].flatMap(([name, { span }]) => span.data.of.filter((from) => nodes.has(from)).map((from) => [from, name]));
+  if (!edges.length) return null;
+  const layers = Map.groupBy(nodes.keys(), (name) => nodes.get(name).span.data.layer ?? 0);
+  const width = Math.max(...[...layers.values()].map((names) => names.reduce((sum, name) => sum + name.length * 7 + 30, 0)));
+  const spot = new Map();
+  [...layers.keys()].sort((one, other) => one - other).forEach((layer, row) => {
+    const names = layers.get(layer);
+    let x = (width - names.reduce((sum, name) => sum + name.length * 7 + 30, 0)) / 2;
+    for (const name of names) {
+      spot.set(name, { x: x + name.length * 3.5 + 15, y: row * 56 + 20 });
+      x += name.length * 7 + 30;
+    }
+  });
+  const lines = edges.map(([from, to]) => {
+    const [a, b] = [spot.get(from), spot.get(to)];
+    return svg("path", { class: "edge", d: `M${a.x},${a.y + 12} C${a.x},${a.y + 34} ${b.x},${b.y - 34} ${b.x},${b.y - 12}` });
+  });
+  const boxes = [...nodes].map(([name, { span, id }]) => svg("a", { href: `#${id}`, class: PLAIN.has(span.status) ? "idle" : "" },
+    svg("rect", { x: spot.get(name).x - name.length * 3.5 - 9, y: spot.get(name).y - 12, width: name.length * 7 + 18, height: 24, rx: 5 }),
+    svg("text", { x: spot.get(name).x, y: spot.get(name).y + 4, "text-anchor": "middle" }, name)));
+  return details("noted graph", `graph of ${counted(nodes.size, "node")}`, make("div", { class: "wide" },
+    svg("svg", { viewBox: `0 0 ${width} ${layers.size * 56}`, style: `width: ${width}px; max-width: 100%` }, lines, boxes)));
+}
+
+function drawRecall({ order, data, ...parts }) {
+  const fields = Object.entries(parts).filter(([, value]) => value && (typeof value !== "object" || Object.keys(value).length));
+  return details("noted", ["recall", fields.length ? "" : [" ", make("small", {}, "nothing")]],
+    fields.map(([name, value]) => [make("h5", {}, name.replaceAll("_", " ")), make("pre", {}, typeof value === "string" ? value : JSON.stringify(value, null, 2))]));
+}
+
+// What a reply answers, in a line: the YES or NO that stands in a line of its own or begins the reply, and how it begins.
+function answerIn(reply) {
+  if (reply.includes("```")) return ["", ""]; // code, which is seen where it runs
+  const lines = reply.split("\n").map((each) => each.replace(/^[\s#*_`>-]+|[\s*_`]+$/g, "")).filter(Boolean);
+  const word = lines.map((each) => each.match(/^(?:\w+: *)?(YES|NO)\b[.!:,]?(?:$| )/)?.[1]).find(Boolean) ?? "";
+  const rest = lines.find((each) => each.replace(/\W/g, "").length > 3) ?? word;
+  return [word, rest === word ? "" : rest.slice(0, 180)];
+}
+
+// A prompt and its reply. What stood in the scope's prompt before, or was its reply, is not repeated.
+function drawCall(call, scope, at) {
+  const id = at.next("ask");
+  const { reply, sampling = {} } = call;
+  const usage = { prompt: 0, completion: 0, ...reply.usage };
+  const key = ({ role, content }) => `${role}\n${content}`;
+  const before = at.asked.get(scope) ?? new Map();
+  const now = new Map();
+  const said = (call.messages ?? []).map((message, number) => {
+    const stood = before.get(key(message));
+    now.set(key(message), stood ?? `${id}-${number}`);
+    if (stood) return make("p", { class: "said before" }, make("b", {}, message.role), " ", make("a", { href: `#${stood}` }, "as before"), " ", make("small", {}, counted(message.content.length, "character")));
+    return make("div", { class: "said", id: `${id}-${number}` }, make("b", {}, message.role), make("pre", {}, message.content));
+  });
+  now.set(key({ role: "assistant", content: reply.text }), `${id}-reply`);
+  at.asked.set(scope, now);
+  const finish = reply.finish ?? "stop";
+  const notes = [`${usage.prompt.toLocaleString("en")} + ${usage.completion.toLocaleString("en")} tokens`, usage.estimated && "estimated", reply.replayed && "replayed",
+    finish === "cut" ? "the reply was stopped" : finish !== "stop" && `reply ${finish}`].filter(Boolean);
+  const drawn = Object.entries(sampling).filter(([, value]) => value !== null && String(value)).map(([name, value]) => `${name} ${value}`);
+  const served = reply.model && reply.model !== call.model && ` (served as ${reply.model})`;
+  const facts = [...drawn, `${(reply.seconds ?? 0).toFixed(1)} s`, usage.cached && `${usage.cached.toLocaleString("en")} tokens of the prompt from the server's cache`, `finish ${finish}`].filter(Boolean);
+  const [verdict, begins] = answerIn(reply.text);
+  return details("asked", [make("b", {}, call.role), " was asked ", make("code", {}, call.template), " ",
+    (verdict || begins) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], begins), " "], make("small", {}, notes.join(", "))],
+  make("p", { class: "facts" }, call.model, served, "; ", facts.join("; "), "."),
+  (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `To fit the context, ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
+  !said.length && make("p", { class: "note" }, "This prompt is in the store only."),
+  said, reply.reasoning && details("said", "reasoning", make("pre", {}, reply.reasoning)),
+  make("div", { class: "said reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));
+}
+
+// A cell: its plan beside the steps that it took.
+function drawCell(cell, steps, at) {
+  const id = at.next("cell");
+  const { feedback, thought = {} } = cell;
+  const isError = feedback && !["done", "unfinished"].includes(feedback.kind);
+  const undone = steps.length > 0 && steps[0].undone;
+  const taken = new Map();
+  for (const { line: number } of steps) if (number) taken.set(number, (taken.get(number) ?? 0) + 1);
+  const faulty = new Set([feedback?.line, ...(feedback?.faults ?? []).map((fault) => fault.line)]);
+  const last = feedback?.kind === "unfinished" ? 0 : steps.at(-1)?.line;
+  const printed = steps.reduce((sum, step) => sum + (step.printed ?? "").length, 0);
+  const printedLast = (feedback?.output ?? "").slice(printed);
+  const parts = [["Understanding", thought.understanding], ["Mistakes", thought.mistakes], ["Rules", thought.rules], ["Plan", thought.plan]].filter(([, words]) => words);
+  const thoughts = parts.length ? parts : thought.text ? [["Thought", thought.text]] : [];
+  const source = cell.code ?? "";
+  const ended = feedback ? [", from ", cell.source, " ", badge(feedback.kind, isError ? "error" : undone ? "plain" : "good")]
+    : [" ", badge("no end recorded", "error"), source && make("small", {}, " as the reply before it has it")];
+  return make("section", { class: `cell${undone ? " undone" : ""}`, id },
+    make("h5", {}, `Cell ${cell.number}`, ended, undone && [" ", badge("taken back", "mixed")], " ", linkTo(id, "#", "link to this cell")),
+    thoughts.length > 0 && make("dl", { class: "thought" }, thoughts.map(([name, words]) => [make("dt", {}, name), make("dd", {}, words)])),
+    make("div", { class: source && steps.length ? "beside" : "alone" },
+      source && code(source, faulty, taken, last),
+      (steps.length > 0 || printedLast) && make("div", { class: "happened" },
+        steps.length > 0 && make("ol", { class: "steps" }, steps.map((step) => drawStep(step, at))),
+        printedLast && text(printedLast, "printed"))),
+    (cell.faults ?? []).map((fault) => make("pre", { class: "fault" }, fault)),
+    feedback && details("long", ["Feedback ", make("small", {}, counted(feedback.text.length, "character"))], make("pre", {}, feedback.text)));
+}
+function drawStep(step, at) {
+  const id = at.next("step");
+  const { accepted = true, terminated, truncated, lasting, text: seen = "" } = step.observation;
+  const flags = [!accepted && "no effect", step.counted === false && "not counted", step.undone && "undone", lasting && "lasting", terminated && "episode over", truncated && "cut short by the environment"];
+  return [step.printed && make("li", { class: "between" }, make("pre", { class: "printed" }, step.printed)),
+    make("li", { id, value: at.count.step, "data-line": step.line, class: `${step.undone ? "undone" : ""}${lasting ? " stays" : ""}` },
+      make("code", {}, step.call), step.line && [" ", make("small", {}, `line ${step.line}`)], flags.map(flag), " ", linkTo(id, "#", "link to this step"),
+      lasting && make("small", { class: "lasting" }, `It changed what a rewind does not bring back${step.undone ? ": going back did not undo it" : ""}.`),
+      text(seen, "", 500, 6))];
+}

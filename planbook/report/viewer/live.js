@@ -1,0 +1,121 @@
+// The page as it opens: sections, contents, the place that its address names. And what is new of a run that is watched.
+
+function drawSections(sections) {
+  for (const { id, title, class: kind, static: isStatic, blocks } of sections) {
+    if (isStatic && !TOLD.live) continue;
+    if (!document.getElementById(id)) {
+      document.querySelector(".all-episodes").before(make("section", { class: kind, id }, make("h3", {}, title), make("div", { class: "blocks" })));
+    }
+    become(document.querySelector(`#${CSS.escape(id)} > .blocks`), make("div", {}, blocks.map(block)));
+  }
+}
+
+// Makes the children of one element those of another, and keeps every element that can stay: with its scroll position,
+// and open if it was opened.
+function become(old, fresh) {
+  const news = [...fresh.childNodes];
+  for (const [number, node] of news.entries()) {
+    const there = old.childNodes[number];
+    if (!there) old.append(node);
+    else if (there.nodeType !== node.nodeType || there.nodeName !== node.nodeName) there.replaceWith(node);
+    else if (node.nodeType !== Node.ELEMENT_NODE) {
+      if (there.nodeValue !== node.nodeValue) there.nodeValue = node.nodeValue;
+    } else if (!there.isEqualNode(node)) {
+      takeAttributes(there, node);
+      become(there, node);
+    }
+  }
+  while (old.childNodes.length > news.length) old.lastChild.remove();
+}
+const OWN = ["open", "hidden"];
+const MARKS = ["at", "now", "near", "linked", "under-way"];
+function takeAttributes(old, fresh) {
+  const marks = MARKS.filter((each) => old.classList.contains(each));
+  for (const { name } of [...old.attributes]) if (!OWN.includes(name) && !fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (!OWN.includes(name)) old.setAttribute(name, value);
+  if (marks.length) old.classList.add(...marks);
+}
+
+for (const run of TOLD.runs) {
+  drawSections(run.sections);
+  const article = document.getElementById(run.id);
+  const contents = make("nav", { class: "contents", "aria-label": "contents" });
+  for (const title of article.querySelectorAll(":scope > section > h3")) {
+    title.id ||= `${run.id}-${title.textContent.trim().toLowerCase().replace(/\W+/g, "-")}-title`;
+    contents.append(make("a", { href: `#${title.id}` }, title.textContent));
+  }
+  article.querySelector(":scope > header").append(contents);
+}
+for (const each of TOLD.together.filter((it) => it.block === "charts")) document.getElementById("together").append(block(each) || "");
+const named = () => decodeURIComponent(location.hash.slice(1));
+addEventListener("hashchange", () => go(named()));
+if (location.hash) go(named());
+
+const REFRESHED_EVERY = 1000;
+const state = document.getElementById("state");
+const stale = new Set();
+async function refresh(episode) {
+  await unpack(episode);
+  const found = await documentOf(episode).catch(() => null);
+  if (found) become(episode.querySelector(":scope > .inside"), make("div", {}, ...drawDocument(found, episode.id)));
+}
+function takeRow(row) {
+  const episode = document.getElementById(row.id);
+  Object.assign(episode.dataset, { outcome: row.outcome, type: row.type, cause: row.cause });
+  const head = make("summary", {}, make("span", { class: "n" }, row.n), make("span", { class: `outcome ${row.outcome}` }, row.shown),
+    make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.said));
+  become(episode.querySelector(".head"), head);
+  if (unpacking.has(episode)) stale.add(episode);
+  for (const select of document.querySelectorAll(".filter select")) {
+    const value = row[select.name];
+    if (value && ![...select.options].some((option) => option.value === value)) select.add(new Option(select.name === "type" ? value : value.replaceAll("_", " "), value));
+  }
+}
+function drawState({ doing, ended, total, solved, broken, spending, left, problem, now }) {
+  const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.said && make("code", {}, each.said)));
+  return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing.replaceAll(" ", "-")}` }, doing), " ",
+    make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
+    broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending), " ", left && make("span", {}, left)),
+  problem && make("p", { class: "problem", role: "alert" }, `It could not be resumed: ${problem}`),
+  lines.length > 0 && make("ul", { class: "happening" }, lines));
+}
+function takeNews(news) {
+  document.documentElement.classList.remove("gone");
+  become(state, drawState(news.state));
+  document.title = news.title;
+  for (const button of document.querySelectorAll("[data-do]")) button.disabled = !news.can.includes(button.dataset.do);
+  if (news.sections) drawSections(news.sections);
+  for (const row of news.rows ?? []) takeRow(row);
+  if (news.rows?.length) document.querySelector(".filter").dispatchEvent(new Event("input"));
+  for (const episode of episodes) episode.classList.toggle("under-way", news.under_way.includes(episode.id));
+}
+function watch() {
+  document.documentElement.classList.add("live");
+  document.querySelector("header.watch").hidden = false;
+  takeNews(TOLD.live);
+  const source = new EventSource(`news?since=${TOLD.live.version}`);
+  source.addEventListener("message", (event) => takeNews(JSON.parse(event.data)));
+  source.addEventListener("error", () => {
+    document.documentElement.classList.add("gone");
+    state.querySelector(".word").textContent = "planbook watch has ended";
+    for (const button of document.querySelectorAll("[data-do]")) button.disabled = true;
+  });
+  for (const button of document.querySelectorAll("[data-do]")) {
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      const answer = await fetch(`ask/${encodeURIComponent(button.dataset.do)}`, { method: "POST" });
+      if (!answer.ok) alert(await answer.text());
+    });
+  }
+  setInterval(async () => {
+    for (const episode of stale) {
+      if (!episode.open) continue;
+      stale.delete(episode);
+      await refresh(episode);
+    }
+  }, REFRESHED_EVERY);
+  // The token has become a cookie: it need not stand in the address any longer.
+  if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+}
+if (TOLD.live) watch();
+else bar.hidden = false;

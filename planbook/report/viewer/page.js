@@ -1,0 +1,310 @@
+"use strict";
+// The page: elements, packed items, the blocks of sections, places and links, keys, the filter of episodes.
+
+const TOLD = JSON.parse(document.getElementById("data").textContent);
+const TAGS = new Set("a b blockquote br code em h4 h5 h6 hr li ol p pre s small span strong table tbody td th thead tr ul".split(" "));
+
+// An element. Children are nodes, or texts that stay texts.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) if (value || value === 0) element.setAttribute(name, value === true ? "" : value);
+  element.append(...children.flat(Infinity).filter((each) => each || each === 0));
+  return element;
+}
+const details = (kind, summary, ...inside) => make("details", { class: kind }, make("summary", {}, summary), ...inside);
+const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+
+// What is packed into the page: zlib in base64, as packing.py writes it.
+async function inflated(data) {
+  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+class Packed {
+  static KEPT = 16; // chunks that stay inflated
+  constructor(kind) {
+    this.chunks = [...document.querySelectorAll(`script.${kind}`)];
+    this.open = new Map();
+  }
+  items(chunk) {
+    const items = this.open.get(chunk) ?? inflated(chunk.textContent);
+    this.open.delete(chunk);
+    this.open.set(chunk, items);
+    if (this.open.size > Packed.KEPT) this.open.delete(this.open.keys().next().value);
+    return items;
+  }
+  first(chunk) { return Number(chunk.dataset.first); }
+  async item(number) {
+    const chunk = this.chunks.findLast((each) => this.first(each) <= number);
+    return (await this.items(chunk))[number - this.first(chunk)];
+  }
+}
+const documents = new Packed("documents");
+const texts = new Packed("texts");
+
+// Long texts stand in a document as their numbers, under a name that no other text can have.
+const TEXT = "\u0001";
+const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
+function numbersIn(value, found = new Set()) {
+  if (isText(value)) found.add(value[TEXT]);
+  else if (value !== null && typeof value === "object") for (const each of Object.values(value)) numbersIn(each, found);
+  return found;
+}
+function filled(value, known) {
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) return value.map((each) => filled(each, known));
+  if (isText(value)) return known.get(value[TEXT]);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filled(each, known)]));
+}
+async function whole(value) {
+  const known = new Map();
+  for (const number of numbersIn(value)) known.set(number, await texts.item(number));
+  return filled(value, known);
+}
+async function documentOf(holder) {
+  if (TOLD.live) {
+    const answer = await fetch(`episode/${holder.dataset.document}`);
+    return answer.ok ? answer.json() : null;
+  }
+  return whole(await documents.item(Number(holder.dataset.document)));
+}
+
+// Blocks: what Python says of a run, see blocks.py.
+function line(parts) {
+  return [parts].flat().map((each) => {
+    if (typeof each === "string") return each;
+    if (each.tag === "a") return make("a", { href: `#${each.to}` }, each.text);
+    return make(TAGS.has(each.tag) ? each.tag : "span", { class: each.class }, each.text);
+  });
+}
+function text(value, kind = "", characters = 1200, lines = 24) {
+  if (value.length <= characters && value.split("\n").length <= lines) return make("pre", { class: kind }, value);
+  const begin = value.slice(0, 400).split(/\s+/).join(" ").trim().slice(0, 100);
+  return details(`long ${kind}`.trim(), [`${begin} … `, make("small", {}, counted(value.length, "character"))], make("pre", {}, value));
+}
+const prose = (tree) => tree.map((each) => (typeof each === "string" ? each : make(TAGS.has(each[0]) ? each[0] : "span", {}, prose(each.slice(1)))));
+const BLOCKS = {
+  p: (it) => make("p", { class: it.class }, line(it.line)),
+  h: (it) => make("h5", {}, line(it.line)),
+  facts: (it) => make("dl", { class: "first-facts" }, it.rows.map(([name, fact, said]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, line(fact), said && make("small", {}, line(said)))))),
+  list: (it) => make(it.numbered ? "ol" : "ul", { class: it.class }, it.lines.map((each) => make("li", {}, line(each)))),
+  pairs: (it) => make("dl", { class: "settings" }, it.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
+  pre: (it) => make("pre", { class: it.class }, it.text),
+  code: (it) => code(it.text),
+  prose: (it) => make("div", { class: "prose" }, prose(it.tree)),
+  group: (it) => make(it.class.startsWith("rule") ? "article" : "div", { class: it.class, id: it.id }, it.blocks.map(block)),
+  charts: (it) => it.charts.length > 0 && make("div", { class: "charts" }, it.charts.map(chart)),
+  more: (it) => {
+    const found = details(it.class, line(it.line), it.blocks.map(block));
+    found.open = it.open;
+    return found;
+  },
+  table: (it) => make("div", { class: "wide" }, make("table", { class: it.class },
+    make("thead", {}, make("tr", {}, it.head.map((each) => make("th", {}, each)))),
+    make("tbody", {}, it.rows.map(([name, ...cells], number) =>
+      make("tr", { class: it.total && number + 1 === it.rows.length && "all" }, make("th", {}, line(name)),
+        cells.map((each) => make("td", { class: typeof each === "string" && /[a-z]{3}.* /.test(each) && "words" }, line(each)))))))),
+};
+const block = (it) => BLOCKS[it.block](it);
+
+// Opening episodes, and going to places inside them.
+const episodes = [...document.querySelectorAll(".episode")];
+const unpacking = new WeakMap();
+let here = null;
+
+// Draws an episode, or what else is packed, where it belongs; once, however often it is asked for.
+function unpack(holder) {
+  if (!unpacking.has(holder)) unpacking.set(holder, fill(holder));
+  return unpacking.get(holder);
+}
+async function fill(holder) {
+  if (holder.dataset.document === undefined) return;
+  const inside = make("div", { class: "inside" });
+  const told = await documentOf(holder);
+  if (told) inside.append(...drawDocument(told, holder.id));
+  holder.append(inside);
+}
+async function show(holder) {
+  holder.hidden = false;
+  await unpack(holder);
+  if ("open" in holder) holder.open = true;
+}
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches(".episode, .packed") && event.target.open) unpack(event.target);
+}, true);
+
+function reveal(element) {
+  for (let each = element.parentElement; each; each = each.parentElement) if (each.matches("details")) each.open = true;
+  if (element.matches("details")) element.open = true;
+}
+async function go(name) {
+  const holder = [...document.querySelectorAll(".episode, .packed")].find((each) => name === each.id || name.startsWith(`${each.id}-`));
+  if (holder) await show(holder);
+  const place = document.getElementById(name);
+  if (!place) return;
+  reveal(place);
+  if (place.matches(".steps > li")) stand(place);
+  if (holder) here = holder;
+  place.scrollIntoView({ block: place === holder ? "start" : "center" });
+  document.querySelector(".linked")?.classList.remove("linked");
+  place.classList.add("linked");
+}
+
+// Marks the line of the plan that took a step, and nothing else.
+function mark(step, kind) {
+  for (const each of document.querySelectorAll(`.code .${kind}`)) each.classList.remove(kind);
+  const found = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];
+  if (!found) return;
+  found.classList.add(kind);
+  const box = found.closest(".code");
+  const top = found.getBoundingClientRect().top - box.getBoundingClientRect().top;
+  if (top < 0 || top > box.clientHeight - 30) box.scrollTop += top - box.clientHeight / 3;
+}
+function stand(step) {
+  document.querySelector(".steps .at")?.classList.remove("at");
+  step.classList.add("at");
+  mark(step, "now");
+}
+function move(by) {
+  const inside = here?.open ? here : document.querySelector(".episode[open]");
+  const steps = [...(inside?.querySelectorAll(".steps > li[id]") ?? [])];
+  const at = steps.findIndex((each) => each.classList.contains("at"));
+  const next = steps[at < 0 ? (by > 0 ? 0 : steps.length - 1) : at + by];
+  if (!next) return;
+  here = inside;
+  reveal(next);
+  stand(next);
+  next.scrollIntoView({ block: "nearest" });
+}
+document.addEventListener("mouseover", (event) => {
+  const step = event.target.closest?.(".steps > li[id]");
+  if (step) mark(step, "near");
+});
+
+// What keys and clicks do.
+const THEME = "planbook-theme";
+const kept = { read: () => null, write: () => {} };
+try {
+  localStorage.getItem(THEME);
+  kept.read = () => localStorage.getItem(THEME);
+  kept.write = (theme) => localStorage.setItem(THEME, theme);
+} catch {
+  // where pages of files have no storage, the choice lasts as long as the page
+}
+const wear = (theme) => { document.documentElement.dataset.theme = theme; };
+function turn() {
+  const worn = document.documentElement.dataset.theme;
+  const dark = worn ? worn === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  wear(dark ? "light" : "dark");
+  kept.write(dark ? "light" : "dark");
+}
+if (kept.read()) wear(kept.read());
+
+const help = document.querySelector("dialog.help");
+function walk(by) {
+  const every = episodes.filter((each) => !each.hidden);
+  const at = every.indexOf(here);
+  const next = at < 0 ? (by > 0 ? every[0] : every.at(-1)) : every[at + by];
+  if (!next) return;
+  here = next;
+  const head = next.querySelector(".head");
+  head.focus({ preventScroll: true });
+  head.scrollIntoView({ block: "nearest" });
+}
+async function copy(name) {
+  history.replaceState(null, "", `#${name}`);
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("link copied");
+  } catch {
+    say("the link is in the address bar");
+  }
+}
+function say(words) {
+  const note = make("div", { class: "said-so", role: "status" }, words);
+  document.body.append(note);
+  setTimeout(() => note.remove(), 1600);
+}
+function leave() {
+  if (help.open) help.close();
+  else if (document.activeElement === searched) {
+    searched.value = "";
+    find("");
+    searched.blur();
+  } else document.activeElement?.blur?.();
+}
+const KEYS = {
+  "/": () => { searched.focus(); searched.select(); },
+  "?": () => help.showModal(),
+  j: () => walk(1),
+  k: () => walk(-1),
+  o: () => { if (here?.matches("details")) here.open = !here.open; },
+  n: () => jump(1),
+  N: () => jump(-1),
+  "]": () => move(1),
+  "[": () => move(-1),
+  c: () => { const place = here?.querySelector(".steps .at") ?? here; if (place?.id) copy(place.id); },
+  t: turn,
+};
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") leave();
+  else if (!event.target.matches("input, select, textarea") && Object.hasOwn(KEYS, event.key)) {
+    event.preventDefault();
+    KEYS[event.key]();
+  }
+});
+document.addEventListener("click", (event) => {
+  const at = (selector) => event.target.closest?.(selector);
+  if (at("[data-theme-toggle]")) turn();
+  if (at("[data-help]")) help.showModal();
+  if (event.target === help) help.close();
+  if (at("a.link")) {
+    event.preventDefault();
+    copy(at("a.link").hash.slice(1));
+    go(at("a.link").hash.slice(1));
+  }
+  const taken = at(".code [data-steps]"); // a line that took steps leads to the first of them, and then to the next
+  if (taken) {
+    const number = [...taken.parentElement.children].indexOf(taken) + 1;
+    const steps = [...taken.closest(".cell").querySelectorAll(`.steps > [data-line="${number}"]`)];
+    const next = steps[(steps.findIndex((each) => each.classList.contains("at")) + 1) % steps.length];
+    stand(next);
+    next.scrollIntoView({ block: "nearest" });
+  }
+  if (at(".steps > li[id]") && !at("a, summary")) stand(at(".steps > li[id]"));
+  here = at(".episode") ?? here;
+});
+
+// Choosing among the episodes of a run by how they ended, by type, by cause and by words.
+const OPEN_AT_ONCE = 50;
+for (const run of document.querySelectorAll(".run")) {
+  const filter = run.querySelector(".filter");
+  const own = [...run.querySelectorAll(".episode")];
+  const said = filter.querySelector("output");
+  const choose = () => {
+    const chosen = [...filter.querySelectorAll("select")].filter((select) => select.value);
+    const words = filter.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const textOf = (episode) => [".id", ".goal"].map((each) => episode.querySelector(each).textContent).join(" ") + episode.dataset.type;
+    for (const episode of own) {
+      const read = words.length ? textOf(episode).toLowerCase() : "";
+      episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value) || words.some((word) => !read.includes(word));
+    }
+    const shown = own.filter((episode) => !episode.hidden).length;
+    said.textContent = `${shown.toLocaleString("en")} of ${own.length.toLocaleString("en")} shown`;
+  };
+  filter.addEventListener("input", choose);
+  filter.addEventListener("submit", (event) => event.preventDefault());
+  filter.addEventListener("click", (event) => {
+    const { open } = event.target.dataset;
+    if (open === "no") for (const episode of own) episode.open = false;
+    if (open !== "yes") return;
+    const these = own.filter((episode) => !episode.hidden && episode.matches("details"));
+    for (const episode of these.slice(0, OPEN_AT_ONCE)) show(episode);
+    if (these.length > OPEN_AT_ONCE) said.textContent = `the first ${OPEN_AT_ONCE} of ${these.length.toLocaleString("en")} are open`;
+  });
+  filter.hidden = false;
+  choose();
+}
