@@ -205,7 +205,7 @@ def test_it_works_or_says_what_to_do(kind: str, reader: str, runs: Mapping[str, 
         assert len(lines) == (2 if reader in ONLY_TOLD else 1)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in REFUSED if "show" not in REFUSED[kind]])
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if "compare" not in REFUSED[kind]])
 def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]) -> None:
     with watching(runs[kind]) as (following, pages):
         assert following.entries
@@ -214,11 +214,11 @@ def test_whatever_can_be_read_can_be_watched(kind: str, runs: Mapping[str, Path]
         assert pages.inside(0)["parts"]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in REFUSED if "show" in REFUSED[kind]])
+@pytest.mark.parametrize("kind", [kind for kind in REFUSED if "compare" in REFUSED[kind]])
 def test_what_cannot_be_read_is_not_watched(kind: str, runs: Mapping[str, Path]) -> None:
     finished = here("watch", runs[kind], "--no-browser")
     assert (finished.returncode, finished.stderr.count("\n")) == (errors.BAD_INPUT, 1), finished.told
-    assert REFUSED[kind]["show"].said in finished.told
+    assert REFUSED[kind]["compare"].said in finished.told
 
 
 @contextmanager
