@@ -1,6 +1,6 @@
 """The inputs of a run with their digests, recorded when it begins: data, prompts, knowledge, models, prices and seeds.
 
-``inputs`` lists them; ``planbook.run.changes`` compares two such lists. Versions stand beside them in ``run.json``.
+``inputs`` lists them; ``planbook.runs.changes`` compares two such lists. Versions stand beside them in ``run.json``.
 """
 
 import ast
@@ -24,7 +24,7 @@ from planbook.planner.roles import DEFAULT
 from planbook.planner.strategies import is_file, registered
 from planbook.planner.templates import PROMPTS as PLANNER
 from planbook.rules.telling import PROMPTS as RULES
-from planbook.run import CONFIG_FILE, MadeOf, Run, is_run
+from planbook.runs import CONFIG_FILE, MadeOf, Run, is_run
 
 SHOWN = 16
 """Digits of a prompt's digest that are recorded: enough to tell two versions apart."""

@@ -11,7 +11,7 @@ from planbook.config import Config
 from planbook.envs import MissingRequirement, Task, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import Hosting, play_episodes
 
 WORLD, SPLIT = "alfworld", "train"

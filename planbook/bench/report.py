@@ -16,7 +16,7 @@ from planbook.commands.playing import play
 from planbook.envs.browser import chromium
 from planbook.report import write_page
 from planbook.results import read_run
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import Hosting
 
 EPISODES, TYPES = 1_000, 6

@@ -20,7 +20,7 @@ from planbook.bench.replay import games
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.knowledge import memory_of
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import Executor, Hosting, check_roles, every, play_episodes
 
 GAMES = 4_000

@@ -22,7 +22,7 @@ from planbook.config import Config
 from planbook.envs import MissingRequirement
 from planbook.knowledge import memory_of
 from planbook.planner import Body, EventKind
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.sandbox import read_reply, statements_of
 from planbook.workers import Hosting, check_roles, play_episodes
 

@@ -21,7 +21,7 @@ from planbook.manuals import usual_starts
 from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
 from planbook.results import Summary
-from planbook.run import Run, new_folder
+from planbook.runs import Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.workers import Hosting, check_roles
 

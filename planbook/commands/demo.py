@@ -12,7 +12,7 @@ from planbook.config import Learning
 from planbook.console import console
 from planbook.report import report_runs
 from planbook.results import Summary
-from planbook.run import new_folder
+from planbook.runs import new_folder
 from planbook.workers import Hosting
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)

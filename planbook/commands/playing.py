@@ -46,7 +46,7 @@ from planbook.planner import (
 from planbook.planner.types import ERROR_KINDS
 from planbook.results import Summary, read_run
 from planbook.resuming import check_config, notice_changes
-from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
+from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch

@@ -16,7 +16,7 @@ from planbook.console import console
 from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
 from planbook.planner import Budget
 from planbook.resuming import Repeat, is_deterministic, prepared
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
 from planbook.workers import Hosting

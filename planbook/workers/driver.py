@@ -11,7 +11,7 @@ from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, EpisodeStopped, Memory, Spent
 from planbook.planner.budget import add
-from planbook.run import Entry, Run, RunFile
+from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch

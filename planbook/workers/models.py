@@ -19,7 +19,7 @@ from planbook.planner.models.telling import tell
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 from planbook.planner.roles import DEFAULT, no_model
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")

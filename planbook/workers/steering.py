@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from planbook.errors import BadRun
 from planbook.planner import Budget, EpisodeStopped
 from planbook.planner.models.waiting import Timeouts
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.store import Store
 
 POLL_SECONDS = 0.3

@@ -15,7 +15,7 @@ from planbook.config import Config, Learning
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.run import Run, claim_folder, is_claimed
+from planbook.runs import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
 from planbook.workers import Executor, Hosting, arguments

@@ -15,7 +15,7 @@ from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.book import RuleBook
 from planbook.rules.retrieval import rules_for
-from planbook.run import Run
+from planbook.runs import Run
 from tests.flows import asks, here
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")
