@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from planbook.config import Config
+from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, EpisodeStopped, Memory, Spent
@@ -17,7 +17,7 @@ from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch
 from planbook.workers.episode import EpisodeWorker
 from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
-from planbook.workers.steering import Executor, Hosting, Steering, obeyed_before, request, requests
+from planbook.workers.steering import Hosting, Steering, obeyed_before, request, requests
 from planbook.workers.worker import (
     PATIENCE,
     Job,
