@@ -204,7 +204,7 @@ def of_modules_beside(file: Path, what: str) -> dict[str, str]:
 def of_registered(value: str, what: str) -> dict[str, str]:
     """Return the digest of the module or whole package that an entry point ``module:name`` stands in."""
     name = value.partition(":")[0].strip().partition(".")[0]
-    spec = None if name == "planbook" else find_spec(name)
+    spec = None if name in ("", "planbook") else find_spec(name)
     if spec is None or not spec.origin:
         return {}
     path = Path(spec.origin)

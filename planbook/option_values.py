@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, to_jsonable_python
 from rich.table import Table
 
+from planbook.envs import nearest_names
 from planbook.errors import BadArgument
 
 Validated = TypeVar("Validated", bound=BaseModel)
@@ -117,7 +118,8 @@ def _said(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, fla
     if error["type"] == "value_error":  # words of our own
         return f"{name}: {error['ctx']['error']}" if name else str(error["ctx"]["error"])
     if error["type"] in WITHOUT_VALUE:
-        return f"{name}: {WITHOUT_VALUE[error['type']]}"
+        near = nearest_names(name, model.model_fields) if error["type"] == "extra_forbidden" else ()
+        return f"{name}: {WITHOUT_VALUE[error['type']]}{f'; did you mean {near[0]}?' if near else ''}"
     if field is None:
         return f"{name}: {error['msg']}"
     given = json.dumps(error["input"], ensure_ascii=False, default=str)

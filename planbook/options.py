@@ -1,7 +1,6 @@
 """Options of the command line, made of the fields of ``Settings``.
 
-Neither pydantic-settings nor cyclopts has repeated NAME=VALUE options; each would be a dependency that replaces less code
-than it needs.
+Neither pydantic-settings nor cyclopts has repeated NAME=VALUE options, so that either would add code to what is here.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -225,6 +225,9 @@ def check_executor(config: Config, hosting: Hosting) -> None:
     asked = f"--executor {hosting.executor}"
     if config.learning is not None:
         raise BadArgument(f"{asked}: building learns from one episode after the other, in one process; leave it out")
+    for name in (config.env, *config.models.values()):
+        if name.startswith("object:"):
+            raise BadArgument(f"{asked}: {name} exists in this process only; put it in a file, or play in threads")
     for model in config.models.values():
         if model.startswith("recorded:") and paid(model) != model:
             raise BadArgument(f"{asked}: {model} writes its recording from one process; leave one of the two out")

@@ -68,7 +68,8 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
     except UnknownModel as error:
         told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(told) from error
-    model.name = spec
+    if kind != "object":
+        model.name = spec
     if isinstance(model, RecordedModel):
         model.strict = strict
     return model
