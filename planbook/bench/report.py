@@ -9,14 +9,14 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
-from planbook.arguments import Asked
 from planbook.bench import Row, household
 from planbook.bench.timing import seconds
 from planbook.commands.playing import play
 from planbook.envs.browser import chromium
 from planbook.report import write_page
 from planbook.results import read_run
-from planbook.run import Run
+from planbook.runs import Run
+from planbook.settings import Settings
 from planbook.workers import Hosting
 
 EPISODES, TYPES = 1_000, 6
@@ -49,7 +49,7 @@ def rows(episodes: int = EPISODES) -> list[Row]:
 
 
 def _played(folder: Path, episodes: int) -> None:
-    asked = Asked(
+    asked = Settings.of(
         env="alfworld",
         split=f"generated:{episodes}",
         seeds=f"0-{-(-episodes // TYPES)}",

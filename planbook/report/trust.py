@@ -11,7 +11,7 @@ from planbook.planner.ending import NOT_JUDGED
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, Part, be, link, links, marked, moment
 from planbook.results import Result, RunResults, all_claims
-from planbook.run import CODE, Imported
+from planbook.runs import CODE, Imported
 from planbook.store import Schema
 from planbook.wording import counted, listed
 

@@ -20,7 +20,7 @@ from planbook.planner.strategies import Grid
 from planbook.replay import IN_WORDS, describe
 from planbook.results import Summary, claim_lines, measure_lines, milestone_lines
 from planbook.results.statistics import wilson
-from planbook.run import Entry
+from planbook.runs import Entry
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
 
 SHOWN_BROKEN = 3

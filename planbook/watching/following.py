@@ -6,7 +6,7 @@ from pathlib import Path
 
 from planbook.planner import Outcome
 from planbook.results import Result, RunResults
-from planbook.run import PAUSED, Run, index_of
+from planbook.runs import PAUSED, Run, index_of
 from planbook.store import Event
 from planbook.terminal.progress import Pace
 

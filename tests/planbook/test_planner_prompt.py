@@ -15,7 +15,7 @@ from planbook.planner.models.recording import read
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.memory import LearntMemory
-from planbook.run import Run
+from planbook.runs import Run
 from tests.flows import asks, here
 
 GOLDEN = Path(__file__).with_name("planner_prompt.md")

@@ -25,7 +25,7 @@ from planbook.rules import (
     count,
 )
 from planbook.rules.types import RuleType
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import planbook
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings
 from tests.rules.given import BOOK

@@ -24,7 +24,7 @@ from planbook.results import (
     summarise,
     unlock_score,
 )
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.terminal.printing import method_parts, milestone_parts
 from tests.command import planbook, result
 from tests.planbook.results.rows import rows

@@ -8,7 +8,7 @@ from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results import summarise
 from planbook.results.statistics import wilson
-from planbook.run import Entry
+from planbook.runs import Entry
 from planbook.terminal.printing import failure_lines, summary_table
 from tests.planbook.results.rows import rows
 
