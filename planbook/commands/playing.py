@@ -60,7 +60,7 @@ from planbook.terminal.printing import (
     spending_lines,
     stream_line,
 )
-from planbook.terminal.progress import InTurn, Progress, Standing
+from planbook.terminal.progress import Progress
 from planbook.wording import counted
 from planbook.workers import (
     Control,
@@ -282,7 +282,7 @@ def _play_with_progress(
     run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None
 ) -> str | BudgetEnded | None:
     """Play what is left, steered from here and from outside. Returns why it stopped before the end, if it did."""
-    progress = _progress(run, title, hosting, lambda: control.steering.paused)
+    progress = _progress(run, title, lambda: control.steering.paused)
     with control.listens(), progress.shown():
         try:
             finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
@@ -293,13 +293,10 @@ def _play_with_progress(
     return FROM_OUTSIDE if control.stopped else "Stopped."
 
 
-def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]) -> Progress:
+def _progress(run: Run, title: str, paused: Callable[[], bool]) -> Progress:
     """What is shown of the run while it is played. Building walks over all of its episodes once more."""
-    entries, ended = run.entries(), recorded_endings(run)
-    standing = Standing(len(entries), () if run.config.learning else ended.values())
-    left = [entry.index for entry in entries if entry.index not in ended]
-    alone = run.config.learning is not None or not run.config.world.parallel
-    return Progress(run, title, standing, InTurn(left, 1 if alone else hosting.jobs), paused)
+    ended = () if run.config.learning else recorded_endings(run).values()
+    return Progress(run, title, len(run.entries()), ended, paused)
 
 
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:

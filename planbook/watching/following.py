@@ -8,7 +8,7 @@ from planbook.planner import Outcome
 from planbook.results import Result, RunResults
 from planbook.run import PAUSED, Run, index_of
 from planbook.store import Event
-from planbook.terminal.progress import Pace
+from planbook.terminal.progress import time_left
 
 HAPPENS = ("act", "ask", "cell", "heard")
 """Kinds of events that show what an episode is doing."""
@@ -33,7 +33,10 @@ class Following:
         self.last: dict[int, Event] = {}
         """The last thing that happened in each episode."""
         self._row = 0
-        self._pace, self._paused_at, self._lost = Pace(), 0.0, 0.0
+        self._begun = self._paused_at = 0.0
+        """When the sitting began, moved on by its pauses; and its last pause."""
+        self._earlier = 0
+        """Episodes that had ended before it."""
 
     def close(self) -> None:
         """Give the run back."""
@@ -62,10 +65,8 @@ class Following:
             played = self.read.episodes[index]
             if event.kind in HAPPENS:
                 self.last[index] = event
-            self._pace.begin(index, event.at - self._lost)
             if played.ending.outcome is not Outcome.NOT_RUN:
                 self.last.pop(index, None)
-                self._pace.end(index, event.at - self._lost)
         return index
 
     def _sitting(self, event: Event) -> None:
@@ -76,11 +77,9 @@ class Following:
         if self.paused:
             self._paused_at = event.at
         elif was_paused and not self.is_over:
-            self._lost += event.at - self._paused_at
+            self._begun += event.at - self._paused_at
         elif not self.is_over:
-            self._pace = Pace()
-            for played in filter(lambda each: each.is_open, self.read.episodes.values()):
-                self._pace.begin(played.index, event.at - self._lost)
+            self._begun, self._earlier = event.at, self.ended
         if "jobs" in event.body:
             self.hosted = dict(event.body)
 
@@ -111,10 +110,8 @@ class Following:
         """Seconds until the end of a run that is played, if there is something to guess from."""
         if not self.played or self.ended == self.entries:
             return None
-        now = (self._paused_at if self.paused else time.time()) - self._lost
-        jobs = self.hosted.get("jobs", 1)
-        waiting = self.entries - self.ended - self.under_way
-        return self._pace.left(now, waiting, jobs if isinstance(jobs, int) else 1)
+        elapsed = (self._paused_at if self.paused else time.time()) - self._begun
+        return time_left(elapsed, self.ended - self._earlier, self.entries - self.ended)
 
 
 def take_in(following: Following, event: Event) -> None:
