@@ -1,4 +1,4 @@
-"""RunComparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
+"""Comparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -12,10 +12,8 @@ from planbook.compare.differences import (
     corrected,
     corrected_measures,
     cost_differences,
-    extra_actions,
     gain,
     measure_differences,
-    needed,
     solved_difference,
 )
 from planbook.compare.settings import SettingDifference, differing_settings
@@ -23,7 +21,7 @@ from planbook.errors import BadArgument
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome
 from planbook.results import Result, RunResults, plain
-from planbook.results.statistics import Estimate, wilson
+from planbook.results.statistics import wilson
 from planbook.wording import counted
 
 
@@ -72,11 +70,6 @@ class RunComparison(Compared):
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
     """For each task solved, over the pairs."""
-    extra_actions: Estimate
-    """How many more the second took, a mean over the pairs that both solved."""
-    both_solved: int
-    tasks_needed: int | None
-    """About how many such tasks show such a difference, four times of five; None where there is none."""
     warnings: tuple[str, ...]
 
 
@@ -91,7 +84,6 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
             "play the same tasks and seeds in both"
         )
     both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
-    both_solved = [pair for pair in pairs if all(side.solved for side in pair)]
     overall = solved_difference(pairs)
     return RunComparison(
         first=_side(first, [one for one, _ in pairs]),
@@ -106,9 +98,6 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         measures=measure_differences(both_played),
         changed=tuple(_changed(pairs)),
         costs=cost_differences(pairs),
-        extra_actions=extra_actions(both_solved),
-        both_solved=len(both_solved),
-        tasks_needed=needed(pairs, overall),
         warnings=tuple(warnings(first, second, pairs)),
     )
 

@@ -66,10 +66,11 @@ def code_of(error: BaseException) -> int | None:
     return None
 
 
-def print_parts(out: Console, parts: Iterable[Table | str]) -> None:
+def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
     """Print tables and lines; text of models and environments steers nothing."""
     for part in parts:
-        out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
+        shown = table_of(part, long="folded") if isinstance(part, Grid) else part
+        out.print(harmless(shown) if isinstance(shown, str) else shown, markup=False, soft_wrap=isinstance(shown, str))
 
 
 def results(summary: Summary, title: str) -> Table | str:
