@@ -44,20 +44,16 @@ from planbook.planner import (
     Outcome,
 )
 from planbook.planner.types import ERROR_KINDS
-from planbook.results import Summary, read_run
+from planbook.results import UNSAFE, Summary, failure_lines, figure_parts, read_run, spending_lines
 from planbook.resuming import check_config, notice_changes
 from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
-    UNSAFE,
     episode_line,
-    failure_lines,
-    method_parts,
     print_parts,
     results,
-    spending_lines,
     stream_line,
 )
 from planbook.terminal.progress import Progress
@@ -189,7 +185,7 @@ def play_run(
         out,
         (
             results(summary, title),
-            *method_parts(summary),
+            *figure_parts(summary),
             *failure_lines(summary),
             *([UNSAFE] if run.unsafe_no_sandbox else []),
             *([] if watch else _first_error(run, endings)),
