@@ -61,6 +61,8 @@ def _claims(run: RunResults, anchor: str) -> Iterator[Block]:
 def _made_of(run: RunResults) -> Iterator[Block]:
     """Give all of run.json but the settings, and what was noted whenever the run was resumed."""
     file = RunFile.read(run.run.folder)
+    begun = "Imported" if file.imported else "Begun"
+    yield blocks.paragraph(f"{begun} by planbook {file.versions.get('planbook', 'of an unknown version')}.")
     if file.imported:
         yield from _imported(file.imported)
     for event in run.outside:

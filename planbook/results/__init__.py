@@ -6,12 +6,12 @@
 ``statistics`` has the intervals and tests.
 """
 
-from planbook.results.claims import ClaimCounts, Said, TaskClaim, all_claims, count_claims
+from planbook.results.claims import ClaimCounts, Said, TaskClaim
 from planbook.results.measures import Measure, Measured, measures, overall, plain, unlock_score
-from planbook.results.milestones import known_milestones, milestones, unlocked
+from planbook.results.milestones import known_milestones, milestones
 from planbook.results.rows import NOT_PLAYED, Result
 from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
-from planbook.results.table import RunResults, Speaker, read_folder, read_run
+from planbook.results.table import RunResults, read_folder, read_run
 from planbook.results.telling import (
     UNSAFE,
     claim_lines,
@@ -32,12 +32,9 @@ __all__ = [
     "Result",
     "RunResults",
     "Said",
-    "Speaker",
     "Summary",
     "TaskClaim",
-    "all_claims",
     "claim_lines",
-    "count_claims",
     "failure_lines",
     "figure_parts",
     "known_milestones",
@@ -55,5 +52,4 @@ __all__ = [
     "spending_lines",
     "summarise",
     "unlock_score",
-    "unlocked",
 ]

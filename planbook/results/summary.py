@@ -92,8 +92,9 @@ class Summary(BaseModel):
     @property
     def spread(self) -> float | None:
         """The standard deviation of the share solved, over the repeats; None for a single one."""
-        share = [count * self.repeats / self.tasks for count in self.solved_by_repeat]
-        return stdev(share) if len(share) > 1 else None
+        if self.repeats < 2 or not self.tasks:
+            return None
+        return stdev(count * self.repeats / self.tasks for count in self.solved_by_repeat)
 
 
 def summarise(
