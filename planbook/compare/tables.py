@@ -8,7 +8,7 @@ from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, Solv
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.outcomes import in_words
-from planbook.planner.strategies import Grid
+from planbook.planner import Grid
 from planbook.results import plain
 from planbook.results.statistics import Estimate
 from planbook.wording import NO_FIGURE, interval, listed

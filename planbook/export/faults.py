@@ -3,6 +3,7 @@
 Whether they fit is not checked one by one: the episode is put into events and read back, as importing does.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -46,6 +47,11 @@ def _inside(trajectory: Trajectory) -> list[Any]:
 
 def _read_back(trajectory: Trajectory) -> Iterator[str]:
     """Give the first thing that is another one when the episode is read from the events that it is stored as."""
+    try:
+        json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
+    except ValueError:
+        yield "a number is NaN or infinite, which is none of JSON's"
+        return
     try:
         events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PLACE)]
         again = read_trajectory(PLACE, events, trajectory.task)

@@ -13,8 +13,7 @@ from planbook.console import ALL
 from planbook.envs import EnvsError
 from planbook.errors import BadArgument
 from planbook.outcomes import in_words
-from planbook.planner import Outcome
-from planbook.planner.strategies import Grid
+from planbook.planner import Grid, Outcome
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
 from planbook.report.charts import charts

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from planbook.outcomes import first_line, in_words
-from planbook.planner.strategies import Grid
+from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
 from planbook.results.measures import Measured
 from planbook.results.milestones import Reached

@@ -14,8 +14,7 @@ from rich.table import Table
 from planbook import errors
 from planbook.console import ERRORS, table_of
 from planbook.outcomes import in_words, outcome_of, score_of
-from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
-from planbook.planner.strategies import Grid
+from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
 from planbook.results import Summary, results_table
 from planbook.run import Entry

@@ -4,7 +4,6 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.planner import Outcome
 from planbook.results import Result, RunResults
 from planbook.run import PAUSED, Run, index_of
 from planbook.store import Event
@@ -27,7 +26,7 @@ class Following:
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}
         """How the last sitting hosted its episodes."""
-        self.paused = self.is_over = self.played = False
+        self.paused = self.played = False
         self.asked = ""
         """What was asked for last and not answered yet."""
         self.last: dict[int, Event] = {}
@@ -54,57 +53,57 @@ class Following:
             self.changed.update(dict.fromkeys(fresh & self.read.episodes.keys(), self.version))
 
     def _take(self, event: Event) -> int:
-        """Read an event; the number of the episode that it belongs to, -1 for none."""
-        if event.scope == "run":
-            if event.kind != "task":
-                OF_THE_RUN.get(event.kind, take_in)(self, event)
-            return -1
+        """Read an event; return the number of the episode that it belongs to, -1 for none."""
+        if event.scope != "run":
+            return self._happened(event)
+        if event.kind != "task":
+            self.read.take(event)
+        if event.kind == "sitting":
+            self._sitting(event)
+        elif event.kind == "control":
+            self.asked = str(event.body["do"])
+        return -1
+
+    def _happened(self, event: Event) -> int:
         self.read.take(event)
         index = index_of(event.scope)
-        if index in self.read.episodes:
-            played = self.read.episodes[index]
-            if event.kind in HAPPENS:
-                self.last[index] = event
-            if played.ending.outcome is not Outcome.NOT_RUN:
-                self.last.pop(index, None)
+        if (row := self.read.episodes.get(index)) and not row.is_open:
+            self.last.pop(index, None)
+        elif row and event.kind in HAPPENS:
+            self.last[index] = event
         return index
 
     def _sitting(self, event: Event) -> None:
-        """Somebody sat down, stood up, paused or went on."""
+        """Somebody began or ended to play, paused or went on."""
         was_paused, self.paused = self.paused, PAUSED in event.body
-        self.is_over = "over" in event.body and not self.paused
+        is_over = "over" in event.body and not self.paused
         self.asked = ""
         if self.paused:
             self._paused_at = event.at
-        elif was_paused and not self.is_over:
+        elif was_paused and not is_over:
             self._begun += event.at - self._paused_at
-        elif not self.is_over:
+        elif not is_over:
             self._begun, self._earlier = event.at, self.ended
         if "jobs" in event.body:
             self.hosted = dict(event.body)
 
-    def _control(self, event: Event) -> None:
-        self.asked = str(event.body["do"])
+    def under_way(self) -> list[Result]:
+        """Return the episodes that have begun and not ended."""
+        return [row for row in self.read.episodes.values() if row.is_open]
 
     def so_far(self) -> list[Result]:
-        """The episodes that have ended."""
-        ended = map(self.read.episodes.__getitem__, sorted({*self.read.order}))
-        return [each for each in ended if not each.is_skipped]
+        """Return the episodes that have ended."""
+        return [row for row in self.read.so_far().episodes.values() if not row.is_skipped]
 
     @property
     def entries(self) -> int:
-        """Return the number of episodes, without those that were skipped."""
-        return sum(not played.is_skipped for played in self.read.episodes.values())
+        """The number of episodes, without those that were skipped."""
+        return len(self.read.counted)
 
     @property
     def ended(self) -> int:
-        """Return the number of episodes that have an ending, without those that were skipped."""
+        """The number of episodes that have ended, without those that were skipped."""
         return len(self.so_far())
-
-    @property
-    def under_way(self) -> int:
-        """Episodes that have begun and have none."""
-        return sum(played.is_open for played in self.read.episodes.values())
 
     def left(self) -> float | None:
         """Seconds until the end of a run that is played, if there is something to guess from."""
@@ -112,11 +111,3 @@ class Following:
             return None
         elapsed = (self._paused_at if self.paused else time.time()) - self._begun
         return time_left(elapsed, self.ended - self._earlier, self.entries - self.ended)
-
-
-def take_in(following: Following, event: Event) -> None:
-    """What the run notes of itself for the report."""
-    following.read.take(event)
-
-
-OF_THE_RUN = {"sitting": Following._sitting, "control": Following._control}
