@@ -3,13 +3,15 @@
 A chart is drawn where it shows something that the tables do not: nothing of a run in which every task was solved.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from planbook.config import Config, chosen_options
+from planbook.config import Config, by_dotted_name, chosen_options
+from planbook.envs import EnvsError
 from planbook.knowledge import LEARNT, SPOILT, group_of
 from planbook.outcomes import UNPLAYED, in_words, outcome_of
 from planbook.results import Result, RunResults
@@ -26,8 +28,12 @@ HUES: Mapping[str, str] = {"direct_success": "good", "indirect_success": "mixed"
 CAUSES = ("c5", "c4", "bad", "c1", "c3", "c6", "c0", "c7")
 """Colours of outcomes, and of the causes of failures."""
 EPISODES = "episodes, in the order in which they ended"
-BY_OPTION = {"d_max": "d_max, the level at which nothing is taken apart", "rounds": "rounds of planning anew"}
-"""Options of methods that success is drawn by, and what is counted along that (ADaPT, figure 4; DEPS, table 4)."""
+BY = {
+    "after": ("building tasks", "building tasks"),
+    "planner_options.d_max": ("d_max", "d_max, the level at which nothing is taken apart"),
+    "planner_options.rounds": ("rounds", "rounds of planning anew"),
+}
+"""Settings that success is drawn by, with names of both and of the axis (ADaPT, figure 4; DEPS, table 4)."""
 
 
 def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
@@ -111,71 +117,39 @@ def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
     return [*points[:-1:step], points[-1]]
 
 
-def learning_curves(runs: Sequence[RunResults]) -> list[Chart]:
-    """Return success by building tasks, where runs test what one building run knew after different numbers of them.
-
-    Likewise by an option of the method, where runs differ in nothing else.
-    """
-    found = [_curve("Success by building tasks", "building tasks", _alike(runs, _after), _tested)]
-    for option, over in BY_OPTION.items():
-        found.append(_curve(f"Success by {option}", over, _alike(runs, _of_option(option)), _played_by(option)))
-    return [chart for chart in found if chart]
-
-
-Alike = Mapping[int, RunResults]
-"""Runs that differ in one number, by that."""
-
-
-def _alike(runs: Sequence[RunResults], split: Callable[[Config], tuple[int | None, Config]]) -> list[Alike]:
-    found: dict[str, dict[int, RunResults]] = {}
-    for run in runs:
-        number, rest = split(run.run.config)
-        if number is not None and run.episodes:
-            found.setdefault(rest.model_dump_json(), {})[number] = run
-    return [alike for alike in found.values() if len(alike) > 1]
+def learning_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
+    """Draw success by a number, where runs differ in that number and in nothing else."""
+    for setting, (name, over) in BY.items():
+        alike = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
+        for run in runs:
+            told = dict(by_dotted_name(with_options(run.run.config)))
+            number = told.pop(setting, "")
+            if number.isdecimal() and run.episodes:
+                alike[tuple(told.items())][int(number)] = run
+        series = [_curve(each, setting) for each in alike.values() if len(each) > 1]
+        if series:
+            title = f"Success by {name}"
+            yield {"kind": "lines", "title": title, "form": "percent", "over": over, "series": series}
 
 
-def _after(config: Config) -> tuple[int | None, Config]:
-    return config.after, config.model_copy(update={"after": None})
-
-
-def _of_option(option: str) -> Callable[[Config], tuple[int | None, Config]]:
-    """Split off an option's number; where none was given, the one that the method takes then."""
-
-    def split(config: Config) -> tuple[int | None, Config]:
-        number = chosen_options(config, config.env).get(option)
-        others = {name: value for name, value in config.planner_options.items() if name != option}
-        return number if isinstance(number, int) else None, config.model_copy(update={"planner_options": others})
-
-    return split
-
-
-def _curve(title: str, over: str, found: Sequence[Alike], named: Callable[[Config], str]) -> Chart | None:
-    series = []
-    for hue, alike in enumerate(found):
-        summaries = {number: alike[number].summary() for number in sorted(alike)}
-        points = [(number, each.solved / each.tasks) for number, each in summaries.items()]
-        bounds = [wilson(each.solved, each.tasks) for each in summaries.values()]
-        name = named(next(iter(alike.values())).run.config)
-        series.append({"name": name, "hue": hue, "points": points, "bounds": bounds})
-    if not series:
-        return None
-    return {"kind": "lines", "title": title, "form": "percent", "over": over, "series": series}
-
-
-def _tested(config: Config) -> str:
+def _curve(alike: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
+    summaries = {number: alike[number].summary() for number in sorted(alike)}
+    points = [(number, each.solved / each.tasks) for number, each in summaries.items()]
+    bounds = [wilson(each.solved, each.tasks) for each in summaries.values()]
+    config = next(iter(alike.values())).run.config
+    library = Path(config.library).name if setting == "after" else config.env
+    options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))
     left_out = (f"without {name}" for name in config.without)
-    split = config.selection.split or ""
-    return ", ".join(filter(None, (Path(config.library).name, config.title, *config.models.values(), *left_out, split)))
+    named = (library, config.title, *config.models.values(), *options, *left_out, config.selection.split)
+    return {"name": ", ".join(filter(None, named)), "points": points, "bounds": bounds}
 
 
-def _played_by(option: str) -> Callable[[Config], str]:
-    def named(config: Config) -> str:
-        others = (f"{name} {value}" for name, value in config.planner_options.items() if name not in (option, "source"))
-        place = " ".join(filter(None, (config.env, config.selection.split)))
-        return ", ".join((config.title, place, *config.models.values(), *others))
-
-    return named
+def with_options(config: Config) -> dict[str, Any]:
+    """Return a configuration as JSON, with all options that the method plays with."""
+    found = config.model_dump(mode="json")
+    with suppress(EnvsError):
+        found["planner_options"] = chosen_options(config, config.world.name)
+    return found
 
 
 def building(run: RunResults) -> list[Chart]:

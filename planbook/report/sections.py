@@ -4,19 +4,15 @@ Several runs have a section that holds them against each other.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any
 
 from planbook.compare import compare_all, comparison_parts, group_parts, group_rows
-from planbook.config import Config, chosen_options
 from planbook.console import ALL
-from planbook.envs import EnvsError
 from planbook.errors import BadArgument
 from planbook.outcomes import in_words
 from planbook.planner import Grid, Outcome
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
-from planbook.report.charts import charts
+from planbook.report.charts import charts, with_options
 from planbook.report.costs import cost_blocks, for_each
 from planbook.report.learned import learned, learned_blocks, learned_in_short
 from planbook.report.trust import settings, trust_blocks
@@ -113,14 +109,6 @@ def asked(run: RunResults) -> Iterator[Block]:
     yield blocks.pairs([*times, *(each for each in rows if each not in limits and each[0] not in long)])
     yield from (blocks.more(name, [blocks.pre(value)]) for name, value in long.items())
     yield blocks.more("Limits of one plan", [blocks.pairs(limits)])
-
-
-def with_options(config: Config) -> dict[str, Any]:
-    """Return a configuration as JSON, with all options that the method plays with."""
-    found = config.model_dump(mode="json")
-    with suppress(EnvsError):
-        found["planner_options"] = chosen_options(config, config.world.name)
-    return found
 
 
 def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:

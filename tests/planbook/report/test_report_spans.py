@@ -12,7 +12,7 @@ from planbook.envs import Task
 from planbook.envs.browser import chromium
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.report.sections import with_options
+from planbook.report.charts import with_options
 from planbook.run import Run
 from tests.browser import need_browser
 from tests.command import ROOT, planbook
