@@ -10,7 +10,7 @@ import pytest
 
 from planbook.config import RECORDINGS
 from planbook.knowledge import learnt_in
-from planbook.planner.models.recording import read
+from planbook.planner.models.recordings import read
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.book import RuleBook
