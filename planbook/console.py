@@ -17,6 +17,8 @@ from planbook.planner.strategies import Grid
 
 PLAIN_WIDTH = 110
 """Columns where the output is no terminal."""
+ALL = "all"
+"""Names the row of a table that sums up the others."""
 
 
 class FigureTable(Table):
@@ -61,11 +63,14 @@ def right_aligned(
     return table
 
 
-def table_of(grid: Grid) -> Table:
-    """Sample a method's own table."""
-    table = right_aligned(grid.name, grid.columns, title=grid.title, long="whole")
+def table_of(grid: Grid, *, long: Literal["whole", "folded"] = "whole") -> Table:
+    """Draw a small table; its row ``all`` stands below a line."""
+    table = right_aligned(grid.name, grid.columns, title=grid.title, long=long)
     for row in grid.rows:
-        table.add_row(*row)
+        total = row[0] == ALL and len(grid.rows) > 1
+        if total:
+            table.add_section()
+        table.add_row(*row, style="bold" if total else None)
     return table
 
 

@@ -11,7 +11,8 @@ from rich.table import Table
 from planbook.console import console, right_aligned
 from planbook.errors import BadArgument
 from planbook.knowledge import EVERYTHING, LEARNT, SPOILT, KnowledgeState, group_of
-from planbook.manuals.coverage import Coverage, coverage, goals_of
+from planbook.manuals import Coverage, coverage
+from planbook.manuals.coverage import goals_of
 from planbook.planner import Spent
 from planbook.planner.budget import add
 from planbook.rules import count

@@ -18,8 +18,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.export import BadEpisode, Counts, ExportChoice, chosen, line_of, read_episodes
 from planbook.manuals import types_to_build_on
 from planbook.outcomes import UNPLAYED
-from planbook.planner import Ending, RunFacts, Trajectory, method, rows_of
-from planbook.planner.errors import UnknownStrategy
+from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
 
 Source = tuple[Given, RunFacts]

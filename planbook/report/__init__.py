@@ -23,7 +23,6 @@ from planbook.runs import Run
 from planbook.spending import prices_from
 
 __all__ = [
-    "Reported",
     "episode_document",
     "rendered",
     "report_runs",

@@ -5,7 +5,7 @@ Every event is read once, in one query, so that a run that is being played meanw
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,11 @@ class RunResults:
     def counted(self) -> list[Result]:
         """The rows without building tasks that were left out on purpose."""
         return [row for row in self.episodes.values() if not row.is_skipped]
+
+    def so_far(self) -> "RunResults":
+        """Return the same without the episodes that have not ended."""
+        ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
+        return replace(self, episodes={index: self.episodes[index] for index in sorted(ended)}, _summary=None)
 
     @property
     def skipped(self) -> int:
