@@ -41,7 +41,7 @@ class GroupRow(BaseModel):
     name: str
     runs: tuple[str, ...]
     building: bool
-    """Whether it has building runs, whose later tasks are played with more than the earlier ones."""
+    """True if it has building runs, whose later tasks are played with more than the earlier ones."""
     tasks: int
     solved: int
     share: float

@@ -25,7 +25,7 @@ EventPlace = tuple[str, str, int]
 
 
 class Way(StrEnum):
-    """How a repeated episode compares with the first."""
+    """The ways in which a repeated episode compares with the first."""
 
     SAME = "the same"
     OTHER_WAY = "the same outcome another way"
@@ -96,7 +96,7 @@ def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
-    """Tell whether two building runs know the same in the end."""
+    """Return whether two building runs know the same in the end."""
     one, other = learnt_in(first), learnt_in(second)
     return {group: state.knowledge for group, state in one.items()} == {
         group: state.knowledge for group, state in other.items()

@@ -24,7 +24,7 @@ FORMULATING = "formulate/"
 
 
 class Reached(BaseModel):
-    """What a building run had after a number of tasks, and what it had spent by then, without formulating.
+    """The state and cost of a building run after a number of tasks, without formulating.
 
     What episodes had cost that were copied from other runs is theirs. ``actions`` are those of the episodes and of
     verifying procedures; ``money`` is in US dollars, None where a price is
@@ -59,7 +59,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
     out = console(as_json)
     with closing(Run.open(folder)) as run:
         cost = building_cost(run, prices_from(prices))
-    out.print(_table(cost) if cost.after else "Nothing has been learnt yet.")
+    out.print(_table(cost) if cost.after else "Nothing has been learned yet.")
     if cost.formulating_calls:
         out.print(f"Formulating took {cost.formulating_calls:,} calls and {cost.formulating_tokens:,} tokens more.")
     return cost
@@ -68,7 +68,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
 def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
     """Read what a building run had spent at each step. Raises BadArgument for any other run."""
     if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is no building run; what building costs is told of `planbook build`")
+        raise BadArgument(f"{run.folder} is no building run; only runs of `planbook build` have a cost of building")
     price = price or prices_from(None)
     formulating = Spent()
     for event in run.store.events(FORMULATING.rstrip("/"), "ask"):

@@ -90,7 +90,7 @@ def build(
     """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
 
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
-    played before anything is learnt, and none is left out. Episodes that are given are copied instead of being played.
+    played before anything is learned, and none is left out. Episodes that are given are copied instead of being played.
     """
     learner, config = Learner(run, watch), run.config
     offline, copies = "online" in config.without, _copies(run)
@@ -121,9 +121,9 @@ def _copies(run: Run) -> "Copies | None":
     return Copies(run)
 
 
-def playing_memory(config: Config, learnt: Memory) -> Memory:
+def playing_memory(config: Config, learned: Memory) -> Memory:
     """Return the memory of a building run's planner: what was learned so far; stored procedures of the library."""
-    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learnt)
+    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learned)
 
 
 def _leave_out(run: Run, entry: Entry) -> Ending:

@@ -16,7 +16,7 @@ from planbook.store import Event
 from planbook.wording import counted
 
 PAGE_BYTES = 25_000_000
-"""What a page may pack unless asked otherwise: more takes a browser seconds to open, and mail programs refuse it."""
+"""Size of the packed part unless --episodes says otherwise: more takes seconds to open, and mail programs refuse it."""
 WAYS = "--episodes takes all, failed, or a number"
 IN_FULL = 600
 """Calls at either end of an episode whose prompts are on the page; of a long game, the store has those between."""

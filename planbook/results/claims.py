@@ -1,4 +1,4 @@
-"""What the agent claimed of whole tasks, against the environment's verdict: read from what was recorded, never guessed.
+"""Claims of agents about whole tasks, against the environment's verdict: read from the record, never guessed.
 
 Methods that say nothing of the whole task make no claim: stored procedures, given code, AutoManual (it plans again as
 long as it may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that
@@ -21,7 +21,7 @@ ANSWERED = "an answer was delivered"
 
 
 class TaskClaim(BaseModel):
-    """What was claimed of a task in the end, who claims it, and the environment's verdict.
+    """The last claim about a task, who made it, and the environment's verdict.
 
     ``played`` is False for an episode that was broken or not played: its verdict says nothing of the claim.
     """
@@ -49,7 +49,7 @@ class TaskClaim(BaseModel):
 
     @property
     def is_false(self) -> bool:
-        """Whether the environment says the opposite of what was claimed."""
+        """True if the environment says the opposite of the claim."""
         return self.played and self.claim != NOTHING and (self.claim == "solved") != self.solved
 
 

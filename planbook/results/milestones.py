@@ -29,7 +29,7 @@ def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, d
 
 
 def is_open(kind: str, known: Sequence[str]) -> bool:
-    """Tell whether the tasks of a type ask for as many of the known milestones as can be reached."""
+    """Return whether the tasks of a type ask for as many of the known milestones as can be reached."""
     return bool(known) and kind not in known
 
 
