@@ -2,7 +2,9 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from typing import Literal, TextIO
 
@@ -79,6 +81,23 @@ def _width(stream: TextIO) -> int | None:
 ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
+_QUIET = ContextVar("quiet", default=False)
+
+
 def console(as_json: bool) -> Console:
-    """Where tables go: standard output, or standard error when JSON ends standard output."""
-    return ERRORS if as_json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+    """Return where tables go: standard output, or standard error when JSON ends standard output."""
+    if as_json:
+        return ERRORS
+    return Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout), quiet=_QUIET.get())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Print nothing until the block ends."""
+    before, token = ERRORS.quiet, _QUIET.set(True)
+    ERRORS.quiet = True
+    try:
+        yield
+    finally:
+        ERRORS.quiet = before
+        _QUIET.reset(token)

@@ -11,11 +11,11 @@ from pathlib import Path
 from resource import struct_rusage
 from statistics import median
 
-from planbook.arguments import Asked
 from planbook.bench import Row, household
 from planbook.bench.timing import seconds
 from planbook.commands.playing import play
 from planbook.envs.browser import chromium
+from planbook.settings import Settings
 from planbook.workers import Hosting
 
 EPISODES, TYPES = 3_553, 6
@@ -48,7 +48,7 @@ def rows(episodes: int = EPISODES) -> list[Row]:
 
 
 def _played(folder: Path, episodes: int) -> None:
-    asked = Asked(
+    asked = Settings.of(
         env="alfworld",
         split=f"generated:{episodes}",
         seeds=f"0-{-(-episodes // TYPES)}",

@@ -4,10 +4,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
@@ -46,8 +46,9 @@ from planbook.planner import (
 from planbook.planner.types import ERROR_KINDS
 from planbook.results import UNSAFE, Summary, failure_lines, figure_parts, read_run, spending_lines
 from planbook.resuming import check_config, notice_changes
-from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
+from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
+from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
@@ -108,6 +109,26 @@ def play(
         Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, unjudgeable=left_out)
     ) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
+
+
+def play_settings(
+    settings: Settings,
+    planner: str,
+    options: Mapping[str, JsonValue] = MappingProxyType({}),
+    *,
+    as_json: bool,
+    watch: Watch | None = None,
+) -> tuple[int, Summary]:
+    """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
+
+    ``planner`` plays, with ``options``, unless others are given.
+    """
+    hosting = settings.hosting()
+    if settings.resume is not None:
+        settings.refuse_fixed("--resume")
+        return resume(settings.resume, hosting, again=settings.again, as_json=as_json)
+    config = settings.config(planner, options)
+    return play(config, settings.out, hosting, as_json=as_json, watch=watch, store=settings.store)
 
 
 def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
@@ -281,7 +302,7 @@ def _play_with_progress(
     progress = _progress(run, title, lambda: control.steering.paused)
     with control.listens(), progress.shown():
         try:
-            finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
+            finished = _play_left(run, progress, hosting.model_copy(update={"steering": control.steering}), watch)
         except BudgetEnded as ended:
             return ended
     if finished:

@@ -17,7 +17,7 @@ from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
-from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 from planbook.terminal.episode import ending_text, episode_pieces, text

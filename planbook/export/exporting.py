@@ -15,7 +15,7 @@ from planbook.export.chat import conversation_line, conversations_of
 from planbook.export.files import BadEpisode, line_of, to_write, write_rows
 from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
-from planbook.run import Entry, Run, last_path, recorded_endings, without_folders
+from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 
 FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
 """Outcomes that say nothing of the planner, by the name that they are counted under."""

@@ -16,7 +16,7 @@ from planbook.manuals.coverage import goals_of
 from planbook.planner import Spent
 from planbook.planner.budget import add
 from planbook.rules import count
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import counted
 

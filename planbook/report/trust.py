@@ -10,7 +10,7 @@ from planbook.planner import Outcome
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, links, marked, moment
 from planbook.results import UNSAFE, RunResults, claim_lines, failure_lines
-from planbook.run import Imported, RunFile
+from planbook.runs import Imported, RunFile
 from planbook.wording import counted, listed
 
 MEANINGS: Mapping[Outcome, str] = {

@@ -16,7 +16,7 @@ from planbook.planner.strategies import figures_of
 from planbook.results.milestones import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
-from planbook.run import Run, index_of, set_aside
+from planbook.runs import Run, index_of, set_aside
 from planbook.spending import Price, prices_from
 from planbook.store import Event
 

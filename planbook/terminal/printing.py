@@ -17,7 +17,7 @@ from planbook.outcomes import in_words, outcome_of, score_of
 from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
 from planbook.results import Summary, results_table
-from planbook.run import Entry
+from planbook.runs import Entry
 from planbook.wording import PRICE_UNKNOWN, counted, harmless
 
 SHOWN_BROKEN = 3

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from planbook.console import ERRORS
 from planbook.planner import Ending, Outcome
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.terminal.printing import spending
 from planbook.wording import clock
 

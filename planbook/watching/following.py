@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from planbook.results import Result, RunResults
-from planbook.run import PAUSED, Run, index_of
+from planbook.runs import PAUSED, Run, index_of
 from planbook.store import Event
 from planbook.terminal.progress import time_left
 

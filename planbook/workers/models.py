@@ -19,7 +19,7 @@ from planbook.planner.models.telling import tell
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 from planbook.planner.roles import DEFAULT, no_model
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -68,7 +68,8 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
     except UnknownModel as error:
         told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(told) from error
-    model.name = spec
+    if kind != "object":
+        model.name = spec
     if isinstance(model, RecordedModel):
         model.strict = strict
     return model

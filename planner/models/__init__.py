@@ -8,7 +8,7 @@ from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.exchange import ExchangeModel
 from planbook.planner.models.prices import BadPrices, Price, Prices
 from planbook.planner.models.recorded import RecordedModel
-from planbook.planner.models.registry import load_model
+from planbook.planner.models.registry import load_model, register_model
 from planbook.planner.models.requests import label, labelled, request_key
 from planbook.planner.models.scripted import ScriptedModel
 from planbook.planner.models.tokens import estimate_prompt, estimate_tokens, estimated_usage
@@ -37,6 +37,7 @@ __all__ = [
     "label",
     "labelled",
     "load_model",
+    "register_model",
     "request_key",
     "room",
 ]

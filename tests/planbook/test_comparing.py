@@ -20,7 +20,7 @@ from planbook.config import Config, Learning
 from planbook.envs import Selection, Task, Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results import read_folder
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
 from planbook.workers import Hosting

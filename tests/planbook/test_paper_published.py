@@ -18,7 +18,7 @@ from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.planner.strategies.deps.replanning import REPLANS
 from planbook.results import Summary, read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import planbook, result
 
 AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()

@@ -18,7 +18,7 @@ from planbook.papers.published import ALL
 from planbook.planner import Ending, Outcome
 from planbook.planner.models import Reply, Sampling
 from planbook.results import Summary, read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
 

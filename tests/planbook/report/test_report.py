@@ -13,7 +13,7 @@ from planbook.outcomes import in_words
 from planbook.planner import Ending, Outcome
 from planbook.report import episodes, packing, report_runs, script, script_hash
 from planbook.results import Summary, read_run, summarise
-from planbook.run import Run, recorded_endings
+from planbook.runs import Run, recorded_endings
 from planbook.wording import harmless
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, written

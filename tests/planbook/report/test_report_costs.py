@@ -15,7 +15,7 @@ from planbook.report import report_runs
 from planbook.report.blocks import dollars
 from planbook.report.costs import Costs, costs, for_each
 from planbook.results import read_run
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN
 from tests.command import planbook

@@ -13,7 +13,7 @@ from planbook.report import report_runs
 from planbook.report.learned import prose
 from planbook.rules import count
 from planbook.rules.evidence import NONE
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import planbook
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings
 

@@ -13,7 +13,7 @@ from planbook.envs.browser import chromium
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.charts import with_options
-from planbook.run import Run
+from planbook.runs import Run
 from tests.browser import need_browser
 from tests.command import ROOT, planbook
 from tests.reported import Page, asking_run, written

@@ -11,7 +11,7 @@ from planbook.envs.toy import Toy
 from planbook.export import ExportChoice, export, import_files
 from planbook.planner import Outcome
 from planbook.report import report_runs
-from planbook.run import CONFIG_FILE, Run
+from planbook.runs import CONFIG_FILE, Run
 from planbook.workers import Hosting
 from tests.command import ROOT
 from tests.reported import Page, many_endings, written

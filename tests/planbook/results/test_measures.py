@@ -25,7 +25,7 @@ from planbook.results import (
     summarise,
     unlock_score,
 )
-from planbook.run import Entry
+from planbook.runs import Entry
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
 from tests.planbook.results.rows import rows

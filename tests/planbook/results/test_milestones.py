@@ -8,7 +8,7 @@ from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.results import milestone_parts, milestones
-from planbook.run import Run, recorded_endings
+from planbook.runs import Run, recorded_endings
 from tests.flows import here
 from tests.planbook.results.rows import rows
 from tests.reported import Page

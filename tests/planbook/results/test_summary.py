@@ -8,7 +8,7 @@ from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Outcome
 from planbook.results import Summary, failure_lines, results_table, summarise
 from planbook.results.statistics import wilson
-from planbook.run import Entry
+from planbook.runs import Entry
 from tests.planbook.results.rows import rows
 
 

@@ -14,7 +14,7 @@ from planbook.envs import Selection
 from planbook.planner import Ending, Outcome
 from planbook.report import script_hash
 from planbook.results import unlock_score
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
