@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 from rich.table import Table
@@ -109,7 +109,7 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
         spent = add(spent, event.kind, event.body, price)
         match = LEARNT.fullmatch(event.scope)
         if match and event.kind == "learnt" and SPOILT not in event.body:
-            index, knowledge = int(match[1]), _knowledge(event.body)
+            index, knowledge = int(match[1]), cast(Any, event.body)["knowledge"]
             known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
             yield Reached(
                 tasks=index + 1,
@@ -120,11 +120,6 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
                 rules=sum(rules for rules, _ in known.values()),
                 procedures=sum(procedures for _, procedures in known.values()),
             )
-
-
-def _knowledge(body: Any) -> dict[str, Any]:
-    knowledge: dict[str, Any] = body["knowledge"]
-    return knowledge
 
 
 def _table(cost: BuildingCost) -> Table:
