@@ -11,7 +11,7 @@ from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Ending, EventKind, Outcome, Spent
 from planbook.planner.spans import OLD_KINDS, Claim, RecordedSpan, Spans
 from planbook.planner.strategies import left_out_of_figures
-from planbook.results.claims import ANSWERED, TaskClaim
+from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
 
@@ -152,7 +152,14 @@ class Result:
         answering = _answering(self.env or self.entry.task.env) if act else None
         if act and act["action"]["name"] == answering and act["observation"]["accepted"]:
             by, said = ANSWERED, True
-        return TaskClaim.of(self.entry.task.id, self.repeat, by, said, self.ending)
+        return TaskClaim(
+            task=self.entry.task.id,
+            repeat=self.repeat,
+            claim=IN_WORDS[said],
+            by=by if said is not None else "",
+            solved=self.solved,
+            played=self.outcome.played,
+        )
 
 
 class _Play:

@@ -13,8 +13,7 @@ from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.strategies import FIGURES
 from planbook.planner.strategies.base import mean_of
 from planbook.results.claims import ClaimCounts, count_claims
-from planbook.results.measures import Measure, measures
-from planbook.results.milestones import milestones, unlocked
+from planbook.results.measures import Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 
 NONE: Mapping[str, int] = {}

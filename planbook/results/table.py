@@ -13,7 +13,7 @@ from typing import Any
 from planbook.planner import Outcome, Spent
 from planbook.planner.budget import cost_of
 from planbook.planner.strategies import figures_of
-from planbook.results.milestones import known_milestones
+from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Run, index_of, set_aside
