@@ -19,7 +19,7 @@ from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
 from planbook.planner.graph import PROMPTS as GRAPHS
 from planbook.planner.models import Sampling
-from planbook.planner.models.prices import SHIPPED as PRICES
+from planbook.planner.models.tokens import SHIPPED as PRICES
 from planbook.planner.roles import DEFAULT
 from planbook.planner.strategies import is_file, registered
 from planbook.planner.templates import PROMPTS as PLANNER

@@ -14,7 +14,7 @@ from typing import Any
 
 from planbook.bench import Row
 from planbook.config import RECORDINGS
-from planbook.planner.models.recording import read
+from planbook.planner.models.recordings import read
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.runs import Run
 

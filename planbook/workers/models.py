@@ -12,11 +12,10 @@ from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
 from planbook.planner.errors import NotRecorded, UnknownModel
 from planbook.planner.models import Message, Model, OnText, RecordedModel, Reply, Sampling, load_model
-from planbook.planner.models.missing import explain
-from planbook.planner.models.recording import Asked, Entries, Entry
-from planbook.planner.models.requests import place, request_key
-from planbook.planner.models.telling import tell
+from planbook.planner.models.answers import tell
+from planbook.planner.models.recordings import Asked, Entries, Entry, explain
 from planbook.planner.models.tokens import usage_of_cut
+from planbook.planner.models.types import place, request_key
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 from planbook.planner.roles import DEFAULT, no_model
 from planbook.runs import Run, is_run

@@ -8,9 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from planbook.planner.errors import UnknownModel
-from planbook.planner.models.exchange import ExchangeModel
-from planbook.planner.models.recorded import RecordedModel
-from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.models.answers import ExchangeModel, ScriptedModel
+from planbook.planner.models.recordings import RecordedModel
 from planbook.planner.models.types import Model
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import RECORDINGS
-from planbook.planner.models.recording import read
+from planbook.planner.models.recordings import read
 from planbook.planner.rendered import digest
 from tests.command import ROOT
 from tests.flows import BUILD, asks, events, files, here, history, table

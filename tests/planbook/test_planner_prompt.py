@@ -11,7 +11,7 @@ import pytest
 from planbook.config import RECORDINGS
 from planbook.envs.alfworld import Alfworld
 from planbook.knowledge import learnt_in
-from planbook.planner.models.recording import read
+from planbook.planner.models.recordings import read
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.memory import LearntMemory
