@@ -1,6 +1,7 @@
 """Fill the generated parts of pages: ``<!-- generated: NAME -->`` becomes what the function of that name returns.
 
-``<!-- include: FILE -->`` becomes a file of the repository, whose links are turned into those of the site.
+``<!-- include: FILE -->`` becomes a page of the repository, whose links are turned into those of the site, and
+``<!-- code: FILE -->`` the code of a file.
 """
 
 import json
@@ -15,7 +16,7 @@ from planbook.planner import METHODS
 
 ROOT = Path(__file__).parents[1]
 FIGURES = ROOT / "docs" / "figures"
-MARK = re.compile(r"<!-- (generated|include): (\S+) -->")
+MARK = re.compile(r"<!-- (generated|include|code): (\S+) -->")
 MOVED = {
     "docs/": "",
     "examples/README.md": "examples.md",
@@ -27,7 +28,8 @@ MOVED = {
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill one page (an event of MkDocs)."""
-    return MARK.sub(lambda found: {"generated": generated, "include": include}[found[1]](found[2]), markdown)
+    fill = {"generated": generated, "include": include, "code": code}
+    return MARK.sub(lambda found: fill[found[1]](found[2]), markdown)
 
 
 def generated(name: str) -> str:
@@ -41,6 +43,11 @@ def include(file: str) -> str:
     for ours, site in MOVED.items():
         text = text.replace(f"]({ours}", f"]({site}").replace(f"](../{ours}", f"]({site}")
     return re.sub(r"\[([^]]+)\]\((?!https?:|[\w/-]+\.md|#)[^)]*\)", r"\1", text)
+
+
+def code(file: str) -> str:
+    """Return a file of the repository as a block of code."""
+    return f'```python title="{file}"\n{(ROOT / file).read_text(encoding="utf-8")}```'
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -27,7 +27,7 @@ FINDINGS = ROOT / "docs" / "findings.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {FINDINGS}), ROOT / "examples" / "README.md"]
 BLOCK = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"(?:#|//) (?P<name>[\w./-]+\.\w+)\n")
-KNOWN = re.compile(r"(make|pip|git clone|cd|export|planbook|tools/\S+) ?")
+KNOWN = re.compile(r"(make|pip|python|git clone|cd|export|planbook|(tools|examples)/\S+) ?")
 FETCH = """\
 for thing in {}:
     for number in range(1, 9):
@@ -116,6 +116,8 @@ def answer(messages: Messages) -> str:
     told = str(messages)
     if "agent.press" in told:
         return "```python\nfor lamp in (1, 2, 3):\n    agent.press(lamp)\n```"
+    if "stock(kind" in told:
+        return "```python\nanswer(', '.join(stock('fruit')))\n```"
     if goals := re.findall(r"[Pp]ut the (\w+)(?: and the (\w+))? on the table", told):
         return f"```python\n{FETCH.format([thing for thing in goals[-1] if thing])}```"
     return "```python\nprint(task.goal)\n```"
