@@ -32,6 +32,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return MARK.sub(lambda found: fill[found[1]](found[2]), markdown)
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Leave out defaults that click does not have (an event of MkDocs)."""
+    return html.replace("<code>Sentinel.UNSET</code>", "")
+
+
 def generated(name: str) -> str:
     """Return a generated part."""
     return GENERATED[name]()
@@ -96,11 +101,16 @@ def kept(pattern: str) -> Iterator[dict[str, Any]]:
 def results() -> str:
     """Return what runs without a model solve."""
     rows = [
-        [f"`{run['command']}`", f"{run['solved']:,} of {run['tasks']:,}", f"{run['mean_actions']:.1f}", others(run)]
+        [spans(run["command"].removeprefix("planbook ")), f"{run['solved']:,} of {run['tasks']:,}", f"{run['mean_actions']:.1f}", others(run)]
         for run in kept("*.json")
         if "solved" in run
     ]
-    return table(("command", "solved", "actions", "also"), rows)
+    return table(("planbook ...", "solved", "actions", "also"), rows)
+
+
+def spans(command: str) -> str:
+    """Return a command as a span of code for each option, so that lines break between them."""
+    return " ".join(f"`{part}`" for part in re.split(r" (?=--)", command))
 
 
 def others(run: dict[str, Any]) -> str:
@@ -108,7 +118,7 @@ def others(run: dict[str, Any]) -> str:
     told = [f"mean score {run['mean_score']:.3g}"] if 0 < run["mean_score"] < 1 else []
     told += [f"unlock score {run['unlock_score']:.1f} %"] if run.get("unlock_score") is not None else []
     *_, measures = run["measures"].values() if run["measures"] else [{}]
-    return ", ".join([*told, *(f"{name} {each['mean']:.3g} ± {each['sd']:.2g}" for name, each in measures.items())])
+    return ", ".join([*told, *(f"{name} {each['mean']:.1f} ± {each['sd']:.1f}" for name, each in measures.items())])
 
 
 def speed() -> str:
