@@ -100,12 +100,15 @@ def kept(pattern: str) -> Iterator[dict[str, Any]]:
 
 def results() -> str:
     """Return what runs without a model solve."""
-    rows = [
-        [spans(run["command"].removeprefix("planbook ")), f"{run['solved']:,} of {run['tasks']:,}", f"{run['mean_actions']:.1f}", others(run)]
-        for run in kept("*.json")
-        if "solved" in run
-    ]
-    return table(("planbook ...", "solved", "actions", "also"), rows)
+    return table(
+        ("planbook ...", "solved", "actions", "also"), [result(run) for run in kept("*.json") if "solved" in run]
+    )
+
+
+def result(run: dict[str, Any]) -> list[str]:
+    """Return the row of a run."""
+    solved = f"{run['solved']:,} of {run['tasks']:,}"
+    return [spans(run["command"].removeprefix("planbook ")), solved, f"{run['mean_actions']:,.1f}", others(run)]
 
 
 def spans(command: str) -> str:

@@ -24,7 +24,7 @@ ALL = "all"
 
 
 class FigureTable(Table):
-    """A table that gives up its lines, breaks its headings and names, and becomes a list, before it cuts a figure off."""
+    """A table that gives up its lines, breaks headings and names, and becomes a list, before it cuts a figure off."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Sample the table, in a narrow form where the terminal has no room for the usual one."""
