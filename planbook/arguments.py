@@ -169,6 +169,9 @@ class Asked(BaseModel):
 
 def in_any_folder(name: str) -> str:
     """Return a name that is good in any folder: FILE.py:NAME with the whole path of the file."""
+    kind, colon, rest = name.partition(":")
+    if kind in ("module", "mcp"):
+        return f"{kind}:{in_any_folder(rest)}"
     path, colon, member = name.partition(":")
     return f"{Path(path).resolve()}{colon}{member}" if path.endswith(".py") else name
 
