@@ -26,6 +26,7 @@ MANY = 50
 MAX_TEXT = 1_000_000
 """Characters of a tool's result."""
 FINDING = ("search", "describe")
+ENDING = "Call agent.answer(value) when the task is done."
 RESERVED = ("answer", *FINDING)
 Effect = Literal["", "read", "write", "destroy"]
 EFFECTS: Mapping[Effect, str] = {

@@ -23,7 +23,7 @@ from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, raised_a
 from planbook.envs.registry import CannotLoad, import_error, load_module
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import did_you_mean
-from planbook.envs.tools.environment import RESERVED, Tool, ToolEnvironment, ToolFailed
+from planbook.envs.tools.environment import ENDING, RESERVED, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task
@@ -124,7 +124,7 @@ def environment(rest: str) -> type[ToolEnvironment]:
 def _made(name: str, about: str, tools: list[Tool], rest: str, **members: object) -> type[ToolEnvironment]:
     if not tools:
         raise UnknownEnvironment(f"module:{rest}: it has no public functions; name a class: module:FILE.py:Class")
-    ended = f"{about}\n\nCall agent.answer(value) when the task is done."
+    ended = f"{about}\n\n{ENDING}"
     return ModuleEnvironment.with_tools(name, ended, tools, **members)
 
 
