@@ -2,12 +2,9 @@
 
 from typing import Any
 
-import pytest
+import jsonschema
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("mcp")
-import jsonschema
 from mcp.types import Tool as McpTool
 
 from planbook.envs.tools.environment import ToolFailed
