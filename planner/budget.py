@@ -11,8 +11,7 @@ from pydantic import Field
 from planbook.planner.errors import BudgetEnded
 from planbook.planner.journal import Body, EventKind
 from planbook.planner.ledger import Amount, Ledger, OwnLedger
-from planbook.planner.models.requests import place
-from planbook.planner.models.types import Reply, Usage
+from planbook.planner.models.types import Reply, Usage, place
 from planbook.planner.types import Record
 
 

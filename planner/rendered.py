@@ -1,7 +1,7 @@
 """Rendered texts with a digest of the data they were made from, by which recordings find replies.
 
-A recorded reply belongs to the data of its prompt (``planbook.planner.models.recording``). So the wording of templates,
-and the texts that describe an environment and its actions, can change without invalidating recordings.
+A recorded reply belongs to the data of its prompt (``planbook.planner.models.recordings``). So the wording of
+templates, and the texts that describe an environment and its actions, can change without invalidating recordings.
 """
 
 import hashlib

@@ -9,9 +9,8 @@ from planbook.planner.budget import Meter
 from planbook.planner.errors import ModelError
 from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
-from planbook.planner.models.requests import labelled
 from planbook.planner.models.tokens import most_usage
-from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, labelled
 
 Read = TypeVar("Read")
 DEFAULT = "default"

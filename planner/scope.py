@@ -9,8 +9,7 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planbook.planner.journal import Body, EventKind, Journal, record, write
-from planbook.planner.models.requests import Given, data_of_prompt, placed
-from planbook.planner.models.types import Message, Reply
+from planbook.planner.models.types import Given, Message, Reply, data_of_prompt, placed
 from planbook.planner.prompts import Question
 from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, SILENT, Answer, Roles, Sample

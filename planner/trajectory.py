@@ -15,8 +15,7 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from planbook.envs import Observation, Task
 from planbook.planner.journal import Body, EventKind
 from planbook.planner.memory import Recall
-from planbook.planner.models.requests import Given
-from planbook.planner.models.types import Message, Reply, Sampling
+from planbook.planner.models.types import Given, Message, Reply, Sampling
 from planbook.planner.rendered import Text
 from planbook.planner.spans import BEGIN, END, MOMENT, RecordedSpan, Spans, is_update
 from planbook.planner.templates import PROMPTS
@@ -96,7 +95,7 @@ class Call(Part):
     """Name of the prompt."""
     model: str
     given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
-    """The data of the prompt, by which ``planbook.planner.models.recording`` finds replies."""
+    """The data of the prompt, by which ``planbook.planner.models.recordings`` finds replies."""
     sampling: Sampling
     messages: tuple[Message, ...]
     """All messages sent; empty if the episode was exported without prompts."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from planbook.bench import Row
 from planbook.config import RECORDINGS
-from planbook.planner.models.recording import read
+from planbook.planner.models.recordings import read
 from planbook.planner.models.tokens import estimate_tokens
-from planbook.run import Run
+from planbook.runs import Run
 
 RECORDED = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")
 """Those that need neither games to download nor a browser: at least one for each paper."""

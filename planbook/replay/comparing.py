@@ -12,10 +12,10 @@ from planbook.outcomes import UNPLAYED, outcome_of, why
 from planbook.planner import Body, Ending, EventKind, JournalMismatch, MemoryJournal, Roles
 from planbook.planner.errors import ModelError, NotRecorded
 from planbook.planner.models import Message, OnText, Reply, Sampling
-from planbook.planner.models.requests import place
-from planbook.planner.models.telling import tell
+from planbook.planner.models.answers import tell
+from planbook.planner.models.types import place
 from planbook.replay.events import describe
-from planbook.run import Entry, Run, last_path
+from planbook.runs import Entry, Run, last_path
 from planbook.workers import EpisodeWorker
 
 Events = Mapping[Any, Body]

@@ -12,14 +12,13 @@ from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
 from planbook.planner.errors import NotRecorded, UnknownModel
 from planbook.planner.models import Message, Model, OnText, RecordedModel, Reply, Sampling, load_model
-from planbook.planner.models.missing import explain
-from planbook.planner.models.recording import Asked, Entries, Entry
-from planbook.planner.models.requests import place, request_key
-from planbook.planner.models.telling import tell
+from planbook.planner.models.answers import tell
+from planbook.planner.models.recordings import Asked, Entries, Entry, explain
 from planbook.planner.models.tokens import usage_of_cut
+from planbook.planner.models.types import place, request_key
 from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
 from planbook.planner.roles import DEFAULT, no_model
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -68,7 +67,8 @@ def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, s
     except UnknownModel as error:
         told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(told) from error
-    model.name = spec
+    if kind != "object":
+        model.name = spec
     if isinstance(model, RecordedModel):
         model.strict = strict
     return model

@@ -1,18 +1,32 @@
 """Language models: one protocol and its implementations.
 
-OpenAIModel is in ``planbook.planner.models.openai_api``: its SDK takes most of a second to import, and most commands do
-not need it.
+- ``types``: the protocol ``Model``, messages, sampling, replies, and what identifies a request.
+- ``registry``: a model by its name on the command line.
+- ``openai_api``: a server that speaks OpenAI's chat completions; ``openai_replies`` reads its replies and failures,
+  ``waiting`` waits for it. Import it only where it is needed: its SDK takes most of a second to import.
+- ``recordings``: answers from a recording. ``answers``: from people and scripts.
+- ``tokens``: token estimates and prices. ``context``: fit a conversation into a model's context.
+- ``reasoning``: separate a model's reasoning from its reply.
 """
 
+from planbook.planner.models.answers import ExchangeModel, ScriptedModel
 from planbook.planner.models.context import Fitted, fit, room
-from planbook.planner.models.exchange import ExchangeModel
-from planbook.planner.models.prices import BadPrices, Price, Prices
-from planbook.planner.models.recorded import RecordedModel
-from planbook.planner.models.registry import load_model
-from planbook.planner.models.requests import label, labelled, request_key
-from planbook.planner.models.scripted import ScriptedModel
-from planbook.planner.models.tokens import estimate_prompt, estimate_tokens, estimated_usage
-from planbook.planner.models.types import Finish, Message, Model, OnText, Reply, Sampling, Speaker, Usage
+from planbook.planner.models.recordings import RecordedModel
+from planbook.planner.models.registry import load_model, register_model
+from planbook.planner.models.tokens import BadPrices, Price, Prices, estimate_prompt, estimate_tokens, estimated_usage
+from planbook.planner.models.types import (
+    Finish,
+    Message,
+    Model,
+    OnText,
+    Reply,
+    Sampling,
+    Speaker,
+    Usage,
+    label,
+    labelled,
+    request_key,
+)
 
 __all__ = [
     "BadPrices",
@@ -37,6 +51,7 @@ __all__ = [
     "label",
     "labelled",
     "load_model",
+    "register_model",
     "request_key",
     "room",
 ]

@@ -39,9 +39,7 @@ class Echo(gymnasium.Env[Any, Any]):
 
 
 for each in SPACES:
-    gymnasium.register(
-        f"Echo{each}-v0", entry_point=lambda **given: Echo(**given), kwargs={"space": each}, disable_env_checker=True
-    )
+    gymnasium.register(f"Echo{each}-v0", entry_point=partial(Echo, space=each), disable_env_checker=True)
 
 
 def played(name: str, **options: Any) -> Environment:

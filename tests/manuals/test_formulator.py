@@ -10,7 +10,7 @@ from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formu
 from planbook.manuals.markdown import parse, render, render_rule
 from planbook.manuals.outline import read_outline
 from planbook.planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
-from planbook.planner.models.scripted import ScriptedModel
+from planbook.planner.models.answers import ScriptedModel
 from planbook.rules import Rule, RuleType
 
 TOY = load_environment("toy")

@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Budget, BudgetEnded, Meter, Scope, Spent
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
-from planbook.planner.models.requests import Given, placed
+from planbook.planner.models.types import Given, placed
 from planbook.planner.prompts import Prompt
 from planbook.planner.roles import Roles, as_text
 from planbook.planner.templates import PROMPTS

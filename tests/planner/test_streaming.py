@@ -23,8 +23,7 @@ from planbook.planner import (
     Outcome,
 )
 from planbook.planner.models import Message, Model, Reply, Sampling, ScriptedModel
-from planbook.planner.models.requests import data_of_prompt
-from planbook.planner.models.types import OnText
+from planbook.planner.models.types import OnText, data_of_prompt
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.trajectory import as_asked

@@ -18,9 +18,9 @@ from planbook.inputs import inputs, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS
 from planbook.planner.models import Sampling
-from planbook.planner.models.recording import read
-from planbook.run import InputChange, MadeOf, Run, changed_versions, changes
-from planbook.run import installed as versions_module
+from planbook.planner.models.recordings import read
+from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
+from planbook.runs import installed as versions_module
 from tests.command import planbook
 from tests.planbook.inputs.commands import play_shifting, run
 from tests.shelf import write_shelf

@@ -6,7 +6,7 @@ from typing import Any
 from planbook.planner import Journal, MemoryJournal, Roles, Scope
 from planbook.planner.graph import Graph, GraphDatabase, GraphNode, Hooks, Pass, run_pass
 from planbook.planner.models import Message, Sampling, ScriptedModel
-from planbook.planner.models.requests import label
+from planbook.planner.models.types import label
 
 Reply = str | Callable[[str], str]
 

@@ -1,0 +1,366 @@
+"""Recordings: a file of replies, the model that answers from it, and the message when it has no answer.
+
+A recording has a header line, then one line of JSON for each reply. A reply belongs to its exact prompt, and to the
+data of the prompt: role and template, number among the questions of that template in its scope, and digest of the
+template's variables. So the wording of prompts may change. Recordings of planbook 0.1.0 know only exact prompts.
+"""
+
+import fcntl
+import json
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple, TypeVar
+
+from pydantic import Field, ValidationError
+
+from planbook.planner.errors import NotRecorded, UnknownModel
+from planbook.planner.models.answers import PIECE, tell
+from planbook.planner.models.tokens import usage_of_cut
+from planbook.planner.models.types import (
+    Finish,
+    Given,
+    Message,
+    Model,
+    OnText,
+    Reply,
+    Sampling,
+    Speaker,
+    Usage,
+    given,
+    label,
+    request_key,
+)
+from planbook.planner.rendered import digest
+from planbook.planner.types import Record
+
+Kind = TypeVar("Kind", bound=Record)
+FORMAT = 1
+HEAD = 80
+"""Number of characters kept of each message, for people."""
+
+
+class Header(Record):
+    """The first line. ``made_with`` says where the answers come from, ``command`` which command replays them.
+
+    The command leaves out the model, which is the recording, and the folder of the run.
+    """
+
+    recording: int = FORMAT
+    made_with: str = ""
+    command: str = ""
+
+
+class Asked(Record):
+    """One message of a recorded prompt: enough to identify it, not the whole text."""
+
+    role: Speaker
+    sha256: str
+    length: int
+    head: str
+
+    @classmethod
+    def of(cls, message: Message) -> "Asked":
+        """Return the record of a message."""
+        text = message.content
+        return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD])
+
+
+class Entry(Record):
+    """One request and its reply. ``label`` names role and template, ``model`` is what answered."""
+
+    key: str
+    label: str = ""
+    given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
+    model: str
+    sampling: Sampling
+    messages: tuple[Asked, ...]
+    finish: Finish = "stop"
+    usage: Usage = Field(default=Usage())
+    text: str
+
+    @classmethod
+    def of(cls, messages: Sequence[Message], sampling: Sampling, reply: Reply) -> "Entry":
+        """Return the record of a request and its reply."""
+        return cls(
+            key=request_key(messages, sampling),
+            label=label(),
+            given=given(),
+            model=reply.model,
+            sampling=sampling,
+            messages=tuple(map(Asked.of, messages)),
+            finish=reply.finish,
+            usage=reply.usage,
+            text=reply.text,
+        )
+
+
+class Found(NamedTuple):
+    """A recorded reply; ``reworded`` if its prompt had the same data in other words."""
+
+    entry: Entry
+    reworded: bool
+
+
+class Entries:
+    """The replies of a recording. If a prompt has two replies, the first counts."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._by_key: dict[str, Entry] = {}
+        self._by_data: dict[tuple[object, ...], Entry] = {}
+        for entry in entries:
+            self.add(entry)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._by_key.values())
+
+    def add(self, entry: Entry) -> None:
+        """Add a reply."""
+        self._by_key.setdefault(entry.key, entry)
+        if entry.given is not None:
+            drawn = _drawn(entry.label, entry.sampling)
+            self._by_data.setdefault((*drawn, entry.given.data, entry.given.number), entry)
+            self._by_data.setdefault((*drawn, entry.given.data), entry)
+
+    def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> Found | None:
+        """Return the reply to what this thread is asking: to these very words, else, unless ``strict``, to these data.
+
+        The same data at another place of the scope count where none were recorded at this one.
+        """
+        if entry := self._by_key.get(request_key(messages, sampling)):
+            return Found(entry, reworded=False)
+        asked = given()
+        if strict or asked is None:
+            return None
+        drawn = _drawn(label(), sampling)
+        entry = self._by_data.get((*drawn, asked.data, asked.number)) or self._by_data.get((*drawn, asked.data))
+        return Found(entry, reworded=True) if entry else None
+
+
+def _drawn(label: str, sampling: Sampling) -> tuple[object, ...]:
+    """Return the prompt's name, and what of the sampling makes another reply."""
+    return label, sampling.temperature, sampling.seed, sampling.sample
+
+
+def read(path: Path) -> tuple[Header, list[Entry]]:
+    """Return the whole recording, without a last line that was cut off. Raises UnknownModel for any other file."""
+    try:
+        lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
+    except OSError as error:
+        raise UnknownModel(f"the recording {path} cannot be read: {error.strerror}") from error
+    if not lines:
+        return Header(), []
+    header = _parsed(path, 1, lines[0], Header)
+    if header.recording != FORMAT:
+        raise UnknownModel(f"{path} is a recording of format {header.recording}; this version reads format {FORMAT}")
+    return header, [_parsed(path, number, line, Entry) for number, line in enumerate(lines[1:], 2) if line.strip()]
+
+
+def append(path: Path, header: Header, entry: Entry) -> None:
+    """Add an entry that survives the death of this process; a line that an earlier kill cut off goes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        size = _repair(file)
+        file.write((b"" if size else _line(header)) + _line(entry))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _repair(file: IO[bytes]) -> int:
+    """Make the file end with a whole line, and return its length."""
+    size = file.seek(0, os.SEEK_END)
+    if size == 0:
+        return 0
+    file.seek(size - 1)
+    if file.read(1) == b"\n":
+        return size
+    file.seek(0)
+    whole = _whole_lines(file.read())
+    file.truncate(min(size, len(whole)))
+    file.write(whole[size:])
+    return len(whole)
+
+
+def _whole_lines(content: bytes) -> bytes:
+    """Return the content without a half-written last line; a line that lacks only its end gets it."""
+    tail = content[content.rfind(b"\n") + 1 :]
+    try:
+        json.loads(tail)
+    except ValueError:
+        return content[: len(content) - len(tail)]
+    return content + b"\n"
+
+
+def _line(record: Record) -> bytes:
+    """Return one line of readable JSON in UTF-8; only half surrogates are escaped."""
+    text = json.dumps(record.model_dump(mode="python"), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def _parsed(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
+    try:
+        return kind.model_validate(json.loads(line))
+    except ValueError as error:  # of json, and of pydantic
+        what = "header of a recording" if kind is Header else "recorded reply"
+        raise UnknownModel(f"{path}:{number} is no {what}: {_reason(error)}") from error
+
+
+def _reason(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return ": ".join([*map(str, first["loc"]), first["msg"]])
+
+
+MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
+
+
+class RecordedModel:
+    """Replays a recording. With an inner model, it asks that for what is missing and records it at once.
+
+    A reply is found by its prompt's words or data (``planbook.planner.models.recordings``), not by the model's name, so
+    a recording of one model replays anywhere. A ``strict`` recording gives no reply to a reworded prompt. Only complete
+    replies are recorded: while recording, a reply is received to its end even if the listener wants no more of it; the
+    caller still gets it cut.
+    """
+
+    def __init__(
+        self, path: str | Path, inner: Model | None = None, made_with: str = "", *, strict: bool = False
+    ) -> None:
+        self.path, self._inner, self.strict = Path(path), inner, strict
+        self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
+        self._header, entries = (Header(), []) if inner and not self.path.exists() else read(self.path)
+        if inner and self._header == Header():
+            self._header = Header(made_with=made_with or inner.name)
+        self._entries = Entries(entries)
+        self._lock = threading.Lock()
+        self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def made_with(self) -> str:
+        """Origin of the answers, in free words."""
+        return self._header.made_with
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Return the recorded reply, or ask the inner model. Raises NotRecorded, and the inner model's errors."""
+        key = request_key(messages, sampling)
+        with self._lock:
+            asking = self._asking[key]
+        with asking:  # the same request from two threads is paid for once
+            found = self._entries.find(messages, sampling, strict=self.strict)
+            if found is None and self._inner is not None:
+                return self._record(self._inner, messages, sampling, on_text)
+        if found is None:
+            told = explain(self.path, messages, sampling, self._entries, strict=self.strict)
+            raise NotRecorded(f"{told}. {MISSING.format(self.path)}")
+        entry, reworded = found
+        text, finish = tell(entry.text, on_text)
+        usage = usage_of_cut(entry.usage, entry.text, text)
+        return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
+
+    def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
+        listener = Listener(on_text) if on_text else None
+        reply = inner.complete(messages, sampling, listener)
+        if reply.finish == "stop":
+            entry = Entry.of(messages, sampling, reply)
+            with self._lock:
+                append(self.path, self._header, entry)
+                self._entries.add(entry)
+        return listener.as_wanted(reply) if listener else reply
+
+
+class Listener:
+    """Receives a reply to its end for a listener that may stop earlier."""
+
+    def __init__(self, on_text: OnText) -> None:
+        self._on_text, self._heard, self._told, self._wanted = on_text, "", 0, True
+
+    def __call__(self, text: str) -> bool:
+        """Pass on whole characters; the reply always continues."""
+        self._heard += text
+        self._tell(len(self._heard) - PIECE)
+        return True
+
+    def as_wanted(self, reply: Reply) -> Reply:
+        """Pass on the rest, and return the reply as far as it was wanted."""
+        if self._heard != reply.text:
+            return reply  # it began anew after a broken stream, and otherwise
+        self._tell(len(self._heard) - 1)
+        if self._told == len(self._heard):
+            return reply
+        return reply.model_copy(update={"text": reply.text[: self._told], "finish": "cut"})
+
+    def _tell(self, last_start: int) -> None:
+        while self._wanted and self._told <= last_start:
+            piece = self._heard[self._told : self._told + PIECE]
+            self._told += len(piece)
+            self._wanted = self._on_text(piece)
+
+
+def explain(
+    path: Path, messages: Sequence[Message], sampling: Sampling, entries: Entries, *, strict: bool = False
+) -> str:
+    """Return what a person is told when a recording has no answer."""
+    asked, known = tuple(map(Asked.of, messages)), list(entries)
+    named = f" of {label()}" if label() else ""
+    told = f"{path} has no answer to this prompt{named} ({_ending(asked)})"
+    if strict and entries.find(messages, sampling):
+        return f"{told} but one to the same data in other words, which --strict-recordings refuses"
+    if not known:
+        return f"{told}; it is empty"
+    nearest = max(known, key=lambda entry: _likeness(entry, asked))
+    return f"{told}; the nearest of its {len(known)} {_difference(nearest, asked, sampling)}{_data_of(nearest)}"
+
+
+def _data_of(nearest: Entry) -> str:
+    """Say that the data differ, if that is known."""
+    now = given()
+    if nearest.given is None or now is None or nearest.label != label():
+        return ""
+    return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
+
+
+def _likeness(entry: Entry, asked: Sequence[Asked]) -> tuple[int, bool, bool, int]:
+    """Return the sort key: equal messages, then same prompt name, same message count, longest equal beginning."""
+    pairs = list(zip(entry.messages, asked, strict=False))
+    same = sum(one == other for one, other in pairs)
+    alike = sum(_common(one.head, other.head) for one, other in pairs)
+    return same, entry.label == label(), len(entry.messages) == len(asked), alike
+
+
+def _difference(entry: Entry, asked: Sequence[Asked], sampling: Sampling) -> str:
+    named = f"(of {entry.label}) " if entry.label else ""
+    recorded = entry.messages
+    for number, (then, now) in enumerate(zip(recorded, asked, strict=False), 1):
+        if then != now and then.head == now.head:
+            lengths = f"{now.length:,} characters now, {then.length:,} recorded"
+            return f"{named}differs from message {number} on, after the same beginning {now.head!r} ({lengths})"
+        if then != now:
+            return f"{named}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
+    if len(recorded) != len(asked):
+        more, which = (recorded, "recorded") if len(recorded) > len(asked) else (asked, "asked now")
+        number = min(len(recorded), len(asked)) + 1
+        return f"{named}differs from message {number} on: {_shown(more[number - 1])} is only {which}"
+    was, wanted = entry.sampling.model_dump(), sampling.model_dump()
+    changed = [
+        f"{name} {was[name]!r} was recorded, {wanted[name]!r} is asked" for name in was if was[name] != wanted[name]
+    ]
+    return f"{named}has the same messages, drawn otherwise: {', '.join(changed)}"
+
+
+def _ending(asked: Sequence[Asked]) -> str:
+    messages = f"{len(asked)} message{'' if len(asked) == 1 else 's'}"
+    return f"{messages}, the last: {_shown(asked[-1])}" if asked else messages
+
+
+def _shown(message: Asked) -> str:
+    return f"({message.role}, {message.head!r}, {message.length} characters)"
+
+
+def _common(one: str, other: str) -> int:
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
