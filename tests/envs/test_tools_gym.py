@@ -1,5 +1,6 @@
 """Gymnasium environments, with each kind of space."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
