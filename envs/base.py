@@ -149,6 +149,11 @@ class Environment(
         """Return the actions and queries under these options; by default all."""
         return Offered(cls.actions, cls.queries)
 
+    @classmethod
+    def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
+        """Return what prompts list of the actions and queries offered; by default all of them."""
+        return cls.offered(options)
+
     def close(self) -> None:
         """Release what the environment holds. Closing twice is harmless."""
 

@@ -46,6 +46,8 @@ def import_error(error: BaseException) -> str:
 
 
 ENTRY_POINT_GROUP = "planbook.environments"
+TOOLS = ("gym", "mcp", "module")
+"""Kinds of tools that ``planbook.envs.tools`` makes environments of."""
 SHIPPED: Mapping[str, str] = {
     "alfworld": "planbook.envs.alfworld:Alfworld",
     "crafter": "planbook.envs.crafter:Crafter",
@@ -86,7 +88,10 @@ def known_environments() -> dict[str, str]:
 
 
 def load_environment(name: str) -> type[Environment]:
-    """Return the class of an environment, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment."""
+    """Return the class of an environment, by its name, as ``FILE.py:Class``, or as tools: ``module:...``, ``mcp:...``.
+
+    Raises UnknownEnvironment, and MissingRequirement if tools need packages that are not installed.
+    """
     if name in _OBJECTS:
         return _OBJECTS[name]
     if name.startswith(OBJECT):
@@ -94,6 +99,9 @@ def load_environment(name: str) -> type[Environment]:
             f"{name} was a class of the Python process that began the run; pass it again as env=, or put it in a file"
         )
     path, _, class_name = name.partition(":")
+    if path in TOOLS:
+        tools = importlib.import_module("planbook.envs.tools")  # imported here, as it derives from environments itself
+        return _checked(tools.load_tools(path, class_name), name)
     if path.endswith(".py"):
         return _from_file(Path(path).resolve(), class_name)
     known = known_environments()

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -71,7 +71,9 @@ class Observation:
 
     ``accepted`` means that the action took effect, ``terminated`` that the environment's own episode ended with it,
     ``truncated`` that the environment cut the episode short (by its own limit of time or steps), ``lasting`` that the
-    action changed something that ``restore`` does not bring back (what a web server has stored).
+    action changed something that ``restore`` does not bring back (what a web server has stored). ``structured`` means
+    that the text is JSON, and that the plan receives its value; ``failed`` that the plan gets a RuntimeError with the
+    text.
     """
 
     text: str
@@ -79,6 +81,8 @@ class Observation:
     terminated: bool = False
     truncated: bool = False
     lasting: bool = False
+    structured: Annotated[bool, Field(exclude_if=lambda structured: not structured)] = False
+    failed: Annotated[bool, Field(exclude_if=lambda failed: not failed)] = False
 
     @classmethod
     def refused(cls, reason: object) -> Self:

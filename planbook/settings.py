@@ -244,6 +244,11 @@ class Settings(Playing, Building, Invocation):
 
 def in_any_folder(name: str) -> str:
     """Return a name that is good in any folder: FILE.py:NAME with the whole path of the file."""
+    kind, colon, rest = name.partition(":")
+    if kind == "module":
+        return f"{kind}:{in_any_folder(rest)}"
+    if kind == "mcp":
+        return f"{kind}:{Path(rest).resolve()}" if rest.endswith(".json") and " " not in rest else name
     path, colon, member = name.partition(":")
     return f"{Path(path).resolve()}{colon}{member}" if path.endswith(".py") else name
 

@@ -1,6 +1,7 @@
 """Action docs: the actions and queries of an environment as methods of ``agent``, for plans and for prompts."""
 
 import ast
+import json
 from collections.abc import Callable, Collection, Mapping
 from inspect import Signature
 from typing import Protocol
@@ -39,6 +40,14 @@ def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
     """Return what plan code sees as ``task``; the observation is that of the reset."""
     shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     return {**shown, "observation": observation.text}
+
+
+def received(observation: Observation) -> JsonValue:
+    """Return what the plan receives of an observation. Raises RuntimeError if the action failed."""
+    if observation.failed:
+        raise RuntimeError(observation.text)
+    value: JsonValue = json.loads(observation.text) if observation.structured else observation.text
+    return value
 
 
 def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
@@ -83,9 +92,9 @@ class ActionDocs(BaseModel):
     helpers: str
 
 
-def action_docs(world: type[Environment], options: BaseModel | None = None) -> ActionDocs:
-    """Return the action docs of an environment under these options."""
-    offer = world.offered(options)
+def action_docs(world: type[Environment], options: BaseModel | None = None, goal: str = "") -> ActionDocs:
+    """Return the action docs of an environment under these options, and for this goal where it selects by it."""
+    offer = world.listed(options, goal)
     return ActionDocs(
         actions=tuple(map(shown, offer.actions.values())),
         queries=tuple(map(shown, offer.queries.values())),
@@ -116,7 +125,7 @@ def _head(function: ast.FunctionDef) -> str:
 
 def action_docs_of(world: Environment) -> ActionDocs:
     """Return the action docs of an environment that is being played."""
-    return action_docs(type(world), world.options)
+    return action_docs(type(world), world.options, world.task.goal if world.task else "")
 
 
 def call_of(action: Action) -> str:

@@ -8,7 +8,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner import feedback as words
-from planbook.planner.action_docs import AGENT, plan_functions, seen_task
+from planbook.planner.action_docs import AGENT, plan_functions, received, seen_task
 from planbook.planner.dry_runs import cannot_succeed, known_after
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
@@ -333,7 +333,7 @@ class Episode:
         self.actions += counted
         if self.world.ended:
             raise RoundOver("The world's episode is over.")
-        return observation.text
+        return received(observation)
 
     def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
         asked = spec.bind(*args, **kwargs)

@@ -104,11 +104,11 @@ def _check_names(functions: Collection[str], values: Collection[str], attributes
     for name in values:
         check_name(name, most=1)
     for name in attributes:
-        check_name(name)
+        check_name(name, most=2)
         if "." not in name:
             raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
     dotted = [name for name in (*functions, *attributes) if "." in name]
-    objects = {name.partition(".")[0] for name in dotted}
+    objects = {name[: dot.start()] for name in dotted for dot in re.finditer(r"\.", name)}
     given = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
     if twice := sorted({name for name in given if given.count(name) > 1}):
         raise BadFunction(f"given twice, or both as an object and as something else: {', '.join(twice)}")

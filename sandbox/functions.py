@@ -64,8 +64,8 @@ class FunctionSpec:
         return [VARIADIC.get(p.kind, "") + p.name for p in self.signature.parameters.values()]
 
 
-def check_name(name: str, *, most: int = 2) -> None:
-    """Raise BadFunction unless the name is one identifier, or two with a dot between, that plans can use."""
+def check_name(name: str, *, most: int = 3) -> None:
+    """Raise BadFunction unless the name is one identifier, or up to ``most`` with dots between, that plans can use."""
     parts = name.split(".")
     if len(parts) > most or not all(p.isidentifier() and not keyword.iskeyword(p) and p[0] != "_" for p in parts):
         shape = "a name or object.name" if most > 1 else "a plain name"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from planbook.envs.yaml_lines import Where
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.database import PATH, at, paths_of
@@ -15,7 +16,6 @@ from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template, nearest
-from planbook.planner.graph.yaml_lines import Where
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = frozenset(

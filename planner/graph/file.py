@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 from planbook.planner.errors import BadGraphFile
 from planbook.planner.graph.checks import faults_of
 from planbook.planner.graph.hooking import find_hook
 from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.templating import nearest
-from planbook.planner.graph.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 OLD = """\

@@ -139,11 +139,14 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     members: dict[str, dict[str, object]] = {name.partition(".")[0]: {} for name in attributes}
     for dotted, parameters in functions.items():
         function = HostFunction(dotted, partial(link.call, dotted, parameters))
-        name, dot, member = dotted.partition(".")
+        name, dot, member = dotted.rpartition(".")
         if dot:
             members.setdefault(name, {})[member] = function
         else:
-            bare[name] = function
+            bare[dotted] = function
+    for inner in [name for name in members if "." in name]:
+        outer, _, member = inner.partition(".")
+        members.setdefault(outer, {})[member] = HostObject(inner, members.pop(inner))
     return bare | {name: HostObject(name, found) for name, found in members.items()}
 
 

@@ -75,7 +75,7 @@ def test_partials_lambdas_and_callables_have_signatures_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a.b.c", "a.", ".b", "1a", "class", "agent.class", "_a", "agent._b", "a b", "a\n"]
+    "name", ["", "a.b.c.d", "a.", ".b", "1a", "class", "agent.class", "_a", "agent._b", "a b", "a\n"]
 )
 def test_names_that_plans_cannot_use_are_refused(name: str) -> None:
     with pytest.raises(BadFunction, match="cannot be offered"):

@@ -1,7 +1,7 @@
 """YAML as plain values, with the line of each place. Anchors, aliases and tags are refused.
 
 An alias repeats what it names, so that a short file can mean a value of any size; a tag can name any Python object.
-Neither is needed to write a graph.
+Neither is needed to write a graph or a list of tasks.
 """
 
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
 
 
 def _refused(text: str) -> Iterator[FileFault]:
-    """Yield what is not part of a graph file, by the events alone: nothing is built yet."""
+    """Yield what is refused, by the events alone: nothing is built yet."""
     depth, documents = 0, 0
     for event in YAML(typ="safe", pure=True).parse(StringIO(text)):
         line = event.start_mark.line + 1
@@ -99,7 +99,7 @@ def _refused(text: str) -> Iterator[FileFault]:
             )
 
 
-_SECOND = "a second document begins here; write one graph to a file"
+_SECOND = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,281 @@
+"""The base of environments made of tools: actions, ``agent.answer``, finding tools, tasks from a file, verdicts."""
+
+import inspect
+import json
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, Field, JsonValue, field_validator
+
+from planbook.envs.base import Environment, action, query
+from planbook.envs.errors import BadSelection
+from planbook.envs.resources import file_digest
+from planbook.envs.text_matching import BM25, did_you_mean
+from planbook.envs.tools.judging import Looking, Situation, judged
+from planbook.envs.tools.schemas import Argument, given
+from planbook.envs.tools.tasks import SPLITS, Goal, read_goals, tasks_of
+from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
+
+MANY = 50
+"""Number of tools above which prompts list a selection, and plans may search."""
+MAX_TEXT = 1_000_000
+"""Characters of a tool's result."""
+FINDING = ("search", "describe")
+ENDING = "Call agent.answer(value) when the task is done."
+RESERVED = ("answer", *FINDING)
+Effect = Literal["", "read", "write", "destroy"]
+EFFECTS: Mapping[Effect, str] = {
+    "": "",
+    "read": "It only reads.",
+    "write": "It changes something.",
+    "destroy": "It may destroy something.",
+}
+
+
+class ToolOptions(EnvironmentOptions):
+    """Options of every environment made of tools."""
+
+    tasks: str = Field(default="", description="A YAML or JSON file of tasks: goals and how they are judged.")
+    listed_tokens: int = Field(
+        default=4_000, ge=200, description="About how many tokens of tools a prompt lists, if there are more than 50."
+    )
+
+    @field_validator("tasks")
+    @classmethod
+    def _in_any_folder(cls, tasks: str) -> str:
+        return str(Path(tasks).resolve()) if tasks else ""
+
+
+class ToolFailed(Exception):
+    """A tool was called and failed; the plan gets the text as a RuntimeError."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: its dotted name in plans, and its parameters."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    returns: Any
+    doc: str
+    source: Any
+    """What the environment needs to call it."""
+    effect: Effect = ""
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature as plans see it."""
+        return inspect.Signature([each.parameter for each in self.arguments], return_annotation=self.returns)
+
+    @property
+    def spec(self) -> ActionSpec:
+        """The tool as an action."""
+
+        def call(environment: "ToolEnvironment", *values: JsonValue) -> Observation:
+            return environment.observed(self, values)
+
+        myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        signature = self.signature
+        own = signature.replace(parameters=[myself, *signature.parameters.values()])
+        call.__name__, call.__signature__ = self.name, own  # type: ignore[attr-defined]
+        return ActionSpec(self.name, call, "\n".join(filter(None, (self.doc, EFFECTS[self.effect]))))
+
+
+class ToolEnvironment(Environment):
+    """Tools as an environment. A kind of tools overrides ``start`` and ``call``."""
+
+    name = "tools"
+    splits = SPLITS
+    parts = {SPLITS[0]: SPLITS}
+    action_limit = 100
+    answering = "answer"
+    Options: ClassVar[type[BaseModel]] = ToolOptions
+    tools: ClassVar[Mapping[str, Tool]] = {}
+
+    @abstractmethod
+    def start(self, task: Task) -> str:
+        """Set the tools up for a task, and return what can be observed at first."""
+
+    @abstractmethod
+    def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
+        """Call a tool, arguments by key. Raises ToolFailed, EnvironmentBroken."""
+
+    @property
+    def judged_state(self) -> object:
+        """What a judge's Python function gets as ``state``."""
+        return self
+
+    def reading(self) -> Iterable[Tool]:
+        """Return the tools that a judge's assertions may call."""
+        return [tool for tool in self.tools.values() if tool.effect == "read"]
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._answers: list[JsonValue] = []
+        self._judged: tuple[int, Verdict] | None = None
+
+    # Tasks.
+
+    @classmethod
+    def file_goals(cls, options: BaseModel | None) -> Mapping[str, Goal]:
+        """Return the goals of the file of tasks, by id. Raises BadSelection."""
+        path = getattr(options, "tasks", "")
+        if not path:
+            raise BadSelection(f"{cls.name} has no tasks of its own; name a file of them: --option tasks=FILE.yaml")
+        return read_goals(Path(path))
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """Return the tasks of the file."""
+        return tasks_of(cls.file_goals(options), cls.name, selection)
+
+    @classmethod
+    def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
+        """Return the digest of the file of tasks."""
+        path = getattr(options, "tasks", "")
+        return {"tasks": file_digest(Path(path))} if path else {}
+
+    # Actions.
+
+    @classmethod
+    def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
+        """Return a class of this kind for these tools."""
+        by_name = {tool.name: tool for tool in tools}
+        made: type[ToolEnvironment] = type("Tools", (cls,), {"name": name, "about": about, "tools": by_name, **members})
+        made.actions = {**{each: tool.spec for each, tool in by_name.items()}, **made.actions}
+        return made
+
+    @classmethod
+    def offered(cls, options: BaseModel | None = None) -> Offered:
+        """Return all tools and ``answer``; the search for tools where there are many."""
+        return Offered(cls.actions, cls.queries if len(cls.tools) > MANY else {})
+
+    @classmethod
+    def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
+        """Return what prompts list: of many tools those nearest to the goal, within the budget of tokens."""
+        offer = cls.offered(options)
+        if len(cls.tools) <= MANY:
+            return offer
+        left, names = getattr(options, "listed_tokens", ToolOptions().listed_tokens), {"answer"}
+        for name in cls._nearest(goal) if goal else list(cls.tools):
+            left -= len(cls._described(name)) // 4
+            if left < 0:
+                break
+            names.add(name)
+        return Offered({name: spec for name, spec in offer.actions.items() if name in names}, offer.queries)
+
+    @action("agent.answer('42') -> 'The task ended with the answer \"42\".'")
+    def answer(self, value: Any = None) -> Observation:
+        """End the task, with an answer if the goal asks for one. Nothing can be done after it."""
+        self._answers.append(value)
+        return Observation(f"The task ended with the answer {json.dumps(value)}.", terminated=True)
+
+    @query("agent.search('delete a file') -> ['files.remove(path: str)', ...]")
+    def search(self, words: str) -> list[JsonValue]:
+        """Find tools by words: the calls that fit best, at most 10."""
+        return [f"{name}{self.tools[name].signature}" for name in self._nearest(words)[:10]]
+
+    @query("agent.describe('files.remove') -> 'agent.files.remove(path: str) ...'")
+    def describe(self, name: str) -> str:
+        """Return the documentation of a tool."""
+        name = name.removeprefix("agent.").partition("(")[0]
+        if name not in self.tools:
+            return f"There is no {name!r}{did_you_mean(name, list(self.tools)[:MANY])}"
+        return self._described(name)
+
+    @classmethod
+    def _described(cls, name: str) -> str:
+        return f"agent.{name}{cls.tools[name].signature}\n{cls.actions[name].doc}"
+
+    @classmethod
+    def _nearest(cls, words: str) -> list[str]:
+        """Return the names of the tools that share a word with the text, best first."""
+        names = list(cls.tools)
+        index = BM25([words_of(cls._described(name)) for name in names])
+        scores = index.scores(words_of(words))
+        best = sorted(range(len(names)), key=lambda place: -scores[place])
+        return [names[place] for place in best if scores[place] > 0]
+
+    def observed(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
+        """Call a tool, and return its result as the plan receives it: a text as text, anything else as plain data."""
+        try:
+            result = self.call(tool, given(tool.arguments, deepcopy(values)))
+            return _observation(tool.name, result)
+        except ToolFailed as error:
+            return Observation(str(error)[:MAX_TEXT], accepted=False, failed=True)
+
+    # Episodes.
+
+    def begin(self, task: Task) -> Observation:
+        """Set the tools up, and state the goal."""
+        self._answers, self._judged = [], None
+        return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
+
+    def verdict(self) -> Verdict:
+        """Return the judge's verdict. A task that nobody judges is not solved."""
+        judge = self._goal.judge if self._goal else None
+        if judge is None or self.task is None:
+            return Verdict(False, 0.0)
+        if self._judged is None or self._judged[0] != len(self.history):
+            looking = {f"agent.{tool.name}": self._looking(tool) for tool in self.reading()}
+            self._judged = len(self.history), judged(judge, self._situation(self.task), self.judged_state, looking)
+        return self._judged[1]
+
+    def unjudged(self) -> str:
+        """Return the answer of a task that nobody judges."""
+        if self._goal is None or self._goal.judge is not None:
+            return ""
+        return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
+
+    @property
+    def _goal(self) -> Goal | None:
+        path = getattr(self.options, "tasks", "")
+        return read_goals(Path(path)).get(self.task.id) if path and self.task else None
+
+    def _situation(self, task: Task) -> Situation:
+        answer = self._answers[-1] if self._answers else None
+        folder = Path(getattr(self.options, "tasks", "")).parent
+        return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
+
+    def _looking(self, tool: Tool) -> Callable[..., JsonValue]:
+        def call(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+            bound = tool.signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            return self.call(tool, given(tool.arguments, deepcopy(list(bound.arguments.values()))))
+
+        return Looking(tool.name, tool.signature, call)
+
+    def _save(self) -> object:
+        """Return a copy of the tools' state and the answers."""
+        state = self.save_state()
+        return None if state is None else (state, list(self._answers))
+
+    def _load(self, native: Any) -> None:
+        state, answers = native
+        self.load_state(state)
+        self._answers, self._judged = list(answers), None
+
+    def save_state(self) -> object:
+        """Return a copy of the tools' state; None where only repeating the actions brings it back."""
+        return None
+
+    def load_state(self, state: Any) -> None:
+        """Return to a copy of the tools' state."""
+
+
+def _observation(name: str, result: JsonValue) -> Observation:
+    structured = not isinstance(result, str)
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+    if len(text) > MAX_TEXT:
+        raise ToolFailed(f"{name}: the result has {len(text):,} characters; at most {MAX_TEXT:,} are allowed")
+    return Observation(text, structured=structured)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, split at the signs that names are made with."""
+    return re.findall(r"[^\W_]+", text.lower())

@@ -1,0 +1,235 @@
+"""``--env gym:ID``: Gymnasium environments. ``agent.step(action)`` takes a step; rewards are measures.
+
+Spaces: discrete (a number), box (a list of numbers), multi-discrete and multi-binary (a list of whole numbers), text.
+``-o make={"map_name": "4x4"}`` gives arguments of ``gymnasium.make``. Without a file of tasks there is a task for each
+seed, solved if the episode ends with a total reward of at least the environment's ``reward_threshold``, or without one
+with a positive reward.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planbook.envs.base import action
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
+from planbook.envs.resources import missing_extra, package_version
+from planbook.envs.tools.environment import Tool, ToolEnvironment, ToolFailed, ToolOptions
+from planbook.envs.tools.schemas import plain_data, python_name
+from planbook.envs.types import Observation, Selection, Task, Verdict
+
+try:
+    import gymnasium
+    from gymnasium import spaces
+except ImportError as error:
+    raise missing_extra("gym", "--env gym:") from error
+
+DEFAULT_SEEDS = tuple(range(5))
+
+
+class GymOptions(ToolOptions):
+    """Options of Gymnasium environments."""
+
+    make: dict[str, JsonValue] = Field(default={}, description="Arguments of gymnasium.make, as JSON.")
+    threshold: float | None = Field(default=None, description="The total reward that solves a task without a judge.")
+
+
+class GymEnvironment(ToolEnvironment):
+    """A Gymnasium environment; without a file of tasks, a task's seed is the seed of its reset."""
+
+    Options: ClassVar[type[BaseModel]] = GymOptions
+    id: ClassVar[str] = ""
+    seeded = True
+    action_limit = 500
+    attributes = {"total_reward": "the sum of the rewards so far"}
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._env: Any = None
+        self._rewards: list[float] = []
+        self._over = False
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """Return the tasks of the file, or one for each seed."""
+        if getattr(options, "tasks", ""):
+            return super().tasks(selection, options)
+        if selection.ids:
+            seeds = [int(each.rpartition("/")[2]) for each in selection.ids if each.rpartition("/")[2].isdecimal()]
+        else:
+            seeds = list(selection.seeds or DEFAULT_SEEDS)
+        split, goal = selection.split or cls.splits[0], f"Play {cls.id} for as high a total reward as you can."
+        return [Task(id=f"seed/{s}", env=cls.name, split=split, type="play", goal=goal, seed=s) for s in seeds]
+
+    @classmethod
+    def takes_seeds(cls, split: str) -> bool:
+        """Return True: a seed makes a task."""
+        return True
+
+    def start(self, task: Task) -> str:
+        """Reset the environment by the task's seed."""
+        self.close()
+        try:
+            self._env = gymnasium.make(self.id, **self._make)
+            observation, _ = self._env.reset(seed=task.seed)
+        except Exception as error:
+            raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error
+        self._rewards, self._over = [], False
+        return self._seen(observation)
+
+    def close(self) -> None:
+        """Close the environment."""
+        if self._env is not None:
+            self._env.close()
+            self._env = None
+
+    @action()
+    def step(self, action: Any) -> Observation:
+        """Take a step, and return what is observed then."""
+        try:
+            taken = read_action(self._env.action_space, action)
+        except ValueError as error:
+            return Observation(f"step: {error}", accepted=False, failed=True)
+        try:
+            observation, reward, terminated, truncated, _ = self._env.step(taken)
+        except Exception as error:
+            raise EnvironmentBroken(f"gym:{self.id} failed in step: {type(error).__name__}: {error}") from error
+        self._rewards.append(float(reward))
+        self._over = bool(terminated or truncated)
+        ended = " The episode is over." if self._over else ""
+        text = f"{self._seen(observation)}\nreward {float(reward):g}.{ended}"
+        return Observation(text, terminated=bool(terminated), truncated=bool(truncated))
+
+    def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
+        """Raise ToolFailed: a Gymnasium environment has no tool but ``step``."""
+        raise ToolFailed(f"there is no tool {tool.name}")
+
+    def attribute_values(self) -> Mapping[str, JsonValue]:
+        """Return the sum of the rewards."""
+        return {"total_reward": sum(self._rewards)}
+
+    def measures(self) -> Mapping[str, float]:
+        """Return the total reward and the number of steps."""
+        return {"reward": sum(self._rewards), "steps": float(len(self._rewards))}
+
+    def verdict(self) -> Verdict:
+        """Return the judge's verdict; without a file of tasks, that of the reward."""
+        if getattr(self.options, "tasks", ""):
+            return super().verdict()
+        total = sum(self._rewards)
+        threshold = getattr(self.options, "threshold", None)
+        if threshold is None:
+            threshold = getattr(getattr(self._env, "spec", None), "reward_threshold", None)
+        solved = self._over and (total > 0 if threshold is None else total >= threshold)
+        return Verdict(solved, float(solved))
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the version of Gymnasium."""
+        return {"gymnasium": package_version("gymnasium")}
+
+    @property
+    def judged_state(self) -> object:
+        """The Gymnasium environment."""
+        return self._env
+
+    @property
+    def _make(self) -> dict[str, Any]:
+        given = dict(getattr(self.options, "make", {}))
+        spec = gymnasium.spec(self.id)
+        modes = getattr(_class_of(spec), "metadata", {}).get("render_modes", ())
+        return {"render_mode": "ansi", **given} if "ansi" in modes else given
+
+    def _seen(self, observation: Any) -> str:
+        values = readable(observation)
+        if self._env.render_mode != "ansi":
+            return str(values)
+        return f"{without_colours(str(self._env.render())).strip()}\nobservation {values}"
+
+
+def _class_of(spec: Any) -> Any:
+    entry = spec.entry_point
+    return entry if callable(entry) else gymnasium.envs.registration.load_env_creator(entry)
+
+
+def without_colours(text: str) -> str:
+    """Return a text with its highlighted parts in square brackets, such as the place of the player."""
+    bracketed = re.sub(r"\x1b\[(?!0?m)[\d;]*m(.*?)\x1b\[0?m", r"[\1]", text, flags=re.DOTALL)
+    return re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", bracketed)
+
+
+def readable(observation: Any) -> JsonValue:
+    """Return an observation as plain data, numbers to six digits."""
+    plain = observation.tolist() if hasattr(observation, "tolist") else observation
+    if isinstance(plain, float):
+        return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
+    if isinstance(plain, list | tuple):
+        return [readable(each) for each in plain]
+    if isinstance(plain, dict):
+        return {str(key): readable(each) for key, each in plain.items()}
+    return plain_data(plain)
+
+
+def read_action(space: Any, value: Any) -> Any:
+    """Return an action of a space. Raises ValueError, saying what the space takes."""
+    taken = value
+    if isinstance(space, spaces.Discrete):
+        taken = value if type(value) is int else None
+    elif isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        kinds = (int, float) if isinstance(space, spaces.Box) else (int,)
+        flat = _flat(value)
+        taken = _array(space, value) if all(type(each) in kinds for each in flat) else None
+    if taken is None or not space.contains(taken):
+        raise ValueError(f"the action must be {space_told(space)}, not {str(value)[:100]!r}")
+    return taken
+
+
+def _array(space: Any, value: Any) -> Any:
+    import numpy as np  # comes with gymnasium
+
+    try:
+        return np.asarray(value, dtype=space.dtype)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _flat(value: Any) -> list[Any]:
+    return [each for part in value for each in _flat(part)] if isinstance(value, list) else [value]
+
+
+def space_told(space: Any) -> str:
+    """Return what the values of a space are, in words. Raises UnknownEnvironment for a kind that plans cannot give."""
+    if isinstance(space, spaces.Discrete):
+        return f"a whole number from {space.start} to {space.start + space.n - 1}"
+    if isinstance(space, spaces.Box):
+        low, high = readable(space.low.min()), readable(space.high.max())
+        return f"a list of numbers of shape {list(space.shape)}, each from {low} to {high}"
+    if isinstance(space, spaces.MultiDiscrete):
+        return f"a list of whole numbers, each from 0 to below its place in {space.nvec.tolist()}"
+    if isinstance(space, spaces.MultiBinary):
+        return f"a list of 0 and 1 of shape {list(space.shape)}"
+    if isinstance(space, spaces.Text):
+        return f"a text of {space.min_length} to {space.max_length} characters"
+    raise UnknownEnvironment(
+        f"the action space {space} is none that plans can use; there are discrete, box, multi-discrete and text"
+    )
+
+
+def environment(rest: str) -> type[ToolEnvironment]:
+    """Return the environment of an ID. Raises UnknownEnvironment."""
+    try:
+        made = gymnasium.make(rest)
+    except Exception as error:
+        raise UnknownEnvironment(f"gym:{rest}: {type(error).__name__}: {error}") from error
+    try:
+        action_told, seen = space_told(made.action_space), str(made.observation_space)
+    finally:
+        made.close()
+    doc = (type(made.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
+    about = (
+        f"The Gymnasium environment {rest}. {' '.join(doc.split())}\n\n`agent.step(action)` takes one step; the action "
+        f"is {action_told}. It returns what is observed, from the space {seen}, and the reward. The episode ends by "
+        "itself; agent.answer(value) ends it before."
+    )
+    return GymEnvironment.with_tools(f"gym_{python_name(rest).lower()}", about, (), id=rest)

@@ -1,0 +1,260 @@
+"""Connections to MCP servers, by the official SDK, in a thread of their own.
+
+Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started,
+and every such value, and every value of ``env`` and ``headers``, is struck from all that the server sends.
+"""
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import tempfile
+import threading
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TooSlow
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
+from planbook.envs.resources import missing_extra
+from planbook.envs.tools.environment import MAX_TEXT, ToolFailed
+
+try:
+    from mcp import Client, MCPError, StdioServerParameters, types
+    from mcp.client.stdio import stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.shared._httpx_utils import create_mcp_http_client
+except ImportError as error:
+    raise missing_extra("mcp", "--env mcp:") from error
+
+T = TypeVar("T")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+SECRET_LENGTH = 4
+"""Characters from which on a value counts as a secret; shorter ones, such as "1", are in any text."""
+STRUCK = "***"
+LAST_WORDS = 500
+"""Characters of a dead server's standard error that a message repeats."""
+CONNECTION_CLOSED = -32000
+PAGES = 100
+WAIT = 30.0
+"""Seconds that a server may take to get ready."""
+FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server as it was named, variables not yet replaced."""
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def replaced(self) -> tuple["Server", tuple[str, ...]]:
+        """Return the server with its variables replaced, and its secrets. Raises EnvironmentBroken."""
+        secrets: set[str] = set()
+
+        def filled(text: str) -> str:
+            def value(match: re.Match[str]) -> str:
+                name = match[1] or match[2]
+                if name not in os.environ:
+                    raise EnvironmentBroken(f"MCP server {self.name}: the variable {name} is not set")
+                secrets.add(os.environ[name])
+                return os.environ[name]
+
+            return _VARIABLE.sub(value, text)
+
+        env = {key: filled(value) for key, value in self.env.items()}
+        headers = {key: filled(value) for key, value in self.headers.items()}
+        made = Server(self.name, tuple(map(filled, self.command)), filled(self.url), env, headers)
+        secrets |= {*env.values(), *headers.values(), *(each.rpartition(" ")[2] for each in headers.values())}
+        return made, tuple(sorted((each for each in secrets if len(each) >= SECRET_LENGTH), key=len, reverse=True))
+
+
+def servers(rest: str) -> list[Server]:
+    """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
+    if re.match(r"https?://", rest):
+        return [Server(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
+    if rest.endswith(".json") and " " not in rest:
+        return list(_of_file(Path(rest)))
+    words = shlex.split(rest)
+    if not words:
+        raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
+    named = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
+    return [Server(Path((named or ["server"])[-1]).stem, tuple(words))]
+
+
+def _of_file(path: Path) -> Iterator[Server]:
+    """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
+    try:
+        listed = json.loads(path.read_text())["mcpServers"]
+        for name, each in listed.items():
+            command = (each["command"], *each.get("args", ())) if "command" in each else ()
+            yield Server(name, command, each.get("url", ""), each.get("env", {}), each.get("headers", {}))
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+
+
+class Connection:
+    """One connection to a server. Belongs to one thread at a time, and is closed by ``close``."""
+
+    def __init__(self, server: Server, timeout: float) -> None:
+        self._server, self._secrets = server.replaced()
+        self._timeout = timeout
+        self.changed = False
+        """True once the server says that its tools have changed."""
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 - closed by close()
+        self._loop = asyncio.new_event_loop()
+        self._done = asyncio.Event()
+        self._client: Client | None = None
+        connected: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
+        self._thread.start()
+        try:
+            connected.result(max(timeout, WAIT))
+        except TooSlow as error:
+            broken = self._broken(f"did not get ready within {max(timeout, WAIT):g} s")
+            self.close()
+            raise broken from error
+        except Exception as error:
+            broken = self._broken(f"cannot be started: {_innermost(error)}")
+            self.close()
+            raise broken from error
+
+    def tools(self) -> list[types.Tool]:
+        """Return the server's tools, without its secrets."""
+        self.changed = False
+        found = self._wait(self._listed(), "listing its tools")
+        return [types.Tool.model_validate(self.struck(each.model_dump(by_alias=True))) for each in found]
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+        """Call a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
+        assert self._client is not None
+        return self._wait(
+            self._client.call_tool(name, dict(arguments), read_timeout_seconds=self._timeout), f"calling {name}"
+        )
+
+    def close(self) -> None:
+        """Disconnect, and end the server if it was started here."""
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._done.set)
+        self._thread.join(self._timeout)
+        self._errors.close()
+
+    def struck(self, value: Any) -> Any:
+        """Return a text, or plain data, without the server's secrets."""
+        if isinstance(value, str):
+            for secret in self._secrets:
+                value = value.replace(secret, STRUCK)
+            return value
+        if isinstance(value, Mapping):
+            return {self.struck(key): self.struck(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.struck(each) for each in value]
+        return value
+
+    # In the thread.
+
+    def _run(self, connected: "Future[None]") -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._held(connected))
+        except BaseException as error:
+            if not connected.done():
+                connected.set_exception(error)
+        finally:
+            self._client = None
+            self._loop.close()
+
+    async def _held(self, connected: "Future[None]") -> None:
+        async with AsyncExitStack() as stack:
+            transport: Any
+            if self._server.url:
+                http = await stack.enter_async_context(create_mcp_http_client(headers=dict(self._server.headers)))
+                transport = streamable_http_client(self._server.url, http_client=http)
+            else:
+                command, *args = self._server.command
+                # The SDK passes on PATH, HOME and the like, and nothing else of this process's environment.
+                given = StdioServerParameters(command=command, args=args, env=dict(self._server.env) or None)
+                transport = stdio_client(given, errlog=self._errors)
+            client = Client(transport, message_handler=self._noted)
+            self._client = await stack.enter_async_context(client)
+            connected.set_result(None)
+            await self._done.wait()
+
+    async def _noted(self, message: object) -> None:
+        self.changed = self.changed or type(message).__name__ == "ToolListChangedNotification"
+
+    async def _listed(self) -> list[types.Tool]:
+        assert self._client is not None
+        found: list[types.Tool] = []
+        cursor: str | None = None
+        for _ in range(PAGES):
+            page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
+            found += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found
+
+    def _wait(self, work: Coroutine[Any, Any, T], doing: str) -> T:
+        if not self._thread.is_alive():
+            work.close()
+            raise self._broken(f"was gone before {doing}")
+        waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return waiting.result(self._timeout + 1)
+        except TooSlow as error:
+            waiting.cancel()
+            raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                raise self._broken(f"died, {doing}") from error
+            if "timed out" in str(error):
+                raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+            raise self._failed(f"refused, {doing}: {error}") from error
+        except RuntimeError as error:
+            raise self._failed(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
+        except Exception as error:
+            raise self._broken(f"failed, {doing}: {_innermost(error)}") from error
+
+    def _failed(self, what: str) -> ToolFailed:
+        return ToolFailed(self.struck(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])
+
+    def _broken(self, what: str) -> EnvironmentBroken:
+        words = ""
+        with suppress(OSError, ValueError):
+            self._errors.seek(0)
+            words = self._errors.read()[-LAST_WORDS:].strip()
+        told = f"the MCP server {self._server.name} {what}" + (f"; its last words: {words}" if words else "")
+        return EnvironmentBroken(self.struck(told))
+
+
+def _innermost(error: BaseException) -> str:
+    """Return the first error of a group as one line."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"
+
+
+def content(result: types.CallToolResult, name: str) -> str:
+    """Return the text of a result. Raises ToolFailed for anything binary."""
+    return "\n".join(_texts(result.content, name))
+
+
+def _texts(blocks: Sequence[Any], name: str) -> Iterator[str]:
+    for block in blocks:
+        inner = getattr(block, "resource", block)
+        if isinstance(text := getattr(inner, "text", None), str):
+            yield text
+        elif block.type == "resource_link":
+            yield str(block.uri)
+        else:
+            data = str(getattr(inner, "data", "") or getattr(inner, "blob", ""))
+            kind = getattr(inner, "mime_type", None) or block.type
+            raise ToolFailed(f"{name}: it returned binary data ({kind}, {len(data) * 3 // 4:,} bytes); plans take text")

@@ -1,0 +1,214 @@
+"""``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
+
+Servers that are started here are started anew for each task, so that what they hold in memory begins afresh.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, Field, JsonValue
+
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
+from planbook.envs.resources import missing_extra, package_version, texts_digest
+from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
+from planbook.envs.tools.mcp_client import WAIT, Connection, Server, content, servers
+from planbook.envs.tools.schemas import (
+    Schema,
+    annotation_of,
+    arguments_of_schema,
+    parameter_docs,
+    properties,
+    python_name,
+    shape,
+)
+from planbook.envs.types import Task
+
+try:
+    from jsonschema import exceptions, validators
+    from mcp import types
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+except ImportError as error:
+    raise missing_extra("mcp", "--env mcp:") from error
+
+
+class McpOptions(ToolOptions):
+    """Options of MCP servers."""
+
+    timeout: float = Field(default=WAIT, gt=0, le=3600, description="Seconds that a server may take for a call.")
+    restart: bool = Field(default=True, description="Start or connect to the servers anew for each task.")
+
+
+class Source:
+    """A tool of a server: its schemas, and the check of what goes in."""
+
+    def __init__(self, server: str, tool: types.Tool) -> None:
+        self.server, self.name = server, tool.name
+        self.schema: Schema = tool.input_schema
+        self.output: Schema | None = tool.output_schema
+        self.validator = validator(tool.input_schema)
+
+    def check(self, arguments: Mapping[str, Any]) -> None:
+        """Raise ToolFailed unless the input schema allows the arguments."""
+        try:
+            fault = exceptions.best_match(self.validator.iter_errors(arguments))
+        except (Unresolvable, RecursionError) as error:
+            raise ToolFailed(f"{self.name}: its input schema cannot be followed: {error}") from error
+        if fault is not None:
+            place = "".join(f"[{part!r}]" for part in fault.absolute_path)
+            raise ToolFailed(f"{self.name}: wrong arguments{' at ' + place if place else ''}: {fault.message[:500]}")
+
+
+def validator(schema: Schema) -> Any:
+    """Return the validator of a schema. References that lead elsewhere are never fetched."""
+    kind = validators.validator_for(schema, default=validators.validator_for({}))
+    return kind(schema, registry=Registry())
+
+
+class McpEnvironment(ToolEnvironment):
+    """The tools of MCP servers."""
+
+    Options: ClassVar[type[BaseModel]] = McpOptions
+    restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
+    named: ClassVar[Sequence[Server]] = ()
+    listing: ClassVar[Mapping[str, str]] = {}
+    """The digest of each server's tools."""
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self._connections: dict[str, Connection] = {}
+
+    def start(self, task: Task) -> str:
+        """Connect to the servers. Raises EnvironmentBroken."""
+        if not self._connections or getattr(self.options, "restart", True):
+            self.close()
+            timeout = getattr(self.options, "timeout", WAIT)
+            for server in self.named:
+                self._connections[server.name] = Connection(server, timeout)
+        for name in self._connections:
+            self._hold_to_tools(name)
+        return ""
+
+    def close(self) -> None:
+        """Disconnect from the servers."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections = {}
+
+    def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
+        """Check the arguments, call the tool, and return plain data or text."""
+        source: Source = tool.source
+        source.check(arguments)
+        connection = self._connections[source.server]
+        if connection.changed:
+            self._hold_to_tools(source.server)
+        try:
+            result = connection.call(source.name, arguments)
+        except ToolFailed:
+            self._hold_to_tools(source.server)
+            raise
+        if result.is_error:
+            self._hold_to_tools(source.server)
+            raise ToolFailed(connection.struck(content(result, source.name)) or f"{source.name} failed")
+        if result.structured_content is None:
+            return str(connection.struck(content(result, source.name)))
+        value: JsonValue = connection.struck(result.structured_content)
+        return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the SDK's version and the digest of each server's tools."""
+        return {"mcp": package_version("mcp"), **{f"tools of {name}": each for name, each in self.listing.items()}}
+
+    def _hold_to_tools(self, name: str) -> None:
+        """Raise EnvironmentBroken if a server offers other tools than when the environment was loaded."""
+        try:
+            now = self._connections[name].tools()
+        except ToolFailed as error:
+            raise EnvironmentBroken(str(error)) from error
+        if _digest(now) == self.listing[name]:
+            return
+        before = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
+        after = {tool.name for tool in now}
+        differences = {"gone": before - after, "new": after - before}
+        told = [f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names]
+        raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(told) or 'other schemas'}")
+
+
+def environment(rest: str) -> type[ToolEnvironment]:
+    """Return the environment of servers. It asks them for their tools. Raises UnknownEnvironment."""
+    named = servers(rest)
+    tools: list[Tool] = []
+    listing: dict[str, str] = {}
+    for server in named:
+        try:
+            connection = Connection(server, WAIT)
+            try:
+                found = connection.tools()
+            finally:
+                connection.close()
+        except (EnvironmentBroken, ToolFailed) as error:
+            raise UnknownEnvironment(str(error)) from error
+        listing[server.name] = _digest(found)
+        within = f"{python_name(server.name)}." if named[1:] else ""
+        tools += tools_of(server.name, found, [tool.name for tool in tools], within)
+    title = python_name(Path(rest).stem if named[1:] else named[0].name).lower()
+    about = f"The tools of {' and '.join(server.name for server in named)}.\n\n{ENDING}"
+    return McpEnvironment.with_tools(f"mcp_{title}", about, tools, named=named, listing=listing)
+
+
+def tools_of(server: str, found: Iterable[types.Tool], taken: Sequence[str], within: str) -> Iterator[Tool]:
+    """Yield a server's tools. Raises UnknownEnvironment for a schema that is none."""
+    names = [*taken, *(() if within else RESERVED)]
+    for each in found:
+        name = within + python_name(each.name, [name.removeprefix(within) for name in names])
+        names.append(name)
+        yield tool_of(server, name, each)
+
+
+def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
+    """Return one tool of a server."""
+    for schema in (tool.input_schema, tool.output_schema or {}):
+        try:
+            validators.validator_for(schema, default=validators.validator_for({})).check_schema(schema)
+        except (exceptions.SchemaError, RecursionError) as error:
+            told = f"a schema of {tool.name} is no JSON Schema: {getattr(error, 'message', error)}"
+            raise UnknownEnvironment(f"the MCP server {server}: {told}") from error
+    arguments = arguments_of_schema(tool.input_schema, lambda schema, value: _allows(schema, value, tool.input_schema))
+    output, returned = tool.output_schema, ""
+    if output and not is_wrapped(output):
+        returned = f"Returns {shape(output, output)}"
+    doc = "\n".join(filter(None, (tool.description or "", parameter_docs(arguments, tool.input_schema), returned)))
+    return Tool(name, arguments, _returns(output), doc.strip(), Source(server, tool), _effect(tool.annotations))
+
+
+def _allows(schema: Any, value: object, root: Schema) -> bool:
+    inner = {**schema, "$defs": root.get("$defs", {}), "definitions": root.get("definitions", {})}
+    try:
+        return bool(validator(inner).is_valid(value))
+    except Unresolvable:
+        return False
+
+
+def is_wrapped(output: Schema | None) -> bool:
+    """Return whether an output schema only wraps a result that is no object, as the SDK's servers do."""
+    return output is not None and list(properties(output)) == ["result"] and output.get("required") == ["result"]
+
+
+def _returns(output: Schema | None) -> Any:
+    if output is None:
+        return str
+    return annotation_of(properties(output)["result"], output) if is_wrapped(output) else annotation_of(output, output)
+
+
+def _effect(hints: types.ToolAnnotations | None) -> Effect:
+    if hints is None:
+        return ""
+    if hints.read_only_hint:
+        return "read"
+    return "destroy" if hints.destructive_hint is not False else "write"
+
+
+def _digest(tools: Iterable[types.Tool]) -> str:
+    told = {"name", "description", "input_schema", "output_schema"}
+    return texts_digest(sorted(tool.model_dump_json(include=told) for tool in tools))

@@ -1,0 +1,182 @@
+"""``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: functions or a class's methods as actions.
+
+NAME is a class, or a function that makes the state of a task and is annotated with the class it returns. Either gets
+those of ``task``, ``params`` and ``seed`` that it has parameters for. An attribute annotated with a class of its own
+gives that class's methods under its name: ``agent.files.read``. Without NAME, the functions of the module are the
+actions, and a file is executed anew for each task.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, get_type_hints
+
+from pydantic import JsonValue
+
+from planbook.envs.base import _MARK
+from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, raised_at
+from planbook.envs.registry import CannotLoad, import_error, load_module
+from planbook.envs.resources import file_digest
+from planbook.envs.text_matching import did_you_mean
+from planbook.envs.tools.environment import ENDING, RESERVED, Tool, ToolEnvironment, ToolFailed
+from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
+from planbook.envs.tools.tasks import call_with
+from planbook.envs.types import Task
+
+Module = Callable[[], ModuleType]
+
+
+class ModuleEnvironment(ToolEnvironment):
+    """Functions of a module, or the methods of an object."""
+
+    make: ClassVar[Callable[[Task], object]]
+    """Makes the state of a task."""
+    file: ClassVar[Path | None] = None
+
+    def start(self, task: Task) -> str:
+        """Make the state."""
+        try:
+            self._state = type(self).make(task)
+        except Exception as error:
+            raise EnvironmentBroken(f"{self.name}: the state of {task.id} cannot be made: {_told(error)}") from error
+        return ""
+
+    def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
+        """Call the function, and return its result as plain data."""
+        function = self._state
+        for part in tool.source:
+            function = getattr(function, part)
+        assert callable(function)
+        bound = inspect.signature(function).bind_partial()
+        bound.arguments.update(arguments)
+        try:
+            result = function(*bound.args, **bound.kwargs)
+            return plain_data(asyncio.run(result) if inspect.iscoroutine(result) else result)
+        except Exception as error:
+            raise ToolFailed(f"{type(error).__name__}: {error}") from error
+
+    @property
+    def judged_state(self) -> object:
+        """The object or the module."""
+        return self._state
+
+    def reading(self) -> list[Tool]:
+        """Return the functions marked ``@query()``; where none is, all, since the state is restored afterwards."""
+        return [tool for tool in self.tools.values() if tool.effect == "read"] or list(self.tools.values())
+
+    def verdict(self) -> Any:
+        """Return the judge's verdict, which leaves the state as it was."""
+        kept = self.save_state()
+        try:
+            return super().verdict()
+        finally:
+            if kept is not None:
+                self._state = kept
+
+    def save_state(self) -> object:
+        """Return a copy of the state, where it can be copied."""
+        with suppress(Exception):
+            return None if isinstance(self._state, ModuleType) else deepcopy(self._state)
+        return None
+
+    def load_state(self, state: Any) -> None:
+        """Return to a copy of the state."""
+        self._state = deepcopy(state)
+
+    @classmethod
+    def checksums(cls, tasks: Any, options: Any = None) -> dict[str, str]:
+        """Return the digests of the file of tasks and the module's file."""
+        own = {"module": file_digest(cls.file)} if cls.file else {}
+        return {**super().checksums(tasks, options), **own}
+
+
+def environment(rest: str) -> type[ToolEnvironment]:
+    """Return the environment of a module, by what follows ``module:``. Raises UnknownEnvironment."""
+    place, _, attribute = rest.partition(":")
+    module, load = _module(place)
+    file = Path(module.__file__) if module.__file__ else None
+    title = "_".join(filter(None, (Path(place).stem.rpartition(".")[2], attribute)))
+    name = f"module_{python_name(title).lower()}"
+    about = inspect.getdoc(module) or f"The functions of {place}."
+    if not attribute:
+        tools = list(_functions(module))
+        return _made(name, about, tools, rest, make=staticmethod(lambda task: load()), file=file)
+    factory = getattr(module, attribute, None)
+    made = factory if isinstance(factory, type) else _returned(factory)
+    if made is None:
+        known = did_you_mean(attribute, [each for each in vars(module) if each[0] != "_"])
+        raise UnknownEnvironment(
+            f"module:{rest}: {attribute} is neither a class nor a function annotated with the class it returns{known}"
+        )
+    about = inspect.getdoc(made) or about
+
+    def make(task: Task) -> object:
+        return call_with(factory, task=task, params=task.params, seed=task.seed)  # type: ignore[arg-type]
+
+    return _made(name, about, list(_methods(made)), rest, make=staticmethod(make), file=file)
+
+
+def _made(name: str, about: str, tools: list[Tool], rest: str, **members: object) -> type[ToolEnvironment]:
+    if not tools:
+        raise UnknownEnvironment(f"module:{rest}: it has no public functions; name a class: module:FILE.py:Class")
+    ended = f"{about}\n\n{ENDING}"
+    return ModuleEnvironment.with_tools(name, ended, tools, **members)
+
+
+def _module(place: str) -> tuple[ModuleType, Module]:
+    """Return a module, and what makes it anew. Raises UnknownEnvironment."""
+    try:
+        if place.endswith(".py"):
+            path = Path(place).resolve()
+            return load_module(path), lambda: load_module.__wrapped__(path)
+        module = import_module(place)
+    except CannotLoad as error:
+        raise UnknownEnvironment(str(error)) from error
+    except Exception as error:
+        raise UnknownEnvironment(f"module:{place} cannot be imported: {import_error(error)}") from error
+    return module, lambda: module
+
+
+def _returned(factory: object) -> type | None:
+    hints = get_type_hints(factory) if inspect.isfunction(factory) else {}
+    made = hints.get("return")
+    return made if isinstance(made, type) else None
+
+
+def _functions(module: ModuleType) -> Iterator[Tool]:
+    for name, member in vars(module).items():
+        if inspect.isfunction(member) and name[0] != "_" and member.__module__ == module.__name__:
+            yield _tool((name,), member, method=False)
+
+
+def _methods(made: type, within: tuple[str, ...] = ()) -> Iterator[Tool]:
+    for name, member in inspect.getmembers_static(made):
+        plain = member.__func__ if isinstance(member, staticmethod | classmethod) else member
+        if inspect.isfunction(plain) and name[0] != "_":
+            yield _tool((*within, name), plain, method=not isinstance(member, staticmethod))
+    for name, inner in () if within else get_type_hints(made).items():
+        if isinstance(inner, type) and name[0] != "_" and not is_plain(inner) and inner.__module__ != "builtins":
+            yield from _methods(inner, (name,))
+
+
+def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool) -> Tool:
+    shown = ".".join(python_name(part, RESERVED if len(source) == 1 else ()) for part in source)
+    try:
+        arguments = arguments_of_function(function, method=method)
+        hints = get_type_hints(function)
+    except Exception as error:
+        raise UnknownEnvironment(f"{'.'.join(source)}: its annotations cannot be used: {_told(error)}") from error
+    returns = hints.get("return", EMPTY)
+    returns = returns if is_plain(returns) else Any
+    effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
+    return Tool(shown, arguments, returns, inspect.getdoc(function) or "", source, effect)  # type: ignore[arg-type]
+
+
+def _told(error: Exception) -> str:
+    where = raised_at(error)[0]
+    return f"{type(error).__name__}: {error}" + (f" ({where})" if where else "")

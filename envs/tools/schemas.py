@@ -1,0 +1,226 @@
+"""Signatures for tools: from JSON Schemas, and from Python functions whose parameters are richer than JSON.
+
+An annotation may be wider than its schema, since the call itself is validated again; it is never narrower.
+"""
+
+import inspect
+import json
+import keyword
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import to_jsonable_python
+
+Schema = Mapping[str, Any]
+EMPTY = inspect.Parameter.empty
+DEEPEST = 6
+"""Levels of a schema that an annotation or a description follows."""
+SCALARS: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool, "null": None}
+PLAIN = {str, int, float, bool, None, NoneType, Any, object, list, dict, EMPTY}
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One parameter of a tool: ``name`` in plans, ``key`` in the tool itself."""
+
+    name: str
+    key: str
+    annotation: Any = Any
+    default: Any = EMPTY
+    convert: Callable[[Any], Any] | None = None
+    """Makes the tool's own type of a JSON value."""
+    omitted: bool = True
+    """True if the default is not sent, since the tool knows its own."""
+
+    @property
+    def parameter(self) -> inspect.Parameter:
+        """The parameter as plans see it."""
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Parameter(self.name, kind, default=self.default, annotation=self.annotation)
+
+
+def given(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the arguments of a call by key, without defaults that are not sent."""
+    pairs = [(each, value) for each, value in zip(arguments, values, strict=True) if not _is_omitted(each, value)]
+    return {each.key: each.convert(value) if each.convert else value for each, value in pairs}
+
+
+def _is_omitted(argument: Argument, value: object) -> bool:
+    return argument.omitted and type(value) is type(argument.default) and value == argument.default
+
+
+def python_name(name: str, taken: Iterable[str] = ()) -> str:
+    """Return an identifier that plans can use for any name, none of those taken."""
+    plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
+    plain = f"n{plain}" if plain[0].isdigit() else plain
+    plain = f"{plain}_" if keyword.iskeyword(plain) else plain
+    number, free = 2, plain
+    while free in taken:
+        free, number = f"{plain}_{number}", number + 1
+    return free
+
+
+def _ordered(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+    return tuple(sorted(arguments, key=lambda each: each.default is not EMPTY))
+
+
+# From JSON Schemas.
+
+
+def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], bool]) -> tuple[Argument, ...]:
+    """Return the parameters for an object schema, required ones first.
+
+    An optional property without a usable default gets None, which is not sent.
+    """
+    found: list[Argument] = []
+    for key, inner in properties(schema).items():
+        name = python_name(key, [each.name for each in found])
+        annotation = annotation_of(inner, schema)
+        default: Any = EMPTY
+        if key not in schema.get("required", ()):
+            default = inner.get("default") if isinstance(inner, Mapping) else None
+            if default is None or not is_valid(inner, default):
+                annotation, default = union([annotation, None]), None
+        found.append(Argument(name, key, annotation, default))
+    return _ordered(found)
+
+
+def properties(schema: Schema) -> Mapping[str, Any]:
+    """Return the properties of an object schema."""
+    found = schema.get("properties", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
+    """Return the nearest annotation that takes every value of a schema."""
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
+        return Any
+    if "$ref" in schema:
+        return annotation_of(resolved(schema["$ref"], root), root, depth + 1)
+    if "const" in schema or "enum" in schema:
+        return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
+    for several in ("anyOf", "oneOf"):
+        if several in schema:
+            return union([annotation_of(each, root, depth + 1) for each in schema[several]])
+    kinds = schema.get("type")
+    if isinstance(kinds, list):
+        return union([annotation_of({**schema, "type": kind}, root, depth + 1) for kind in kinds])
+    if kinds == "array":
+        items = Any if "prefixItems" in schema else annotation_of(schema.get("items"), root, depth + 1)
+        return list[items]  # type: ignore[valid-type]
+    return dict[str, Any] if kinds == "object" else SCALARS.get(kinds or "", Any)
+
+
+def resolved(reference: object, root: Schema) -> Any:
+    """Return what a reference inside a schema points to; True, which is any value, if it points elsewhere."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return True
+    place: Any = root
+    for part in reference.removeprefix("#").split("/")[1:]:
+        part = part.replace("~1", "/").replace("~0", "~")
+        if not isinstance(place, Mapping) or part not in place:
+            return True
+        place = place[part]
+    return place
+
+
+def _choice(values: Any) -> Any:
+    kinds = {type(each) for each in values} if isinstance(values, list) else set()
+    exact = kinds and kinds <= {str, int, bool, NoneType} and not {int, bool} <= kinds
+    return Literal[tuple(values)] if exact else Any
+
+
+def union(annotations: Sequence[Any]) -> Any:
+    """Return the union of annotations; Any if one of them, or none."""
+    if not annotations or Any in annotations:
+        return Any
+    return Union[tuple(annotations)]  # noqa: UP007 - made of values
+
+
+def shape(schema: Any, root: Schema, depth: int = 0) -> str:
+    """Return a schema in one short line: ``{"path": string, "depth"?: integer = 1}``."""
+    if not isinstance(schema, Mapping) or depth > DEEPEST:
+        return "any"
+    if "$ref" in schema:
+        return shape(resolved(schema["$ref"], root), root, depth + 1)
+    if "enum" in schema or "const" in schema:
+        return " | ".join(json.dumps(each) for each in schema.get("enum", [schema.get("const")]))
+    for several in ("anyOf", "oneOf"):
+        if several in schema:
+            return " | ".join(dict.fromkeys(shape(each, root, depth + 1) for each in schema[several]))
+    kind = schema.get("type", "any")
+    if kind == "array":
+        return f"[{shape(schema.get('items'), root, depth + 1)}]"
+    if kind == "object" and properties(schema):
+        required = schema.get("required", ())
+        inner = [
+            f"{json.dumps(key)}{'' if key in required else '?'}: {shape(each, root, depth + 1)}"
+            for key, each in properties(schema).items()
+        ]
+        return f"{{{', '.join(inner)}}}"
+    return " | ".join(kind) if isinstance(kind, list) else str(kind)
+
+
+def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
+    """Return a line for each parameter that has a description, or a structure that its annotation does not show."""
+    lines = []
+    for each in arguments:
+        inner = properties(schema)[each.key]
+        meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
+        structure = shape(inner, schema)
+        structure = structure if "{" in structure else ""
+        if meaning or structure:
+            lines.append(f"{each.name}: {' '.join(filter(None, (meaning, structure)))}")
+    return "\n".join(lines)
+
+
+# From Python functions.
+
+
+def arguments_of_function(function: Callable[..., Any], *, method: bool) -> tuple[Argument, ...]:
+    """Return the parameters for a function. Raises TypeError if an annotation cannot be used."""
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[method:]
+    return _ordered(map(_argument, parameters))
+
+
+def _argument(parameter: inspect.Parameter) -> Argument:
+    name, annotation, default = parameter.name, parameter.annotation, parameter.default
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return Argument(name, name, list, [], omitted=False)
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return Argument(name, name, dict[str, Any], {}, omitted=False)
+    convert = None
+    if not is_plain(annotation):
+        adapter = TypeAdapter(annotation)
+        convert = adapter.validate_python
+        schema = adapter.json_schema()
+        annotation = annotation_of(schema, schema)
+    foreign = default is not EMPTY and not _is_json(default)
+    if foreign:
+        annotation, default = union([annotation, None]), None
+    annotation = Any if annotation is EMPTY else annotation
+    return Argument(python_name(name), name, annotation, deepcopy(default), convert, omitted=foreign)
+
+
+def is_plain(annotation: Any) -> bool:
+    """Return whether values of this annotation are plain data as JSON has it."""
+    if annotation in PLAIN or get_origin(annotation) is Literal:
+        return True
+    return get_origin(annotation) in (list, dict, Union, UnionType) and all(map(is_plain, get_args(annotation)))
+
+
+def _is_json(value: object) -> bool:
+    if isinstance(value, list | dict):
+        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
+    return value is None or type(value) in (str, int, float, bool)
+
+
+def plain_data(value: object) -> JsonValue:
+    """Return a result as plain data; what JSON does not have as its text."""
+    plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
+    return plain

@@ -1,0 +1,93 @@
+"""Gymnasium environments, with each kind of space."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from planbook.envs import Environment, Selection, UnknownEnvironment, load_environment
+
+SPACES: dict[str, tuple[Any, list[Any], list[Any]]] = {
+    "Discrete": (spaces.Discrete(3, start=1), [1, 3], [0, 4, "1", 1.0, True, None, [1]]),
+    "Box": (spaces.Box(-1, 1, (2,)), [[0.5, -1], [0, 1]], [[2, 0], [0], 0, ["a", 0], [[0, 0]], [True, 0]]),
+    "Multi": (spaces.MultiDiscrete([2, 3]), [[1, 2]], [[2, 0], [0], [0.5, 1], "01"]),
+    "Binary": (spaces.MultiBinary(2), [[1, 0]], [[2, 0], [1]]),
+    "Text": (spaces.Text(3), ["abc"], ["abcd", "", 3]),
+}
+
+
+class Echo(gymnasium.Env[Any, Any]):
+    """Echoes the action.
+
+    It does nothing else.
+    """
+
+    observation_space = spaces.Box(-9, 9, (2,))
+
+    def __init__(self, space: str) -> None:
+        self.action_space = SPACES[space][0]
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        return np.array([0.25, self.np_random.random()], dtype=np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        return np.zeros(2, dtype=np.float32), 1.5, False, False, {}
+
+
+for each in SPACES:
+    gymnasium.register(f"Echo{each}-v0", entry_point=partial(Echo, space=each), disable_env_checker=True)
+
+
+def played(name: str, **options: Any) -> Environment:
+    kind = load_environment(name)
+    environment = kind(kind.Options.model_validate(options))
+    (task,) = kind.select(Selection(seeds=(3,)), environment.options)
+    environment.reset(task)
+    return environment
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_each_space_takes_its_own_values_only(space: str) -> None:
+    environment = played(f"gym:Echo{space}-v0")
+    _, good, bad = SPACES[space]
+    for value in good:
+        assert not environment.act(environment.actions["step"].bind(value)).failed
+    for value in bad:
+        refused = environment.act(environment.actions["step"].bind(value))
+        assert refused.failed
+        assert refused.text.startswith("step: the action must be a")
+    assert environment.measures() == {"reward": 1.5 * len(good), "steps": len(good)}
+
+
+def test_frozen_lake_is_played_to_its_end() -> None:
+    lake = played("gym:FrozenLake-v1", make={"is_slippery": False}, threshold=1)
+    first = lake.snapshot()
+    assert "[S]FFF" in first.last.text
+    for step in (1, 1, 2, 1, 2, 2):
+        observed = lake.act(lake.actions["step"].bind(step))
+    assert observed.terminated
+    assert "observation 15" in observed.text
+    assert lake.verdict().solved
+    lake.restore(first)
+    assert not lake.verdict().solved
+    lake.close()
+
+
+def test_a_file_of_tasks_judges_instead_of_the_reward(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.yaml"
+    file.write_text("tasks: [{id: a, goal: What is the first number?, seed: 1, judge: {answer: 0.25}}]")
+    kind = load_environment("gym:EchoBox-v0")
+    environment = kind(kind.Options.model_validate({"tasks": str(file)}))
+    environment.reset(kind.select(Selection(), environment.options)[0])
+    environment.act(environment.actions["answer"].bind(0.25))
+    assert environment.verdict().solved
+
+
+def test_an_unknown_id_is_told() -> None:
+    with pytest.raises(UnknownEnvironment, match="NoSuch"):
+        load_environment("gym:NoSuch-v0")

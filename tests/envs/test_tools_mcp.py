@@ -1,0 +1,118 @@
+"""MCP servers as environments: real servers, over stdio and streamable HTTP, well behaved and not."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from planbook.envs import Environment, EnvironmentBroken, Selection, UnknownEnvironment, load_environment
+
+pytest.importorskip("mcp")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
+FILES = f"mcp:{sys.executable} {EXAMPLES}/files_server.py"
+UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
+SECRET = "hunter2-hunter2"
+
+
+def played(name: str, folder: Path, **options: object) -> Environment:
+    file = folder / "tasks.yaml"
+    file.write_text("tasks: [{id: a, goal: Tidy up., judge: {assert: \"'b.txt' not in agent.list_files()\"}}]")
+    kind = load_environment(name)
+    environment = kind(kind.Options.model_validate({"tasks": str(file), **options}))
+    (task,) = kind.select(Selection(ids=("a",)), environment.options)
+    environment.reset(task)
+    return environment
+
+
+def act(environment: Environment, name: str, *args: object, **kwargs: object) -> object:
+    observed = environment.act(environment.actions[name].bind(*args, **kwargs))  # type: ignore[arg-type]
+    if observed.failed:
+        return f"failed: {observed.text}"
+    return json.loads(observed.text) if observed.structured else observed.text
+
+
+def test_every_tool_is_an_action_with_its_signature_and_effect(tmp_path: Path) -> None:
+    files = played(FILES, tmp_path)
+    signatures = {name: str(spec.signature) for name, spec in files.actions.items()}
+    assert signatures["write_file"] == "(name: str, text: str, mode: Literal['replace', 'append'] = 'replace') -> int"
+    assert signatures["list_files"] == "() -> list[str]"
+    effects = [files.actions[name].doc.splitlines()[-1] for name in ("read_file", "write_file", "remove_file")]
+    assert effects == ["It only reads.", "It changes something.", "It may destroy something."]
+    assert act(files, "list_files") == ["a.txt", "b.txt", "draft.txt"]
+    assert act(files, "write_file", "a.txt", " and omega", "append") == 15
+    assert act(files, "read_file", "a.txt") == "alpha and omega"
+    assert act(files, "record", "a.txt") == {"size": 15}
+    assert "wrong arguments" in str(act(files, "write_file", "a.txt", "x", "prepend"))
+    assert str(act(files, "read_file", "none.txt")).startswith("failed: ")
+    assert not files.verdict().solved
+    kept = files.snapshot()
+    act(files, "remove_file", "b.txt")
+    assert files.verdict().solved
+    files.close()
+    files.reset(kept.task)
+    assert act(files, "read_file", "a.txt") == "alpha"
+    files.close()
+
+
+@pytest.fixture(scope="module")
+def unruly_name(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("servers") / "servers.json"
+    server = {"command": sys.executable, "args": [str(UNRULY)], "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}}
+    files = {"command": sys.executable, "args": [str(EXAMPLES / "files_server.py")]}
+    file.write_text(json.dumps({"mcpServers": {"bad": server, "files": files}}))
+    return f"mcp:{file}"
+
+
+@pytest.fixture
+def unruly(unruly_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environment]:
+    monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
+    environment = played(unruly_name, tmp_path, timeout=3)
+    yield environment
+    environment.close()
+
+
+def test_several_servers_stand_under_their_names_and_errors_say_what_happened(unruly: Environment) -> None:
+    assert act(unruly, "files.read_file", "a.txt") == "alpha"
+    assert "output schema" in str(act(unruly, "bad.lie"))
+    assert "10,000,000 characters" in str(act(unruly, "bad.much"))
+    assert "binary data (image/png, 6 bytes)" in str(act(unruly, "bad.image"))
+    assert act(unruly, "bad.fail") == "failed: ok"
+    assert "did not answer within 3 s" in str(act(unruly, "bad.hang"))
+    assert act(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
+    assert act(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
+    assert "wrong arguments at ['a b']" in str(act(unruly, "bad.odd_name", "x", 2))
+    with pytest.raises(EnvironmentBroken, match="bad died, calling die; its last words: out of luck"):
+        act(unruly, "bad.die")
+
+
+def test_a_server_that_changes_its_tools_is_found_out(unruly: Environment) -> None:
+    act(unruly, "bad.change")
+    with pytest.raises(EnvironmentBroken, match="changed its tools: gone die"):
+        act(unruly, "bad.fail")
+
+
+def test_no_secret_of_a_server_comes_out(unruly: Environment) -> None:
+    assert act(unruly, "bad.secret") == "the key is ***"
+    assert unruly.actions["bad.odd_name"].doc == "Key ***."
+    shown = f"{unruly.about} {unruly.versions()} {unruly.options} {unruly.actions}"
+    assert SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("mcp:", "names no server"),
+        ("mcp:/nowhere/at-all", "cannot be started: FileNotFoundError"),
+        (f"mcp:{sys.executable} -c 'import sys; sys.exit(\"no licence\")'", "no licence"),
+        ("mcp:http://127.0.0.1:9/mcp", "cannot be started"),
+        ("mcp:nowhere.json", "mcpServers"),
+        ("mcp:server --key $PLANBOOK_NO_SUCH", "PLANBOOK_NO_SUCH is not set"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_says_why(name: str, told: str) -> None:
+    assert "PLANBOOK_NO_SUCH" not in os.environ
+    with pytest.raises(UnknownEnvironment, match=told):
+        load_environment(name)

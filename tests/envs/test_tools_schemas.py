@@ -1,0 +1,106 @@
+"""Generated JSON Schemas: the signature, the checked call and JSON Schema validation agree."""
+
+from typing import Any
+
+import jsonschema
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp.types import Tool as McpTool
+
+from planbook.envs.tools.environment import ToolFailed
+from planbook.envs.tools.mcp_env import tool_of
+from planbook.envs.tools.schemas import given as arguments_given
+from planbook.sandbox.functions import FunctionSpec
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
+NUMBERS = st.integers(-20, 20)
+FLOATS = st.integers(-40, 40).map(lambda number: number + 0.5)
+SCALARS = TEXTS | NUMBERS | st.booleans() | st.none() | FLOATS
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=5
+)
+NAMES = st.sampled_from(["a", "b c", "from", "_x", "9", "class", "naïve", "a-b", "a.b", "", "b_c"])
+LEAVES = (
+    st.sampled_from(
+        [{}, True, {"type": "boolean"}, {"type": "null"}, {"$ref": "#/$defs/D"}, {"type": ["integer", "null"]}]
+    )
+    | st.builds(lambda low: {"type": "integer", "minimum": low}, NUMBERS)
+    | st.builds(lambda low: {"type": "number", "maximum": low}, NUMBERS)
+    | st.builds(lambda length: {"type": "string", "maxLength": length}, st.integers(0, 4))
+    | st.builds(lambda values: {"enum": values}, st.lists(SCALARS, min_size=1, max_size=3, unique_by=repr))
+    | st.builds(lambda value: {"const": value}, SCALARS)
+)
+
+
+def objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(
+        lambda properties, required: {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name in required],
+        },
+        st.dictionaries(NAMES, inner, max_size=3),
+        st.sets(NAMES),
+    )
+
+
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: (
+        st.builds(lambda items: {"type": "array", "items": items, "maxItems": 2}, inner)
+        | st.builds(lambda several: {"anyOf": several}, st.lists(inner, min_size=1, max_size=3))
+        | st.builds(lambda several: {"oneOf": several}, st.lists(inner, min_size=1, max_size=2))
+        | objects(inner)
+    ),
+    max_leaves=4,
+)
+DEFAULTED = st.builds(
+    lambda schema, default: {**schema, "default": default} if isinstance(schema, dict) else schema, SCHEMAS, SCALARS
+)
+TOOLS = st.builds(
+    lambda schema, definition: {**schema, "$defs": {"D": definition}}, objects(SCHEMAS | DEFAULTED), LEAVES
+).filter(lambda schema: schema["$defs"]["D"] != {"$ref": "#/$defs/D"})
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(TOOLS, st.data())
+def test_signature_checked_call_and_validation_agree(schema: dict[str, Any], data: st.DataObject) -> None:
+    tool = tool_of("server", "tool", McpTool(name="tool", input_schema=schema))
+    names = [each.name for each in tool.arguments]
+    assert len(set(names)) == len(names) == len(schema["properties"])
+
+    def call(*args: Any) -> dict[str, Any]:
+        sent = arguments_given(tool.arguments, args)
+        tool.source.check(sent)
+        return sent
+
+    call.__signature__ = tool.signature  # type: ignore[attr-defined]
+    spec = FunctionSpec.of("agent.tool", call)
+    values = [data.draw(VALUES | _fitting(schema["properties"][each.key])) for each in tool.arguments]
+    sent = arguments_given(tool.arguments, values)
+    valid = jsonschema.Draft202012Validator(schema).is_valid(sent)
+    try:
+        args, kwargs = spec.check(values, {})
+        accepted = call(*args, **kwargs) == sent
+    except (TypeError, ValueError, ToolFailed):
+        accepted = False
+    assert accepted is valid
+
+
+def _fitting(schema: Any) -> st.SearchStrategy[Any]:
+    """Return values that are likely to fit, so that not every call is refused."""
+    if not isinstance(schema, dict):
+        return VALUES
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if "const" in schema:
+        return st.just(schema["const"])
+    if several := schema.get("anyOf", schema.get("oneOf")):
+        return st.one_of([_fitting(each) for each in several])
+    if schema.get("type") == "array":
+        return st.lists(_fitting(schema["items"]), max_size=2)
+    if schema.get("type") == "object":
+        return st.fixed_dictionaries({name: _fitting(each) for name, each in schema["properties"].items()})
+    kinds = {"integer": NUMBERS, "number": NUMBERS | FLOATS, "string": TEXTS, "boolean": st.booleans()}
+    kind = schema.get("type")
+    return kinds.get(kind, VALUES) if isinstance(kind, str) else NUMBERS
