@@ -16,7 +16,7 @@ from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import Budget, method
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
-from planbook.planner.roles import DEFAULT
+from planbook.planner.roles import DEFAULT_ROLE
 from planbook.sandbox import Limits
 
 Named = TypeVar("Named", bound=BaseModel)
@@ -120,8 +120,8 @@ class Asked(BaseModel):
             role, field = _of_role(name, ".")
             asked.setdefault(role, {})[field] = value
         if usual:
-            asked[DEFAULT] = {**usual, **asked.get(DEFAULT, {})}
-        everyone = asked.get(DEFAULT, {})
+            asked[DEFAULT_ROLE] = {**usual, **asked.get(DEFAULT_ROLE, {})}
+        everyone = asked.get(DEFAULT_ROLE, {})
         merged = {role: {**everyone, **values} for role, values in asked.items()}
         return {
             role: Sampling.model_validate(validated(Sampling, values, "--sampling").model_dump())
@@ -200,7 +200,7 @@ def lasting_model(model: str) -> str:
 def _of_role(text: str, mark: str) -> tuple[str, str]:
     """The role that an option is for, and the rest; without a role it is for all."""
     role, found, rest = text.partition(mark)
-    return (role, rest) if found and role.isidentifier() else (DEFAULT, text)
+    return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
 def by_role(texts: Iterable[str]) -> dict[str, str]:

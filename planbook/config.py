@@ -11,7 +11,7 @@ from planbook.manuals import SHIPPED
 from planbook.planner import method
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.models import Sampling
-from planbook.planner.strategies import is_file
+from planbook.planner.strategies import is_method_file
 from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
@@ -100,7 +100,7 @@ class Config(BaseModel):
     @property
     def title(self) -> str:
         """What plays, in a word: the planner, or the plan file that was given."""
-        planner = Path(self.planner).name if is_file(self.planner) else self.planner
+        planner = Path(self.planner).name if is_method_file(self.planner) else self.planner
         return str(self.planner_options.get("source", planner))
 
     @property

@@ -14,7 +14,7 @@ AGENT = "agent"
 TASK = "task"
 
 
-class Call(Protocol):
+class CallFunction(Protocol):
     """Carries out one call of plan code."""
 
     def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
@@ -24,7 +24,7 @@ class Call(Protocol):
 class PlanFunction:
     """An action or query as the sandbox takes it: a callable with the signature that plan code sees."""
 
-    def __init__(self, spec: ActionSpec, call: Call) -> None:
+    def __init__(self, spec: ActionSpec, call: CallFunction) -> None:
         self._spec, self._call = spec, call
         self.__name__ = spec.name
         self.__doc__ = spec.doc
@@ -41,7 +41,7 @@ def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
     return {**shown, "observation": observation.text}
 
 
-def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
+def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> dict[str, Callable[..., object]]:
     """Return the functions of an environment's plans by dotted name.
 
     ``act`` carries out actions, ``answer`` queries.
