@@ -39,7 +39,14 @@ from planbook.envs.errors import (
 )
 from planbook.envs.method_support import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
-from planbook.envs.registry import CannotLoad, import_error, known_environments, load_environment, load_module
+from planbook.envs.registry import (
+    CannotLoad,
+    import_error,
+    known_environments,
+    load_environment,
+    load_module,
+    register_class,
+)
 from planbook.envs.resources import (
     file_digest,
     files_digest,
@@ -111,5 +118,6 @@ __all__ = [
     "package_version",
     "query",
     "raised_at",
+    "register_class",
     "texts_digest",
 ]

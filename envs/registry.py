@@ -1,6 +1,7 @@
 """Load an environment by name, from another package's entry point, or from a Python file."""
 
 import importlib
+import inspect
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -58,6 +59,26 @@ SHIPPED: Mapping[str, str] = {
 }
 
 
+OBJECT = "object:"
+"""Begins the name of an environment that exists in one process only."""
+_OBJECTS: dict[str, type[Environment]] = {}
+
+
+def register_class(environment: type[Environment]) -> str:
+    """Return a name by which a class loads in this process: a known one, FILE.py:Class, or ``object:Class``."""
+    for name, value in known_environments().items():
+        if value == f"{environment.__module__}:{environment.__qualname__}":
+            return name
+    try:
+        path = Path(inspect.getfile(environment)).resolve()
+    except (OSError, TypeError):  # typed in by hand
+        path = Path()
+    in_a_file = path.is_file() and "." not in environment.__qualname__
+    name = f"{path}:{environment.__name__}" if in_a_file else f"{OBJECT}{environment.__name__}"
+    _OBJECTS[name] = _checked(environment, name)
+    return name
+
+
 def known_environments() -> dict[str, str]:
     """Return "module:class" by name for every environment that loads by name. Shipped ones cannot be replaced."""
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
@@ -66,6 +87,12 @@ def known_environments() -> dict[str, str]:
 
 def load_environment(name: str) -> type[Environment]:
     """Return the class of an environment, by its name or as ``FILE.py:Class``. Raises UnknownEnvironment."""
+    if name in _OBJECTS:
+        return _OBJECTS[name]
+    if name.startswith(OBJECT):
+        raise UnknownEnvironment(
+            f"{name} was a class of the Python process that began the run; pass it again as env=, or put it in a file"
+        )
     path, _, class_name = name.partition(":")
     if path.endswith(".py"):
         return _from_file(Path(path).resolve(), class_name)

@@ -1,24 +1,40 @@
 """planbook: agents that plan in Python and learn a manual.
 
+Public and stable are the functions ``run``, ``build`` and ``test``, which do what the commands do, and ``PlayedRun``,
+which they return. The engine is in the packages ``sandbox``, ``envs``, ``planner``, ``rules`` and ``manuals``, whose
+folders stand beside this one in the repository; each lists its public names in ``__all__``.
+
 This package puts the parts together.
 
-- What is asked: ``cli`` parses the ``options`` (``option_values``, ``option_help``) into ``arguments`` and hands over
-  to ``commands``; a ``config`` is all that a run was asked to do.
-- What comes of it: a ``run`` in a folder, with its ``store`` of events, its ``spending`` and its ``inputs``;
-  ``resuming`` is what comes before it is played on or repeated.
-- Who does it: ``workers`` play, with the ``knowledge`` that there is, ``replay`` plays again, ``learning`` learns from
+- What is asked: the fields of ``config`` and ``settings`` are the options of the command line (``options``,
+  ``option_values``), the keyword arguments of the ``api``, and what a run records. ``cli`` and ``command_line`` parse
+  and call ``commands``.
+- What comes of it: a folder of ``runs``, with its ``store`` of events, its ``spending`` and its ``inputs``;
+  ``resuming`` compares these before it is continued or repeated.
+- Who does it: ``workers`` play with the ``knowledge`` that there is, ``replay`` plays again, ``learning`` learns from
   episodes, ``graphs`` runs prompt graphs alone.
-- What it comes to: ``results``; ``compare`` holds runs against each other, and ``papers`` against publications.
-- Who sees it: the ``terminal``, the page of ``report``, the browser while it goes on (``watching``), and other programs
-  (``export``). ``wording`` is how figures are written, ``outcomes`` how endings are, ``writing`` how files are;
-  ``console`` is where commands print.
-- ``errors`` are what the command line reports; ``bench`` measures us.
+- What it comes to: ``results``; ``compare`` compares runs, ``papers`` compares them with publications.
+- Who sees it: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and other programs
+  (``export``). ``wording`` formats figures, ``outcomes`` endings; ``writing`` writes files, ``console`` prints.
+- ``errors`` are what the command line reports; ``bench`` measures speed.
 
-Imports go one way: ``pyproject.toml`` has the order, and a test holds it.
-
-The engine lies in five packages of this one, whose folders stand beside this folder in the repository: ``sandbox``,
-``envs``, ``planner``, ``rules`` and ``manuals``.
+Imports go one way: ``pyproject.toml`` has the order, and a test checks it.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from planbook.api import PlayedRun, build, run, test
+
+__all__ = ["PlayedRun", "build", "run", "test"]
 
 PACKAGES = ("envs", "manuals", "planner", "rules", "sandbox")
 __version__ = "0.2.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: `import planbook` stays light."""
+    if name in __all__:
+        return getattr(import_module("planbook.api"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,9 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from typing import Literal, TextIO
 
@@ -15,6 +17,8 @@ from planbook.planner.strategies import Grid
 
 PLAIN_WIDTH = 110
 """Columns where the output is no terminal."""
+ALL = "all"
+"""Names the row of a table that sums up the others."""
 
 
 class FigureTable(Table):
@@ -59,11 +63,14 @@ def right_aligned(
     return table
 
 
-def table_of(grid: Grid) -> Table:
-    """Sample a method's own table."""
-    table = right_aligned(grid.name, grid.columns, title=grid.title, long="whole")
+def table_of(grid: Grid, *, long: Literal["whole", "folded"] = "whole") -> Table:
+    """Draw a small table; its row ``all`` stands below a line."""
+    table = right_aligned(grid.name, grid.columns, title=grid.title, long=long)
     for row in grid.rows:
-        table.add_row(*row)
+        total = row[0] == ALL and len(grid.rows) > 1
+        if total:
+            table.add_section()
+        table.add_row(*row, style="bold" if total else None)
     return table
 
 
@@ -74,6 +81,23 @@ def _width(stream: TextIO) -> int | None:
 ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
+_QUIET = ContextVar("quiet", default=False)
+
+
 def console(as_json: bool) -> Console:
-    """Where tables go: standard output, or standard error when JSON ends standard output."""
-    return ERRORS if as_json else Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
+    """Return where tables go: standard output, or standard error when JSON ends standard output."""
+    if as_json:
+        return ERRORS
+    return Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout), quiet=_QUIET.get())
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Print nothing until the block ends."""
+    before, token = ERRORS.quiet, _QUIET.set(True)
+    ERRORS.quiet = True
+    try:
+        yield
+    finally:
+        ERRORS.quiet = before
+        _QUIET.reset(token)

@@ -1,6 +1,6 @@
 """The inputs of a run with their digests, recorded when it begins: data, prompts, knowledge, models, prices and seeds.
 
-``inputs`` lists them; ``planbook.run.changes`` compares two such lists. Versions stand beside them in ``run.json``.
+``inputs`` lists them; ``planbook.runs.changes`` compares two such lists. Versions stand beside them in ``run.json``.
 """
 
 import ast
@@ -24,7 +24,7 @@ from planbook.planner.roles import DEFAULT_ROLE
 from planbook.planner.strategies import is_method_file, registered_methods
 from planbook.planner.templates import PROMPTS as PLANNER
 from planbook.rules.telling import PROMPTS as RULES
-from planbook.run import CONFIG_FILE, MadeOf, Run, is_run
+from planbook.runs import CONFIG_FILE, MadeOf, Run, is_run
 
 SHOWN = 16
 """Digits of a prompt's digest that are recorded: enough to tell two versions apart."""
@@ -204,7 +204,7 @@ def of_modules_beside(file: Path, what: str) -> dict[str, str]:
 def of_registered(value: str, what: str) -> dict[str, str]:
     """Return the digest of the module or whole package that an entry point ``module:name`` stands in."""
     name = value.partition(":")[0].strip().partition(".")[0]
-    spec = None if name == "planbook" else find_spec(name)
+    spec = None if name in ("", "planbook") else find_spec(name)
     if spec is None or not spec.origin:
         return {}
     path = Path(spec.origin)

@@ -15,7 +15,7 @@ from planbook.inputs import inputs
 from planbook.knowledge import already
 from planbook.learning import learning_path, tasks_of
 from planbook.planner import Body, Budget, EventKind, method
-from planbook.run import InputChange, MadeOf, Run, changed_versions, changes, decisive, recorded_endings, versions
+from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes, decisive, recorded_endings, versions
 from planbook.wording import listed
 from planbook.workers import Hosting
 

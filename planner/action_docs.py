@@ -1,7 +1,7 @@
 """Action docs: the actions and queries of an environment as methods of ``agent``, for plans and for prompts."""
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from inspect import Signature
 from typing import Protocol
 
@@ -99,6 +99,12 @@ def heads(code: str) -> str:
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
+
+
+def signatures(code: str, names: Collection[str]) -> list[str]:
+    """Return how the functions in code are called, such as ``find(agent, name)``, for those among ``names``."""
+    functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
+    return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]
 
 
 def _head(function: ast.FunctionDef) -> str:

@@ -11,8 +11,8 @@ from planbook.rules.ablations import ablated
 from planbook.rules.book import RuleBook
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.libraries import shown
-from planbook.rules.retrieval import rules_for, select_rules
-from planbook.rules.telling import in_brief, tell_knowledge, tell_manual, tell_rules, without_defined
+from planbook.rules.retrieval import other_helpers, rules_for, select_rules
+from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import definitions
 
@@ -24,10 +24,10 @@ class LearntMemory:
     """Answers for one state of knowledge; the same task always gets the same answer. Thread-safe.
 
     ``without`` names ablations (``planbook.rules.ablations``). With ``by_task``, a planner gets the rules that its task
-    needs, rendered by ``tell``, and no code twice: helper methods as signatures, since they are defined beforehand; and
-    with the skill of its type neither the starting example nor the examples of success processes. ``rule_tokens``
-    limits the tokens of the rules: examples are cut first, then the rules that fit the task least. ``anyway`` shows a
-    skill even if no similar task is known.
+    needs, rendered by ``tell``, and a line on how to call each other helper method. No code is shown twice: helper
+    methods are signatures, since they are defined beforehand; with the skill of its type come neither the starting
+    example nor the examples of success processes. ``rule_tokens`` limits the tokens of the rules: examples are cut
+    first, then the rules that fit the task least. ``anyway`` shows a skill even if no similar task is known.
     """
 
     def __init__(
@@ -60,14 +60,13 @@ class LearntMemory:
 
     def _recall(self, task: Task) -> Recall:
         book, example = self._book, shown(self.knowledge, task, anyway=self._anyway)
-        if self._by_task:
-            book = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
         helpers = self._helpers(book, [example] if isinstance(example, Skill) else [])
         rules, form = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
         if self._by_task:
             defined = [each.name for each in definitions(helpers)]
             form = "" if _is_skill_for(example, task) else form
-            book, rules = self._told(task, book, defined, example)
+            fitting = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
+            book, rules = self._told(task, fitting, defined, example)
             example = _in_short(example, defined)
         return Recall(
             text=tell_knowledge(task, rules, example),
@@ -84,10 +83,12 @@ class LearntMemory:
         spared = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(example, task) else ()
         brief = [_bare(rule) if rule.type in spared else in_brief(rule, defined) for rule in book.active]
         bare = RuleBook.of(map(_bare, brief))
+        others = other_helpers(self._book, book)
         for rules in (brief, bare.active):
-            text = self._tell(rules) if rules else tell_rules(())
+            text = self._tell([_without_references(rule) for rule in rules]) if rules else tell_rules(())
+            text = tell_calls(text, others, defined)
             if self.rule_tokens is None or estimate_tokens(text) <= self.rule_tokens:
-                return book, text
+                return RuleBook.of((*book.active, *others)), text
         fewest = RuleBook.of(select_rules(bare, task, "", self.rule_tokens or 0))
         return fewest, tell_rules(fewest.active)
 
@@ -95,6 +96,10 @@ class LearntMemory:
         if not self._defines:
             return ""
         return helper_code(helper_sources(book, skills), self.world, self.options).code
+
+
+def _without_references(rule: Rule) -> Rule:
+    return rule.model_copy(update={"builds_on": ()})
 
 
 def _is_skill_for(example: Skill | Reflection | None, task: Task) -> bool:

@@ -59,6 +59,11 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
+def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
+    """Return the helper methods that were not chosen for a task. Any task may need one of them."""
+    return tuple(r for r in book.active if r.type is RuleType.USEFUL_HELPER_METHOD and r.id not in chosen.ids)
+
+
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
     """Return how well each rule fits the task: by the words of its content, and with less weight by all of it."""
     asked = f"{_asked(task)} {skill.task.goal}" if skill else _asked(task)

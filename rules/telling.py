@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
 from planbook.planner import Prompts, action_docs
-from planbook.planner.action_docs import heads
+from planbook.planner.action_docs import heads, signatures
 from planbook.planner.models.context import prompt_block
 from planbook.planner.prompts import fence_around
 from planbook.planner.rendered import Rendered
@@ -58,6 +58,16 @@ def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
     if rule.type is not RuleType.USEFUL_HELPER_METHOD or not bound_names(rule.example) <= set(defined):
         return rule
     return rule.model_copy(update={"example": heads(rule.example)})
+
+
+def tell_calls(told: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
+    """Return the text of the rules with a line for each other helper method: its id and how its functions are called.
+
+    Only functions that are ``defined`` for the planner are named.
+    """
+    calls = {rule.id: signatures(rule.example, defined) for rule in helpers}
+    calls = {id: functions for id, functions in calls.items() if functions}
+    return PROMPTS["calls"].render(rules=told, calls=calls) if calls else told
 
 
 def without_defined(code: str, defined: Collection[str]) -> str:

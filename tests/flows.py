@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from planbook.cli import main
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.store import Event
 from tests.command import ROOT
 

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from planbook.config import RECORDINGS
-from planbook.run import Run
+from planbook.runs import Run
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 

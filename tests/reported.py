@@ -25,7 +25,7 @@ from planbook.planner import (
 from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
 from planbook.planner.scope import Scope
 from planbook.planner.templates import PROMPTS
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
 

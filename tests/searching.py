@@ -22,7 +22,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.strategies import Options
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.planner.templates import PROMPTS
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.sandbox import Sandbox
 from tests.reported import HIDDEN, HOSTILE
 

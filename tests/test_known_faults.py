@@ -30,7 +30,7 @@ from planbook.planner import (
 )
 from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.sandbox import Sandbox
 from planbook.workers import play_episodes
 

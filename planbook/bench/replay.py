@@ -5,13 +5,13 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Task, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Ending
-from planbook.run import Run
+from planbook.runs import Run
+from planbook.settings import Settings
 from planbook.workers import Hosting, play_episodes
 
 WORLD, SPLIT = "alfworld", "train"
@@ -42,8 +42,8 @@ def games(limit: int | None) -> tuple[Config, list[Task]]:
     world = load_environment(WORLD)
     count = f":{limit}" if limit else ""
     choices = [
-        Asked(env=WORLD, split=f"{SPLIT}{count}"),
-        Asked(env=WORLD, split=f"generated{count}", seeds=f"0-{GENERATED_A_TYPE - 1}"),
+        Settings.of(env=WORLD, split=f"{SPLIT}{count}"),
+        Settings.of(env=WORLD, split=f"generated{count}", seeds=f"0-{GENERATED_A_TYPE - 1}"),
     ]
     for asked in choices:
         config = asked.config("procedures", {})
@@ -64,7 +64,7 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
                 run,
                 ProcedureLibrary(load_environment(WORLD)),
                 lambda _, ending: endings.append(ending),
-                hosting=Hosting(JOBS),
+                hosting=Hosting(jobs=JOBS),
             )
         seconds = time.perf_counter() - begun
     return seconds, sum(ending.outcome.solved for ending in endings)

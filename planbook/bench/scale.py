@@ -12,16 +12,16 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.model_address import openai_at
 from planbook.bench.processes import parents, private_megabytes
 from planbook.bench.replay import games
-from planbook.config import Config
+from planbook.config import Config, Executor
 from planbook.envs import Task
 from planbook.knowledge import memory_of
-from planbook.run import Run
-from planbook.workers import Executor, Hosting, check_roles, every, play_episodes
+from planbook.runs import Run
+from planbook.settings import Settings
+from planbook.workers import Hosting, check_roles, every, play_episodes
 
 GAMES = 4_000
 """At most: all of the training split."""
@@ -57,7 +57,7 @@ def _replays(limit: int) -> list[Row]:
     config, tasks = games(limit)
     source = f"{len(tasks)} ALFWorld games of {tasks[0].split}"
     before = _busy_seconds()
-    alone = _play(config, tasks, Hosting(1))
+    alone = _play(config, tasks, Hosting(jobs=1))
     spread = (_busy_seconds() - before) / CORES
     found = [
         Row("replay: threads, 1 job", alone, "s", None, source),
@@ -66,7 +66,7 @@ def _replays(limit: int) -> list[Row]:
         ),
     ]
     for executor in executors():
-        taken = _play(config, tasks, Hosting(JOBS, executor=executor))
+        taken = _play(config, tasks, Hosting(jobs=JOBS, executor=executor))
         ratio, goal = alone / taken, f"at least {GOAL_PROCESSES:g} times as fast"
         name = f"replay: {executor}, {JOBS} jobs on {CORES} cores, their start included"
         found.append(Row(name, taken, "s", ratio, "threads, 1 job", goal, ratio >= GOAL_PROCESSES))
@@ -82,11 +82,11 @@ def _busy_seconds() -> float:
 def _waiting(answer_seconds: float) -> list[Row]:
     """Seconds an episode, and private memory a job: what 32 jobs have more than one, each."""
     with _slow_model(answer_seconds) as spared:
-        config = Asked(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
+        config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_roles(config)  # the SDK is imported beforehand
         tasks = config.world.select(config.selection)
-        alone = _weighed(config, tasks * ALONE, Hosting(1), spared)
-        together = _weighed(config, tasks * IN_FLIGHT * ROUNDS, Hosting(IN_FLIGHT), spared)
+        alone = _weighed(config, tasks * ALONE, Hosting(jobs=1), spared)
+        together = _weighed(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), spared)
         each, beside = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)
         against, goal = f"{ALONE} one by one", f"at least {GOAL_IN_FLIGHT:g} times as fast"
         ratio = each / beside
@@ -96,7 +96,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
             _memory("threads", alone, together),
         ]
         for executor in executors():
-            several = _weighed(config, tasks * IN_FLIGHT, Hosting(IN_FLIGHT, executor=executor), spared)
+            several = _weighed(config, tasks * IN_FLIGHT, Hosting(jobs=IN_FLIGHT, executor=executor), spared)
             found.append(_memory(executor, alone, several))
         return found
 

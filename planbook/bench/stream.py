@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from planbook.arguments import Asked
 from planbook.bench import Row
 from planbook.bench.paced_server import Answer, Recorded, Sent, paced
 from planbook.bench.prompts import recorded_requests
@@ -22,8 +21,9 @@ from planbook.config import Config
 from planbook.envs import MissingRequirement
 from planbook.knowledge import memory_of
 from planbook.planner import Body, EventKind
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.sandbox import read_reply, statements_of
+from planbook.settings import Settings
 from planbook.workers import Hosting, check_roles, play_episodes
 
 TOKENS_A_SECOND = 30.0
@@ -97,7 +97,7 @@ def _beside(name: str, waited: float, streamed: float) -> Row:
 
 def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
     planner, chosen = RUNS[name]
-    config = Asked.model_validate({**MODEL, **chosen}).config(planner).model_copy(update={"stream": stream})
+    config = Settings.of(**MODEL, **chosen).config(planner).model_copy(update={"stream": stream})
     tasks = config.world.select(config.selection)
     with paced(_answer(name, fails=fails), rate) as sent:
         check_roles(config)  # the SDK is imported beforehand
@@ -144,7 +144,7 @@ def _timed(config: Config, episodes: int) -> list[Times]:
     with tempfile.TemporaryDirectory() as folder:
         tasks = config.world.select(config.selection)
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-            hosting = Hosting(episodes if config.world.parallel else 1)
+            hosting = Hosting(jobs=episodes if config.world.parallel else 1)
             play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
     return [times for played in events.values() for times in _of_thread(played)]
 

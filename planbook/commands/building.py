@@ -1,5 +1,6 @@
 """The commands of AutoManual's three stages: build, formulate, test."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -7,21 +8,19 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
-from planbook.arguments import Asked, by_role
 from planbook.commands.curve import Curve, play_curve
 from planbook.commands.paper_tables import Tested, show_beside
-from planbook.commands.playing import play
-from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config, Learning
+from planbook.commands.playing import play, play_settings
+from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
 from planbook.console import console
 from planbook.envs import EnvsError
 from planbook.knowledge import learnt_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
-from planbook.manuals import usual_starts
-from planbook.options import refuse, was_given
 from planbook.planner import BudgetEnded, method
 from planbook.results import Summary
-from planbook.run import Run, new_folder
+from planbook.runs import Run, new_folder
+from planbook.settings import Settings
 from planbook.terminal.printing import spending
 from planbook.workers import Hosting, check_roles
 
@@ -46,44 +45,45 @@ class Formulated(BaseModel):
     run: str
 
 
-def build(planner: str, asked: Asked, learning: Learning, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
-    """Begin to build, or take up the run that is there, and build to the end."""
-    if asked.sources:
-        return build_from(asked, learning, hosting, as_json=as_json)
-    drawn = asked.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
-    config = drawn.config(planner, ablated_options(planner, asked.without), building=True)
-    theirs = asked.paper_settings(planner, building=True).learning
-    config = config.model_copy(update={"learning": _as_in_paper(learning, theirs) if theirs else learning})
+def build(settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
+    """Begin to build, or resume the run that is there, and build to the end."""
+    if settings.resume is not None:
+        return play_settings(settings, "", as_json=as_json)
+    config = config_from_sources(settings) if settings.sources else building_config(settings)
     check_roles(config, learners(config))
-    return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
+    return play(config, settings.out, settings.hosting(), as_json=as_json, store=settings.store)
 
 
-def _as_in_paper(learning: Learning, theirs: Learning) -> Learning:
-    """Return what was given, and else what the paper says."""
-    return learning.model_copy(update={name: getattr(theirs, name) for name in OF_A_PAPER if not was_given(name)})
+def building_config(settings: Settings) -> Config:
+    """Return the configuration of a run that plays the episodes that it learns from."""
+    planner = settings.planner or "automanual"
+    learning = settings.learning()
+    drawn = settings.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
+    config = drawn.config(planner, ablated_options(planner, settings.without), building=True)
+    if theirs := settings.paper_settings(planner, building=True).learning:
+        of_paper = {name: getattr(theirs, name) for name in OF_A_PAPER if not settings.was_given(name)}
+        learning = learning.model_copy(update=of_paper)
+    return config.model_copy(update={"learning": learning})
 
 
-def build_from(asked: Asked, learning: Learning, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
-    """Build from episodes that were played already: nobody plans, and what they are learnt by is asked as usual."""
+def config_from_sources(settings: Settings) -> Config:
+    """Return the configuration of a run that learns from episodes that were played already."""
     from planbook.learning.given import looked_at, planned_by, world_of  # its schema takes a while to import
 
-    refuse("--from", OF_PLAYING)
-    sources = [looked_at(path) for path in asked.sources]
+    settings.refuse("--from", OF_PLAYING)
+    sources = [looked_at(path) for path in settings.sources]
     agreed, (planner, options) = world_of(sources), planned_by(sources)
-    if asked.env is None:
+    if not settings.env:
         if "env" not in agreed:
-            raise errors.BadArgument("--from: the runs there do not say of which world they are; name it with --env")
-        asked = asked.model_copy(update={"env": agreed["env"]})
-    if not was_given("start"):
-        learning = learning.model_copy(update={"start": usual_starts(asked.world().name, agreed["split"])})
-    config = asked.config("automanual", ablated_options("automanual", asked.without))
-    if not asked.options and asked.env == agreed.get("env"):
+            raise errors.BadArgument("--from: the runs there do not name their environment; name it with --env")
+        settings = settings.model_copy(update={"env": agreed["env"]})
+    config = settings.config("automanual", ablated_options("automanual", settings.without))
+    if not settings.env_options and settings.env == agreed.get("env"):
         config = config.model_copy(update={"env_options": agreed.get("env_options", config.env_options)})
-    learning = learning.model_copy(update={"given": tuple(given for given, _ in sources)})
+    learning = settings.learning(agreed["split"]).model_copy(update={"given": tuple(given for given, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     check_verifying(config)
-    check_roles(config, learners(config))
-    return play(config, asked.out, hosting, as_json=as_json, store=asked.store)
+    return config
 
 
 def learners(config: Config) -> tuple[str, ...]:
@@ -108,21 +108,18 @@ def check_verifying(config: Config) -> None:
         ) from error
 
 
-def test(
-    planner: str | None, asked: Asked, after: tuple[int, ...], hosting: Hosting, *, table: bool, as_json: bool
-) -> tuple[int, Summary | Curve]:
-    """Play test tasks with what was learnt; for several numbers of building tasks, one run each."""
-    config = test_config(planner, asked)
-    if len(after) < 2:
-        config = config.model_copy(update={"after": after[0] if after else None})
-        code, summary = play(config, asked.out, hosting, as_json=as_json, store=asked.store)
+def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summary | Curve]:
+    """Play test tasks with what was learned; for several numbers of building tasks, one run each."""
+    after = settings.after if len(settings.after) > 1 else ()
+    config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
+    play_one = partial(play, hosting=settings.hosting(), as_json=as_json, store=settings.store)
+    if not after:
+        code, summary = play_one(config, settings.out)
         if not table:
             return code, summary
         return code, Tested.of(summary, show_beside(config, summary, as_json=as_json))
-    out = asked.out or new_folder(config)
-    code, curve = play_curve(
-        config, after, out, partial(play, hosting=hosting, as_json=as_json, store=asked.store), as_json=as_json
-    )
+    out = settings.out or new_folder(config)
+    code, curve = play_curve(config, after, out, play_one, as_json=as_json)
     if table:
         last = curve.curve[-1]
         beside = show_beside(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
@@ -130,27 +127,26 @@ def test(
     return code, curve
 
 
-def test_config(planner: str | None, asked: Asked) -> Config:
-    """A test run: without a model it plays the procedures, without a library what ships as learnt."""
-    planner = planner or ("automanual" if asked.models_by_role() else "procedures")
-    if asked.library is None and (LIBRARIES[LEARNT_LIBRARY] / asked.world().name).is_dir():
-        asked = asked.model_copy(update={"library": LEARNT_LIBRARY})
-    drawn = asked.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
-    return drawn.config(planner, ablated_options(planner, asked.without))
+def test_config(settings: Settings) -> Config:
+    """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
+    planner = settings.planner or ("automanual" if settings.models else "procedures")
+    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / settings.world().name).is_dir():
+        settings = settings.model_copy(update={"library": LEARNT_LIBRARY})
+    drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
+    return drawn.config(planner, ablated_options(planner, settings.without))
 
 
 def formulate(
-    folder: Path, models: tuple[str, ...], tokens: int | None, hosting: Hosting, *, as_json: bool
+    folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
     """Turn the rules of a building run into manuals, and write them beside what else it learnt."""
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
             raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
-        named = by_role(models)
-        config = run.config.model_copy(update={"models": {**run.config.models, **named}})
+        config = run.config.model_copy(update={"models": {**run.config.models, **models}})
         run.begin_invocation(
-            hosting.budget, hosting.prices, named.values(), timeouts=hosting.timeouts, unsafe=hosting.unsafe_no_sandbox
+            hosting.budget, hosting.prices, models.values(), timeouts=hosting.timeouts, unsafe=hosting.unsafe_no_sandbox
         )
         code = errors.OK
         try:

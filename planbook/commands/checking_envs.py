@@ -3,23 +3,23 @@
 import click
 
 from planbook import errors
-from planbook.arguments import Asked
 from planbook.console import console
 from planbook.envs import Checked, UnknownEnvironment, check_environment
-from planbook.options import JSON
+from planbook.options import JSON, options
+from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 
 @click.command(name="check-env")
 @click.argument("env", metavar="FILE.py[:Class]")
-@click.option("-o", "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the environment.")
+@options("env_options")
 @JSON
-def check_env(env: str, options: tuple[str, ...], as_json: bool) -> int:
+def check_env(env: str, settings: Settings, as_json: bool) -> int:
     """Check an environment of yours: play random actions on a few tasks of each split, and list every mistake."""
-    asked = Asked(env=env, options=options)
+    settings = settings.model_copy(update={"env": env})
     try:
-        found = check_environment(asked.world(), asked.world_options())
+        found = check_environment(settings.world(), settings.world_options())
     except UnknownEnvironment as error:
         found = Checked((str(error),), {}, 0, 0)
     return _answer(env, found, as_json=as_json)

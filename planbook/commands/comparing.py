@@ -10,7 +10,7 @@ from planbook.compare import compare_all, comparison_parts, full_name, group_par
 from planbook.console import ERRORS, console
 from planbook.options import JSON, PRICES, RUN_FOLDER
 from planbook.results import RunResults, read_folder
-from planbook.run import CONFIG_FILE, is_run
+from planbook.runs import CONFIG_FILE, is_run
 from planbook.spending import Price, prices_from
 from planbook.terminal.printing import answer, print_parts
 from planbook.wording import harmless

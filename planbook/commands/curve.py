@@ -14,7 +14,7 @@ from planbook.learning import BuildingCost, Reached, building_cost, reached_afte
 from planbook.papers import PaperComparison
 from planbook.results import Summary
 from planbook.results.statistics import wilson
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 from planbook.wording import NO_FIGURE, fixed, interval
 
 TARGET = 0.95

@@ -1,41 +1,46 @@
 """The main job on what is there already: no key, no download."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from planbook import errors
-from planbook.arguments import Asked
 from planbook.commands import building
 from planbook.commands.playing import play
-from planbook.config import Learning
+from planbook.config import Invocation
 from planbook.console import console
 from planbook.report import report_runs
 from planbook.results import Summary
-from planbook.run import new_folder
+from planbook.runs import new_folder
+from planbook.settings import Settings
 from planbook.workers import Hosting
 
 STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
-ALFWORLD_TASKS = Asked(env="alfworld", split="generated:60", seeds="0-9")
-MINIWOB_TASKS = Asked(
+ALFWORLD_TASKS = Settings.of(env="alfworld", split="generated:60", seeds="0-9")
+MINIWOB_TASKS = Settings.of(
     env="miniwob",
     types="click-checkboxes,click-tab-2,email-inbox,enter-date,login-user-popup,search-engine,use-autocomplete",
     seeds="1-2",
 )
-BUILDING = Asked(env="alfworld", split="generated", models=("recorded:alfworld-generated",))
-LEARNING = Learning(start=("put",), tasks_per_type=1, verify="generated:10")
-"""As the recording was made; see tools/record.sh."""
-TESTING = Asked(env="alfworld", split="generated:60", seeds="1000-1009")
-ADAPT = Asked(
+BUILDING = Settings.of(
     env="alfworld",
     split="generated",
-    ids=("generated/pick_clean_then_place/0",),
+    models="recorded:alfworld-generated",
+    start="put",
+    tasks_per_type=1,
+    verify="generated:10",
+)
+"""As the recording was made; see tools/record.sh."""
+TESTING = Settings.of(env="alfworld", split="generated:60", seeds="1000-1009")
+ADAPT = Settings.of(
+    env="alfworld",
+    split="generated",
+    tasks=("generated/pick_clean_then_place/0",),
     models=("recorded:adapt-alfworld-stepwise",),
     planner_options=("iterations=4", "actions_per_reply=1"),
 )
-DEPS = Asked(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
-AGENTKIT = Asked(env="shopping", split="test:1", models=("recorded:agentkit-shopping",))
-ADVOCATE = Asked(env="alfworld", split="generated:1", seeds="9", models=("recorded:devils-advocate-alfworld",))
+DEPS = Settings.of(env="minecraft", split="table21:8", models=("recorded:deps-minecraft",))
+AGENTKIT = Settings.of(env="shopping", split="test:1", models=("recorded:agentkit-shopping",))
+ADVOCATE = Settings.of(env="alfworld", split="generated:1", seeds="9", models=("recorded:devils-advocate-alfworld",))
 PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate": ADVOCATE}
 """Planner to what it plays, as the recordings were made."""
 
@@ -56,7 +61,7 @@ class Demo:
         self.summaries: list[Summary] = []
         self.code = errors.OK
 
-    def procedures(self, asked: Asked) -> None:
+    def procedures(self, asked: Settings) -> None:
         """Stored procedures on one world, unless the machine lacks what it needs."""
         missing = [each for each in asked.world().requirements() if not each.found]
         if asked is MINIWOB_TASKS and missing:
@@ -72,15 +77,15 @@ class Demo:
     def learning(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
         built = self._folder(BUILDING, "build")
-        here = replace(self._hosting, executor="threads")  # building is one episode after the other
-        asked = BUILDING.model_copy(update={"out": built, "store": self._store})
-        self._took(*building.build("automanual", asked, LEARNING, here, as_json=self._as_json))
+        hosted = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
+        where = {"out": built, "store": self._store, "executor": "threads"}  # building is one episode after the other
+        self._took(*building.build(BUILDING.model_copy(update=hosted | where), as_json=self._as_json))
         if self.code in STOPPED:
             return
-        code, _ = building.formulate(built, (), None, self._hosting, as_json=self._as_json)
+        code, _ = building.formulate(built, {}, None, self._hosting, as_json=self._as_json)
         self.code = max(self.code, code)
         self.screen.print()
-        tested = building.test_config(None, TESTING.model_copy(update={"library": str(built)}))
+        tested = building.test_config(TESTING.model_copy(update={"library": str(built)}))
         self._took(*play(tested, self._folder(TESTING, "test"), **self._how))
         if self.code not in STOPPED:
             self._tell_next(built)
@@ -97,10 +102,10 @@ class Demo:
     def _how(self) -> dict[str, Any]:
         return {"hosting": self._hosting, "as_json": self._as_json, "store": self._store}
 
-    def _folder(self, asked: Asked, name: str) -> Path:
+    def _folder(self, asked: Settings, name: str) -> Path:
         if self._out:
             return self._out / f"{asked.env}-{name}"
-        plain = asked.model_copy(update={"planner_options": ()})
+        plain = asked.model_copy(update={"planner_options": {}})
         return new_folder(plain.config("procedures").model_copy(update={"planner": name}))
 
     def _took(self, code: int, summary: Summary) -> None:

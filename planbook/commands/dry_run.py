@@ -5,19 +5,19 @@ from pathlib import Path
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planbook.envs import Beliefs, Environment, Preconditions, Selection, Task
 from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.planner.action_docs import TASK, seen_task
 from planbook.planner.dry_runs import KnownState
 from planbook.sandbox import DryRun, dry_run
+from planbook.settings import Settings
 
 
-def dry_runs(plan: Path, asked: Asked) -> Iterator[tuple[Task, DryRun | None]]:
+def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
     """The dry run of a plan on each task that is asked for; None where the world declares no preconditions."""
-    world, options = asked.world(), asked.world_options()
-    for task in world.select(Selection(ids=asked.ids), options) if asked.ids else ():
+    world, options = settings.world(), settings.world_options()
+    for task in world.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
         declared = world.preconditions(task, options)
         yield task, _dry_run(plan, world, options, task, declared) if declared else None
 

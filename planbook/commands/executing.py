@@ -3,32 +3,31 @@
 from pathlib import Path
 
 from planbook import errors
-from planbook.arguments import Asked
-from planbook.commands.playing import play
+from planbook.commands.playing import play_settings
 from planbook.console import console
 from planbook.planner import GivenCode, checked_procedure, code_of, is_procedure, parse_procedure
 from planbook.results import Summary
+from planbook.settings import Settings
 from planbook.terminal.printing import Live
-from planbook.workers import Hosting
 
 
-def execute_plan(plan: Path, asked: Asked, hosting: Hosting, *, as_json: bool) -> tuple[int, Summary]:
+def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
     """Run one plan file, or one procedure, on the chosen tasks.
 
     Its steps are printed as they happen, where one episode is played at a time, and in this process.
     """
-    config = asked.config("code", given_plan(plan, asked).model_dump(mode="json"))
-    live = Live(console(as_json)) if hosting.jobs == 1 and hosting.executor == "threads" else None
-    return play(config, asked.out, hosting, as_json=as_json, watch=live, store=asked.store)
+    here = settings.jobs == 1 and settings.executor == "threads"
+    code = given_plan(plan, settings).model_dump(mode="json")
+    return play_settings(settings, "code", code, as_json=as_json, watch=Live(console(as_json)) if here else None)
 
 
-def given_plan(plan: Path, asked: Asked) -> GivenCode:
+def given_plan(plan: Path, settings: Settings) -> GivenCode:
     """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
     text = read_plan(plan)
     if not is_procedure(text):
         return GivenCode(code=text, source=plan.name)
     procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return code_of(checked_procedure(procedure, asked.world(), asked.world_options()))
+    return code_of(checked_procedure(procedure, settings.world(), settings.world_options()))
 
 
 def read_plan(plan: Path) -> str:

@@ -10,15 +10,15 @@ import click
 from rich.table import Table
 
 from planbook import errors
-from planbook.arguments import Asked
 from planbook.commands.executing import read_plan
 from planbook.console import console
 from planbook.envs import ActionSpec, Environment, Selection, Task, known_environments, load_environment
 from planbook.manuals import ProcedureLibrary
-from planbook.option_help import option_facts, options_table
+from planbook.option_values import option_facts, options_table
 from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.planner.action_docs import AGENT, TASK
 from planbook.sandbox import DryRun, Fault, Sandbox, bound_names, check, check_procedure
+from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
@@ -98,11 +98,11 @@ def _facts(world: type[Environment]) -> dict[str, object]:
     }
 
 
-def check_plan(plan: Path, asked: Asked) -> list[Fault]:
+def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     """Return every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
-    world, options = asked.world(), asked.world_options()
-    if asked.ids:
-        world.select(Selection(ids=asked.ids), options)
+    world, options = settings.world(), settings.world_options()
+    if settings.tasks:
+        world.select(Selection(ids=settings.tasks), options)
     text = read_plan(plan)
     functions, attributes = functions_to_check(world, options), plan_attributes(world)
     names = bound_names(world.helpers)

@@ -9,7 +9,7 @@ from planbook import errors
 from planbook.console import console
 from planbook.envs import known_environments
 from planbook.manuals import demonstrated
-from planbook.option_help import option_facts, options_table
+from planbook.option_values import option_facts, options_table
 from planbook.papers import settings_of_papers
 from planbook.planner import METHODS, Method, method
 from planbook.planner.errors import UnknownStrategy

@@ -7,7 +7,7 @@ from planbook.config import Config
 from planbook.console import console
 from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.results import Summary
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.terminal.printing import print_parts
 
 

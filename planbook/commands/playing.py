@@ -4,10 +4,10 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
@@ -44,23 +44,20 @@ from planbook.planner import (
     Outcome,
 )
 from planbook.planner.types import ERROR_KINDS
-from planbook.results import Summary, read_run
+from planbook.results import UNSAFE, Summary, failure_lines, figure_parts, read_run, spending_lines
 from planbook.resuming import check_config, notice_changes
-from planbook.run import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
+from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
+from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
-    UNSAFE,
     episode_line,
-    failure_lines,
-    method_parts,
     print_parts,
     results,
-    spending_lines,
     stream_line,
 )
-from planbook.terminal.progress import InTurn, Progress, Standing
+from planbook.terminal.progress import Progress
 from planbook.wording import counted
 from planbook.workers import (
     Control,
@@ -112,6 +109,26 @@ def play(
         Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, unjudgeable=left_out)
     ) as run:
         return play_run(run, hosting, as_json=as_json, watch=watch)
+
+
+def play_settings(
+    settings: Settings,
+    planner: str,
+    options: Mapping[str, JsonValue] = MappingProxyType({}),
+    *,
+    as_json: bool,
+    watch: Watch | None = None,
+) -> tuple[int, Summary]:
+    """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
+
+    ``planner`` plays, with ``options``, unless others are given.
+    """
+    hosting = settings.hosting()
+    if settings.resume is not None:
+        settings.refuse_fixed("--resume")
+        return resume(settings.resume, hosting, again=settings.again, as_json=as_json)
+    config = settings.config(planner, options)
+    return play(config, settings.out, hosting, as_json=as_json, watch=watch, store=settings.store)
 
 
 def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
@@ -189,7 +206,7 @@ def play_run(
         out,
         (
             results(summary, title),
-            *method_parts(summary),
+            *figure_parts(summary),
             *failure_lines(summary),
             *([UNSAFE] if run.unsafe_no_sandbox else []),
             *([] if watch else _first_error(run, endings)),
@@ -282,10 +299,10 @@ def _play_with_progress(
     run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None
 ) -> str | BudgetEnded | None:
     """Play what is left, steered from here and from outside. Returns why it stopped before the end, if it did."""
-    progress = _progress(run, title, hosting, lambda: control.steering.paused)
+    progress = _progress(run, title, lambda: control.steering.paused)
     with control.listens(), progress.shown():
         try:
-            finished = _play_left(run, progress, replace(hosting, steering=control.steering), watch)
+            finished = _play_left(run, progress, hosting.model_copy(update={"steering": control.steering}), watch)
         except BudgetEnded as ended:
             return ended
     if finished:
@@ -293,13 +310,10 @@ def _play_with_progress(
     return FROM_OUTSIDE if control.stopped else "Stopped."
 
 
-def _progress(run: Run, title: str, hosting: Hosting, paused: Callable[[], bool]) -> Progress:
+def _progress(run: Run, title: str, paused: Callable[[], bool]) -> Progress:
     """What is shown of the run while it is played. Building walks over all of its episodes once more."""
-    entries, ended = run.entries(), recorded_endings(run)
-    standing = Standing(len(entries), () if run.config.learning else ended.values())
-    left = [entry.index for entry in entries if entry.index not in ended]
-    alone = run.config.learning is not None or not run.config.world.parallel
-    return Progress(run, title, standing, InTurn(left, 1 if alone else hosting.jobs), paused)
+    ended = () if run.config.learning else recorded_endings(run).values()
+    return Progress(run, title, len(run.entries()), ended, paused)
 
 
 def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:

@@ -11,7 +11,7 @@ from planbook import errors
 from planbook.console import console
 from planbook.replay import Comparison, Sameness, replay_run
 from planbook.resuming import check_config
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.wording import counted
 from planbook.workers import Hosting
 

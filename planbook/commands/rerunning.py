@@ -2,21 +2,20 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import click
 from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
-from planbook.arguments import by_role, lasting_model, spending_of
 from planbook.commands.playing import play
 from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
-from planbook.options import JSON, RUN, RUN_FOLDER, SPENDING, options
+from planbook.options import JSON, RUN_FOLDER, Command, options
 from planbook.planner import Budget
 from planbook.resuming import Repeat, is_deterministic, prepared
-from planbook.run import Run
+from planbook.runs import Run
+from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
 from planbook.workers import Hosting
@@ -41,30 +40,21 @@ class Rerun(BaseModel):
     episodes: tuple[RepeatedEpisode, ...]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", type=RUN_FOLDER)
-@click.option("--model", "models", multiple=True, metavar="[ROLE=]MODEL", help="Another model than the run's.")
-@click.option("--recorded", is_flag=True, help="Answer out of the run's own record: no model, no key, no cost.")
-@options(SPENDING, RUN)
+@click.option("--recorded", is_flag=True, help="Answer from the run's own record: no model, no key, no cost.")
+@options("models", "Spending", "Running")
 @JSON
-def rerun(
-    run: Path,
-    models: tuple[str, ...],
-    recorded: bool,
-    out: Path | None,
-    store: str | None,
-    as_json: bool,
-    **given: Any,
-) -> int:
-    """Play RUN once more, and tell what came out otherwise, and where."""
-    spending = spending_of(given)
+def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
+    """Play RUN once more, and report what came out differently, and where."""
+    out = settings.out
     if out is not None and out.resolve() == run.resolve():
         raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
-    named = {role: lasting_model(model) for role, model in by_role(models).items()}
-    repeat = prepared(run, named, recorded=recorded, prices=spending["prices"])
-    spending["budget"] = spending["budget"] or (repeat.budget if repeat.budget != Budget() else None)
-    hosting = Hosting(**spending, **given)
-    code, found = play_again(run, repeat, hosting, out, store, as_json=as_json)
+    named = {role: lasting_model(model) for role, model in settings.models.items()}
+    repeat = prepared(run, named, recorded=recorded, prices=settings.prices)
+    budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
+    hosting = settings.hosting().model_copy(update={"budget": budget})
+    code, found = play_again(run, repeat, hosting, out, settings.store, as_json=as_json)
     return answer(code, found, as_json=as_json)
 
 

@@ -12,7 +12,7 @@ from planbook.learning import coverage_of, export
 from planbook.manuals.coverage import coverage_table
 from planbook.rules import count, rule_text
 from planbook.rules.evidence import table
-from planbook.run import Run
+from planbook.runs import Run
 
 DIFF = "diff A..B: numbers of states, or diff N for one change"
 

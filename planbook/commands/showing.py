@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
@@ -17,10 +17,10 @@ from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER
 from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
-from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
-from planbook.terminal.episode import ShownPiece, ending_text, episode_pieces, indented, text
+from planbook.terminal.episode import ending_text, episode_pieces, text
 from planbook.wording import counted
 
 FAILED = "failed"
@@ -45,19 +45,19 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         out = Console(highlight=False, emoji=False, markup=False, width=_width())
         for piece in _head(entry, endings.get(entry.index), events):
             _print(out, piece)
-        _print(out, ShownPiece(""))
+        _print(out, "")
         for piece in episode_pieces(_trajectory(opened, entry, entry.index in endings, entry.task), prompts=prompts):
             _print(out, piece)
     return errors.OK
 
 
-def _print(out: Console, piece: ShownPiece) -> None:
+def _print(out: Console, piece: RenderableType) -> None:
     """Print a piece; outside a terminal, without trailing blanks."""
     if out.is_terminal:
-        out.print(indented(piece))
+        out.print(piece)
         return
     with out.capture() as captured:
-        out.print(indented(piece))
+        out.print(piece)
     click.echo("\n".join(line.rstrip() for line in captured.get().split("\n")), nl=False)
 
 
@@ -91,16 +91,16 @@ def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None)
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) never came to its first round") from error
 
 
-def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[ShownPiece]:
+def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
     task, cost = entry.task, spent_so_far(events, prices_from(None))
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
-    yield ShownPiece(text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim"))
-    yield ShownPiece(text(task.goal))
-    yield ShownPiece(text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim"))
-    yield ShownPiece(ending_text(ending) if ending else Text("has begun, and not ended", style="yellow"))
+    yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
+    yield text(task.goal)
+    yield text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim")
+    yield ending_text(ending) if ending else Text("has begun, and not ended", style="yellow")
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
-        yield ShownPiece(text(f"{counted(cost.calls, 'model call')}: {spent}", "dim"))
+        yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
 
 
 def _width() -> int | None:

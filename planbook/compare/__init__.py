@@ -5,8 +5,7 @@ has any number of runs as rows. ``settings`` says in which settings runs differ,
 ``reruns`` compares a run with one that repeats it, event by event.
 """
 
-from planbook.compare.differences import CostDifference, MeasureDifference, SolvedDifference
-from planbook.compare.groups import GroupRow, group_rows
+from planbook.compare.groups import group_rows
 from planbook.compare.pairs import RunComparison, compare, compare_all
 from planbook.compare.reruns import (
     RepeatedEpisode,
@@ -16,18 +15,13 @@ from planbook.compare.reruns import (
     repeated_episodes,
     totals,
 )
-from planbook.compare.settings import SettingDifference, full_name, setting, wanted
+from planbook.compare.settings import full_name, setting, wanted
 from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
 
 __all__ = [
-    "CostDifference",
-    "GroupRow",
-    "MeasureDifference",
     "RepeatedEpisode",
     "RerunTotals",
     "RunComparison",
-    "SettingDifference",
-    "SolvedDifference",
     "Way",
     "compare",
     "compare_all",

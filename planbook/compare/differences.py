@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.results import Result
 from planbook.results.statistics import (
-    UNKNOWN,
     Estimate,
     Parts,
     holm,
@@ -19,8 +18,6 @@ from planbook.results.statistics import (
     ratio,
     ratio_difference,
     sign_flips,
-    tasks_needed,
-    tasks_needed_by_mean,
 )
 
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
@@ -53,7 +50,7 @@ class SolvedDifference(Compared):
     """Second minus first, over some pairs; shares are fractions of all of them.
 
     ``p`` is that of ``test``: with several repeats of a task their pairs are not independent, and tasks are what is
-    drawn and swapped; ``p_of_pairs`` is McNemar's all the same. ``p_corrected`` is after Holm, where there are several.
+    drawn and swapped. ``p_corrected`` is after Holm, where there are several.
     """
 
     tasks: int
@@ -69,7 +66,6 @@ class SolvedDifference(Compared):
     interval: str
     p: float
     test: str
-    p_of_pairs: float
     p_corrected: float
 
     @property
@@ -130,7 +126,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     tasks = _by_task(pairs)
     gained = sum(gain(pair) == 1 for pair in pairs)
     lost = sum(gain(pair) == -1 for pair in pairs)
-    p = of_pairs = mcnemar(gained, lost)
+    p = mcnemar(gained, lost)
     low, high = paired_difference(gained, lost, len(pairs))
     repeated = len(tasks) < len(pairs)
     if repeated:
@@ -149,7 +145,6 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
         interval=OVER_TASKS if repeated else BONETT_PRICE,
         p=p,
         test=SIGN_FLIPS if repeated else MCNEMAR,
-        p_of_pairs=of_pairs,
         p_corrected=p,
     )
 
@@ -161,13 +156,6 @@ def corrected(differences: Mapping[Key, SolvedDifference]) -> dict[Key, SolvedDi
         name: each.model_copy(update={"p_corrected": p})
         for (name, each), p in zip(differences.items(), chances, strict=True)
     }
-
-
-def needed(pairs: Sequence[Pair], overall: SolvedDifference) -> int | None:
-    """Return about how many tasks, played as often as here, show the difference four times of five; None for none."""
-    if overall.tasks == overall.pairs:
-        return tasks_needed(overall.gained, overall.lost, overall.pairs)
-    return tasks_needed_by_mean([fmean(map(gain, each)) for each in _by_task(pairs)])
 
 
 def gain(pair: Pair) -> int:
@@ -242,15 +230,6 @@ def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
     """Compare each cost for a task solved; costs that neither run had are left out."""
     names = [name for name, of in COSTS.items() if any(of(side) != 0 for pair in pairs for side in pair)]
     return {name: _cost_difference(pairs, name) for name in names}
-
-
-def extra_actions(pairs: Sequence[Pair]) -> Estimate:
-    """Return how many more actions the second run took, a mean over pairs that both solved; unknown for none."""
-
-    def extra(pair: Pair) -> tuple[float, float]:
-        return pair[1].spent.actions - pair[0].spent.actions, 1.0
-
-    return ratio(_parts(pairs, extra)) if pairs else UNKNOWN
 
 
 def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:

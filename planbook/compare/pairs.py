@@ -1,4 +1,4 @@
-"""RunComparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
+"""Comparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -12,19 +12,16 @@ from planbook.compare.differences import (
     corrected,
     corrected_measures,
     cost_differences,
-    extra_actions,
     gain,
     measure_differences,
-    needed,
     solved_difference,
 )
 from planbook.compare.settings import SettingDifference, differing_settings
 from planbook.errors import BadArgument
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome
-from planbook.results import Result, RunResults, plain
-from planbook.results.statistics import Estimate, wilson
-from planbook.wording import counted
+from planbook.results import Result, RunResults
+from planbook.results.statistics import wilson
 
 
 class Side(Compared):
@@ -72,11 +69,6 @@ class RunComparison(Compared):
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
     """For each task solved, over the pairs."""
-    extra_actions: Estimate
-    """How many more the second took, a mean over the pairs that both solved."""
-    both_solved: int
-    tasks_needed: int | None
-    """About how many such tasks show such a difference, four times of five; None where there is none."""
     warnings: tuple[str, ...]
 
 
@@ -91,7 +83,6 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
             "play the same tasks and seeds in both"
         )
     both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
-    both_solved = [pair for pair in pairs if all(side.solved for side in pair)]
     overall = solved_difference(pairs)
     return RunComparison(
         first=_side(first, [one for one, _ in pairs]),
@@ -106,10 +97,7 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         measures=measure_differences(both_played),
         changed=tuple(_changed(pairs)),
         costs=cost_differences(pairs),
-        extra_actions=extra_actions(both_solved),
-        both_solved=len(both_solved),
-        tasks_needed=needed(pairs, overall),
-        warnings=tuple(warnings(first, second, pairs)),
+        warnings=tuple(warnings(first, second)),
     )
 
 
@@ -177,7 +165,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
             )
 
 
-def warnings(first: RunResults, second: RunResults, pairs: Sequence[Pair]) -> Iterable[str]:
+def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
     """Say what a reader must know before believing the comparison, one thing each."""
     one, two = first.run.config.seed, second.run.config.seed
     if one != two:
@@ -185,35 +173,14 @@ def warnings(first: RunResults, second: RunResults, pairs: Sequence[Pair]) -> It
             f"The runs have other seeds (--seed {one} and {two}): tasks are paired by "
             "their own seeds, but plans had other random numbers, and so had the models that take a seed."
         )
-    if other := [before for before, after in pairs if _asked(before) != _asked(after)]:
-        yield (
-            f"{len(other)} of {len(pairs)} pairs have the same task id and seed and ask for something else, the first "
-            f"of them {other[0].name}: the world is not the same."
-        )
     for run in (first, second):
         if run.builds:
             yield (
                 f"{run.name} is a building run: its later tasks were played with what was learned from the earlier "
                 "ones, so that they are not independent."
             )
-        yield from _costs_elsewhere(run)
+        if run.run.config.copies:
+            yield f"{run.name} copied its episodes: what is told of their cost was paid by the runs they come from."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"
-
-
-def _costs_elsewhere(run: RunResults) -> Iterable[str]:
-    """Say what the costs of the pairs leave out of a run, and what they hold that it did not pay."""
-    spent = run.outside_cost
-    if spent.calls or spent.actions:
-        money = "dollars unknown" if spent.money is None else f"${plain(spent.money, 3)}"
-        yield (
-            f"{run.name} also spent outside its episodes, in no figure of the pairs: {counted(spent.calls, 'call')}, "
-            f"{counted(spent.tokens, 'token')}, {counted(spent.actions, 'action')}, {money}."
-        )
-    if run.run.config.copies:
-        yield f"{run.name} copied its episodes: what is told of their cost was paid by the runs they come from."
-
-
-def _asked(row: Result) -> tuple[str, object]:
-    return row.entry.task.goal, row.entry.task.params

@@ -13,7 +13,7 @@ from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome
 from planbook.replay import compared
 from planbook.results.statistics import mcnemar
-from planbook.run import Entry, Run, last_path, recorded_endings
+from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
 
 SHOWN = 160

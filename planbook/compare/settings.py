@@ -8,7 +8,7 @@ from planbook.config import Config, by_dotted_name
 from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
 from planbook.results import RunResults
-from planbook.run import without_folders
+from planbook.runs import without_folders
 
 UNSET = "-"
 VERSION = "version of "

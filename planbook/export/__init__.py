@@ -7,14 +7,13 @@ commands.
 
 from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of
 from planbook.export.files import BadEpisode, line_of, read_episodes
-from planbook.export.importing import ImportedRun, import_files
+from planbook.export.importing import import_files
 
 __all__ = [
     "BadEpisode",
     "Counts",
     "ExportChoice",
     "Exported",
-    "ImportedRun",
     "chosen",
     "export",
     "facts_of",

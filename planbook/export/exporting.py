@@ -10,13 +10,12 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import did_you_mean
-from planbook.errors import BadArgument, BadRun
+from planbook.errors import BadArgument
 from planbook.export.chat import conversation_line, conversations_of
-from planbook.export.faults import faults_of
 from planbook.export.files import BadEpisode, line_of, to_write, write_rows
 from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
-from planbook.run import Entry, Run, last_path, recorded_endings, without_folders
+from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 
 FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
 """Outcomes that say nothing of the planner, by the name that they are counted under."""
@@ -165,16 +164,10 @@ def facts_of(run: Run, index: int) -> RunFacts:
 
 
 def trajectory_of(run: Run, entry: Entry, facts: RunFacts) -> Trajectory:
-    """Return an episode that has ended, as it was last started over. Raises BadRun for one that does not fit together.
-
-    ``facts`` are those of its run.
-    """
+    """Return an episode that has ended, as it was last started over; ``facts`` are those of its run."""
     path = last_path(run, entry)
     found = read_trajectory(path, run.store.events(path), entry.task)
-    found = found.model_copy(update={"repeat": entry.repeat, "run": facts})
-    if faults := list(faults_of(found)):
-        raise BadRun(f"{run.folder}: {path} cannot be exported: {'; '.join(faults)}")
-    return found
+    return found.model_copy(update={"repeat": entry.repeat, "run": facts})
 
 
 def _without_prompts(trajectory: Trajectory) -> Trajectory:

@@ -6,7 +6,6 @@ A line of JSON Lines is one episode. A row of Parquet is one, too: columns to ch
 
 import hashlib
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,11 +28,6 @@ from planbook.writing import whole
 STANDARD_OUTPUT = Path("-")
 LONGEST = 64 * 1024 * 1024
 """Bytes of an episode. One of 50 actions takes some 100,000, prompts included."""
-WORDS, GREAT = (b"NaN", b"Infinity"), re.compile(rb"[eE](?<=\d[eE])\+?\d{3}")
-"""What a number that is not finite looks like: most lines hold none of it, and are not looked through again.
-
-The pattern begins with the rarest of its characters, so the search passes over a line at once.
-"""
 PARQUET_MAGIC = b"PAR1"
 """The beginning of a Parquet file."""
 GROUP_CHARACTERS = 16_000_000
@@ -102,18 +96,9 @@ def parsed(text: str | bytes) -> Trajectory:
         raise BadEpisode(*_faults(error, line)) from error
     if "schema_version" not in trajectory.model_fields_set:
         raise BadEpisode(_schema_fault(line))
-    if any(word in line for word in WORDS) or GREAT.search(line):
-        _check_numbers(trajectory)
     if faults := list(faults_of(trajectory)):
         raise BadEpisode(*faults)
     return trajectory
-
-
-def _check_numbers(trajectory: Trajectory) -> None:
-    try:
-        json.dumps(trajectory.model_dump(mode="json"), allow_nan=False)
-    except ValueError as error:
-        raise BadEpisode("a number is NaN or infinite, which is none of JSON's") from error
 
 
 def _faults(error: ValidationError, line: bytes) -> list[str]:

@@ -15,7 +15,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.export.files import BadEpisode, read_episodes, sha256_of
 from planbook.planner import PlannerError, Trajectory, rows_of
 from planbook.planner.trajectory import TrajectoryRow
-from planbook.run import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
+from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 
 SHOWN = 30
 """Faults that are listed; more are counted."""

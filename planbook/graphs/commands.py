@@ -5,19 +5,17 @@ import sys
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import click
 from pydantic import JsonValue
 
 from planbook import errors
-from planbook.arguments import Asked, by_role, lasting_model, spending_of
 from planbook.console import console
 from planbook.envs import known_environments
 from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
-from planbook.options import ASKING, JSON, SPENDING, options
+from planbook.options import JSON, Command, options
 from planbook.planner import graph as written
 from planbook.planner.graph import (
     GRAPH_FORMATS,
@@ -35,6 +33,7 @@ from planbook.planner.graph import (
     whole_graph,
 )
 from planbook.planner.roles import DEFAULT_ROLE
+from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import opened
@@ -144,19 +143,22 @@ def _form(form: str | None, out: Path | None) -> str:
     return fitting[0]
 
 
-@graph.command()
+@graph.command(cls=Command)
 @click.argument("name", metavar="GRAPH")
 @click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
 @click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
 @click.option("--passes", default=1, type=click.IntRange(min=1), help="Passes over the graph, on one database.")
 @click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Nodes asked at the same time.")
-@options(ASKING[:2], SPENDING)
-@click.option(
-    "--out", default=None, type=click.Path(path_type=Path), help="The run's folder; the same command continues it."
-)
+@options("Models", "Spending", "out")
 @JSON
 def run(
-    name: str, values: tuple[str, ...], files: tuple[str, ...], out: Path | None, as_json: bool, **asked: Any
+    name: str,
+    values: tuple[str, ...],
+    files: tuple[str, ...],
+    passes: int,
+    side_by_side: int,
+    settings: Settings,
+    as_json: bool,
 ) -> int:
     """Run GRAPH: print its nodes as they are answered, and the last answer at the end."""
     path = graph_path(name)
@@ -165,22 +167,24 @@ def run(
     put = values_of(file, values, files)
     refuse_agents(file, path, put)
     given = GraphArguments(
-        models=_models(file, asked["models"]),
-        sampling=Asked(env=None, sampling=asked["sampling"]).sampling_by_role({}),
+        models=_models(file, settings.models),
+        sampling=settings.sampling_by_role(),
         values=with_inputs(file, put),
-        passes=asked["passes"],
-        side_by_side=asked["side_by_side"],
-        **spending_of(asked),
+        passes=passes,
+        side_by_side=side_by_side,
+        budget=settings.budget,
+        timeouts=settings.timeouts,
+        prices=settings.prices,
     )
-    code, ran = run_graph(file, text, given, out)
+    code, ran = run_graph(file, text, given, settings.out)
     if not as_json and not ran.problem:
         click.echo(value_text(ran.answer))
     return answer(code, ran, as_json=as_json)
 
 
-def _models(file: GraphFile, texts: tuple[str, ...]) -> dict[str, str]:
+def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     """Return a model for every role that the graph asks. Raises BadArgument, ModelError."""
-    models = {role: lasting_model(model) for role, model in by_role(texts).items()}
+    models = {role: lasting_model(model) for role, model in named.items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")

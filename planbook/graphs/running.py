@@ -37,7 +37,7 @@ from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, va
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
 from planbook.planner.spans import SPAN_END, SPAN_MOMENT, spans_in
-from planbook.run import GRAPH_PLANNER, Run, new_folder
+from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
 from planbook.workers import LOG, STOPPING, roles_of, wait_for

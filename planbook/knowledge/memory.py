@@ -12,7 +12,7 @@ from planbook.knowledge.state import RETRIEVAL, check_world, form_without, group
 from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 
 PROCEDURES = "procedures"
 """The method that plays stored procedures and asks no model."""

@@ -12,7 +12,7 @@ from planbook.errors import BadArgument
 from planbook.manuals import Manual, Start, read_knowledge, read_start, within
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.rules import Citation, Form, History, Knowledge, Learnt, RuleBook, count
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 from planbook.store import RESTART, Watch, started_over
 
 RETRIEVAL = "retrieval"

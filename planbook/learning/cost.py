@@ -11,11 +11,12 @@ from rich.table import Table
 from planbook.console import console, right_aligned
 from planbook.errors import BadArgument
 from planbook.knowledge import EVERYTHING, LEARNT, SPOILT, KnowledgeState, group_of
-from planbook.manuals.coverage import Coverage, coverage, goals_of
+from planbook.manuals import Coverage, coverage
+from planbook.manuals.coverage import goals_of
 from planbook.planner import Spent
 from planbook.planner.budget import add_cost
 from planbook.rules import count
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import counted
 

@@ -43,7 +43,7 @@ from planbook.rules import (
     count,
     learn,
 )
-from planbook.run import Entry, Run, last_path
+from planbook.runs import Entry, Run, last_path
 from planbook.store import Watch, without_restart
 from planbook.workers import EpisodeWorker
 

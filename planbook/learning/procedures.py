@@ -21,7 +21,7 @@ from planbook.planner import (
 )
 from planbook.planner.strategies.code import given_code
 from planbook.rules import Verification, admit, generalise, rules_for, say_more, verified
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
 REPEATS = 2

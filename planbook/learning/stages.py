@@ -29,7 +29,7 @@ from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
 from planbook.planner.models.waiting import never_stopped
 from planbook.rules import Rule, tell_world
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.store import Watch
 from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
 

@@ -15,20 +15,8 @@ from planbook.planner.roles import DEFAULT_ROLE, PLANNER_ROLE
 SAME_EITHER_WAY = ("engine",)
 """Options of environments that change no observation."""
 NO_LIMIT = "no limit"
-LEARNING = {
-    "tasks_per_type": "building tasks of each type",
-    "solved_after": "successes in a row that end a type",
-    "max_rules": "rules before they are consolidated",
-    "start": "starting examples",
-    "libraries_only": "rules are built from",
-    "per_type": "rules",
-}
-"""Names of the options of building,"""
-EITHER = {
-    "libraries_only": ("all types", "an earlier run, on the types with feedback"),
-    "per_type": ("shared by all types", "of each task type by themselves"),
-}
-"""and the meaning of False and True."""
+COMPARED = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+"""Options of building that are compared."""
 
 
 class PaperDifference(BaseModel):
@@ -67,27 +55,11 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
-    splits, takes_seeds = {run.split or setting.split, setting.split}, run.config.world.takes_seeds
-    seeded = setting.tasks is not None and setting.repeats > 1 and all(map(takes_seeds, splits))
     if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed is as good as a repeat
         yield "tasks", run.tasks, setting.tasks
-        yield "tasks of each type", _each(run), setting.tasks_of_each_type
-        if summary.repeats != setting.repeats:
-            yield "repeats", summary.repeats, f"{setting.repeats}{_other_seeds(setting) if seeded else ''}"
-    if seeded and summary.repeats == setting.repeats:
-        yield "repeats", f"{summary.repeats}, each in the same world", f"{setting.repeats}{_other_seeds(setting)}"
+        yield "repeats", summary.repeats, setting.repeats
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
     yield "actions that an episode may take", run.config.actions, setting.actions
-
-
-def _each(run: OurRun) -> int | str:
-    counts = sorted({tasks // run.summary.repeats for _, tasks in run.summary.by_type.values()})
-    return counts[0] if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-
-
-def _other_seeds(setting: PaperSetting) -> str:
-    """Say how to play as often in different worlds: a repeat has the seed, and so the world, of its task."""
-    return f" (--seeds 0-{setting.repeats - 1} instead of --repeats makes as many worlds of each task)"
 
 
 def _world(config: Config, setting: PaperSetting) -> Facts:
@@ -144,8 +116,8 @@ def _building(origin: KnowledgeOrigin, building: Config, learning: Learning, the
     yield "building split", building.selection.split, theirs.split
     yield "actions that an episode of building may take", building.actions, theirs.actions
     yield from _options(" in building", comparable_options(building), theirs.options)
-    for name, what in LEARNING.items():
-        yield what, _said(name, getattr(learning, name)), _said(name, getattr(theirs.learning, name))
+    for name in COMPARED:
+        yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
     if building.selection.ids or building.selection.types:
         yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
 
@@ -162,10 +134,6 @@ def _options(where: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, Jso
 
 
 def _limit(value: JsonValue) -> JsonValue:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
     return NO_LIMIT if value is None else value
-
-
-def _said(name: str, value: object) -> object:
-    if name in EITHER:
-        return EITHER[name][bool(value)]
-    return ", ".join(sorted(value)) or "none" if isinstance(value, tuple) else value

@@ -16,7 +16,7 @@ from planbook.planner import method
 from planbook.results import Result, Summary, read_run
 from planbook.results.statistics import percent
 from planbook.rules import Knowledge
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 
 IN_TESTING = frozenset({"formulation"})
 """Parts that the paper, too, left out in testing alone."""

@@ -101,7 +101,6 @@ class PaperSetting(PaperData):
     split: str
     types: tuple[str, ...] = ()
     tasks: int | None = None
-    tasks_of_each_type: int | None = None
     repeats: int
     actions: int | None = None
     models: tuple[str, ...]

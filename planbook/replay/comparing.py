@@ -15,7 +15,7 @@ from planbook.planner.models import Message, OnText, Reply, Sampling
 from planbook.planner.models.answers import pass_on
 from planbook.planner.models.types import journal_place
 from planbook.replay.events import describe
-from planbook.run import Entry, Run, last_path
+from planbook.runs import Entry, Run, last_path
 from planbook.workers import EpisodeWorker
 
 Events = Mapping[Any, Body]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from planbook.planner import EpisodeStopped
 from planbook.replay.comparing import Comparison, Sameness, replay_episode
-from planbook.run import Entry, Run, recorded_endings
+from planbook.runs import Entry, Run, recorded_endings
 from planbook.store import Store
 from planbook.workers import (
     LOST,

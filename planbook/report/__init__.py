@@ -19,11 +19,10 @@ from planbook.report.packing import visible
 from planbook.report.page import rendered, script, script_hash, view, write_page
 from planbook.report.sections import sections
 from planbook.results import RunResults, Summary, read_run
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import prices_from
 
 __all__ = [
-    "Reported",
     "episode_document",
     "rendered",
     "report_runs",

@@ -57,9 +57,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Line]], kind: str = "", *
     return {"block": "table", "head": list(head), "rows": list(rows), "class": kind, "total": total}
 
 
-def bullets(lines: Iterable[Line], kind: str = "", *, numbered: bool = False) -> Block:
+def bullets(lines: Iterable[Line], kind: str = "") -> Block:
     """Return a list."""
-    return {"block": "list", "lines": list(lines), "class": kind, "numbered": numbered}
+    return {"block": "list", "lines": list(lines), "class": kind}
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> Block:
@@ -97,25 +97,15 @@ def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = Fa
     return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
 
 
-def percent(share: float | None) -> str:
-    """Return a share with one digit."""
-    return DASH if share is None else f"{share:.1%}"
-
-
 def share(solved: int, tasks: int) -> str:
     """Return a share of tasks as a percentage; a dash for none."""
-    return percent(solved / tasks if tasks else None)
+    return f"{solved / tasks:.1%}" if tasks else DASH
 
 
 def within(solved: int, tasks: int) -> str:
     """Return Wilson's 95 % interval of a share of tasks."""
     low, high = wilson(solved, tasks)
     return f"{100 * low:.1f} to {100 * high:.1f}%"
-
-
-def decimal(number: float | None, digits: int = 1) -> str:
-    """Return a number with so many digits after the point."""
-    return DASH if number is None else f"{number:.{digits}f}"
 
 
 def dollars(money: float | None) -> str:

@@ -3,13 +3,15 @@
 A chart is drawn where it shows something that the tables do not: nothing of a run in which every task was solved.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from planbook.config import Config, chosen_options
+from planbook.config import Config, by_dotted_name, chosen_options
+from planbook.envs import EnvsError
 from planbook.knowledge import LEARNT, SPOILT, group_of
 from planbook.outcomes import UNPLAYED, in_words, outcome_of
 from planbook.results import Result, RunResults
@@ -20,33 +22,24 @@ Chart = dict[str, Any]
 Point = tuple[float, float]
 ALL = "all"
 KNOWN = ("rules", "skills", "reflections", "procedures")
-MOST_BINS, MOST_POINTS, FEW = 24, 400, 3
-"""Of a distribution; of one line; episodes below which a curve or a distribution shows nothing."""
+MOST_POINTS, FEW = 400, 3
+"""Of one line; and episodes below which a curve shows nothing."""
 HUES: Mapping[str, str] = {"direct_success": "good", "indirect_success": "mixed", **dict.fromkeys(UNPLAYED, "rule")}
 CAUSES = ("c5", "c4", "bad", "c1", "c3", "c6", "c0", "c7")
 """Colours of outcomes, and of the causes of failures."""
 EPISODES = "episodes, in the order in which they ended"
-BY_OPTION = {"d_max": "d_max, the level at which nothing is taken apart", "rounds": "rounds of planning anew"}
-"""Options of methods that success is drawn by, and what is counted along that (ADaPT, figure 4; DEPS, table 4)."""
+BY = {
+    "after": ("building tasks", "building tasks"),
+    "planner_options.d_max": ("d_max", "d_max, the level at which nothing is taken apart"),
+    "planner_options.rounds": ("rounds", "rounds of planning anew"),
+}
+"""Settings that success is drawn by, with names of both and of the axis (ADaPT, figure 4; DEPS, table 4)."""
 
 
-def bars(
-    title: str, names: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], *, form: str = "count", **more: Any
-) -> Chart:
-    """Return bars that lie beside their names, the parts of each adding up."""
-    parts = [{"name": name, "values": list(values)} for name, values in series]
-    return {"kind": "bars", "title": title, "form": form, "names": list(names), "series": parts, **more}
-
-
-def charts(runs: Sequence[RunResults], first: int = 0, *, live: bool = False) -> list[Chart]:
-    """Return the charts of one run, or of several side by side; ``first`` is the number of the first run.
-
-    Of a run that is ``live``, only what has ended is drawn.
-    """
-    found = [] if live else [*_success(runs, first), *_endings(runs)]
-    found += [*curves(runs, first), *learning_curves(runs)]
-    if len(runs) == 1:
-        found += [*building(runs[0]), *_actions(runs[0])]
+def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
+    """Return the charts of one run, or of several side by side; ``first`` is the number of the first run."""
+    found = [*_success(runs, first), *_endings(runs), *curves(runs, first), *learning_curves(runs)]
+    found += building(runs[0]) if len(runs) == 1 else []
     return found if any(run.order for run in runs) else []
 
 
@@ -81,11 +74,18 @@ def _endings(runs: Sequence[RunResults]) -> Iterator[Chart]:
     total = sum(counts.values(), Counter[str]())
     hows = sorted(total, key=lambda how: (list(HUES).index(how) if how in HUES else 2, -total[how]))
     if len(hows) > 1:
-        series = [(how, [each[how] for each in counts.values()]) for how in hows]
-        chart = bars("How the episodes ended", list(groups), series, broad=True)
-        for how, part in zip(hows, chart["series"], strict=True):
-            part |= {"name": in_words(how), "hue": HUES.get(how) or CAUSES[hows.index(how) % len(CAUSES)]}
-        yield chart
+        hues = {how: HUES.get(how) or CAUSES[number % len(CAUSES)] for number, how in enumerate(hows)}
+        series = [
+            {"name": in_words(how), "hue": hues[how], "values": [each[how] for each in counts.values()]} for how in hows
+        ]
+        yield {
+            "kind": "bars",
+            "title": "How the episodes ended",
+            "form": "count",
+            "names": list(groups),
+            "series": series,
+            "broad": True,
+        }
 
 
 def _how(episode: Result) -> str:
@@ -94,64 +94,21 @@ def _how(episode: Result) -> str:
     return ending.outcome.value if ending.outcome.solved else ending.cause or ending.outcome.value
 
 
-def _actions(run: RunResults) -> Iterator[Chart]:
-    """Draw how many actions the episodes took, those that were solved beside the others."""
-    played = [each.ending for each in run.episodes.values() if each.ending.outcome not in UNPLAYED]
-    taken = {ending.actions for ending in played}
-    if len(played) < FEW or len(taken) < 2:
-        return
-    width = -(-(max(taken) + 1) // MOST_BINS)
-    bins = range(0, max(taken) + 1, width)
-    series = []
-    for name, solved, hue in (("solved", True, "good"), ("not solved", False, "bad")):
-        own = Counter(ending.actions // width for ending in played if ending.outcome.solved is solved)
-        if own:
-            series.append({"name": name, "hue": hue, "values": [own[start // width] for start in bins]})
-    names = [f"{start}" if width == 1 else f"{start} to {start + width - 1}" for start in bins]
-    yield {"kind": "columns", "title": "Actions that the episodes took", "over": "actions", "form": "count",
-           "names": names, "series": series}  # fmt: skip
-
-
-def curves(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
-    """Return success, and what was spent, over the episodes in the order in which they ended."""
-    asked: Sequence[tuple[str, str, Callable[[RunResults], list[float] | None]]] = (
-        ("Solved, of the episodes that had ended", "percent", _solved_so_far),
-        ("Model calls within episodes so far", "count", _so_far(lambda each: each.cost.calls)),
-        ("Tokens within episodes so far", "count", _so_far(lambda each: each.cost.tokens)),
-        ("US dollars within episodes so far", "money", _so_far(lambda each: each.cost.money)),
-        ("Seconds that models took within episodes so far", "seconds", _so_far(lambda each: each.cost.waited)),
-    )
-    found = []
-    for title, form, values_of in asked:
-        series: list[Any] = [
-            {"name": run.name, "hue": number, "points": thinned(list(enumerate(values, 1)))}
-            for number, run in enumerate(runs, first)
-            if (values := values_of(run)) and len(values) >= FEW
-        ]
-        if not all(_is_straight([value for _, value in each["points"]]) for each in series):
-            found.append({"kind": "lines", "title": title, "form": form, "over": EPISODES, "series": series})
-    return found
-
-
-def _is_straight(values: Sequence[float]) -> bool:
-    """Return whether a line shows no more than its end: every episode added as much as the others."""
-    return len({round(later - former, 6) for former, later in pairwise(values)}) < 2
+def curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
+    """Draw success over the episodes in the order in which they ended."""
+    series = [
+        {"name": run.name, "hue": number, "points": thinned(list(enumerate(_solved_so_far(run), 1)))}
+        for number, run in enumerate(runs, first)
+        if len(run.order) >= FEW
+    ]
+    if any(0 < run.summary().solved < len(run.order) for run in runs) and series:
+        title = "Solved, of the episodes that had ended"
+        yield {"kind": "lines", "title": title, "form": "percent", "over": EPISODES, "series": series}
 
 
 def _solved_so_far(run: RunResults) -> list[float]:
-    solved = accumulate(run.episodes[index].ending.outcome.solved for index in run.order)
+    solved = accumulate(run.episodes[index].solved for index in run.order)
     return [round(count / number, 6) for number, count in enumerate(solved, 1)]
-
-
-def _so_far(of: Callable[[Result], float | None]) -> Callable[[RunResults], list[float] | None]:
-    """Add up what the episodes that ended had cost; None where a price is unknown."""
-
-    def added(run: RunResults) -> list[float] | None:
-        spent = [of(run.episodes[index]) for index in run.order]
-        known = [each for each in spent if each is not None]
-        return [round(each, 6) for each in accumulate(known)] if len(known) == len(spent) and any(known) else None
-
-    return added
 
 
 def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
@@ -160,71 +117,39 @@ def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
     return [*points[:-1:step], points[-1]]
 
 
-def learning_curves(runs: Sequence[RunResults]) -> list[Chart]:
-    """Return success by building tasks, where runs test what one building run knew after different numbers of them.
-
-    Likewise by an option of the method, where runs differ in nothing else.
-    """
-    found = [_curve("Success by building tasks", "building tasks", _alike(runs, _after), _tested)]
-    for option, over in BY_OPTION.items():
-        found.append(_curve(f"Success by {option}", over, _alike(runs, _of_option(option)), _played_by(option)))
-    return [chart for chart in found if chart]
-
-
-Alike = Mapping[int, RunResults]
-"""Runs that differ in one number, by that."""
-
-
-def _alike(runs: Sequence[RunResults], split: Callable[[Config], tuple[int | None, Config]]) -> list[Alike]:
-    found: dict[str, dict[int, RunResults]] = {}
-    for run in runs:
-        number, rest = split(run.run.config)
-        if number is not None and run.episodes:
-            found.setdefault(rest.model_dump_json(), {})[number] = run
-    return [alike for alike in found.values() if len(alike) > 1]
+def learning_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
+    """Draw success by a number, where runs differ in that number and in nothing else."""
+    for setting, (name, over) in BY.items():
+        alike = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
+        for run in runs:
+            told = dict(by_dotted_name(with_options(run.run.config)))
+            number = told.pop(setting, "")
+            if number.isdecimal() and run.episodes:
+                alike[tuple(told.items())][int(number)] = run
+        series = [_curve(each, setting) for each in alike.values() if len(each) > 1]
+        if series:
+            title = f"Success by {name}"
+            yield {"kind": "lines", "title": title, "form": "percent", "over": over, "series": series}
 
 
-def _after(config: Config) -> tuple[int | None, Config]:
-    return config.after, config.model_copy(update={"after": None})
-
-
-def _of_option(option: str) -> Callable[[Config], tuple[int | None, Config]]:
-    """Split off an option's number; where none was given, the one that the method takes then."""
-
-    def split(config: Config) -> tuple[int | None, Config]:
-        number = chosen_options(config, config.env).get(option)
-        others = {name: value for name, value in config.planner_options.items() if name != option}
-        return number if isinstance(number, int) else None, config.model_copy(update={"planner_options": others})
-
-    return split
-
-
-def _curve(title: str, over: str, found: Sequence[Alike], named: Callable[[Config], str]) -> Chart | None:
-    series = []
-    for hue, alike in enumerate(found):
-        summaries = {number: alike[number].summary() for number in sorted(alike)}
-        points = [(number, each.solved / each.tasks) for number, each in summaries.items()]
-        bounds = [wilson(each.solved, each.tasks) for each in summaries.values()]
-        name = named(next(iter(alike.values())).run.config)
-        series.append({"name": name, "hue": hue, "points": points, "bounds": bounds})
-    if not series:
-        return None
-    return {"kind": "lines", "title": title, "form": "percent", "over": over, "series": series}
-
-
-def _tested(config: Config) -> str:
+def _curve(alike: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
+    summaries = {number: alike[number].summary() for number in sorted(alike)}
+    points = [(number, each.solved / each.tasks) for number, each in summaries.items()]
+    bounds = [wilson(each.solved, each.tasks) for each in summaries.values()]
+    config = next(iter(alike.values())).run.config
+    library = Path(config.library).name if setting == "after" else config.env
+    options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))
     left_out = (f"without {name}" for name in config.without)
-    split = config.selection.split or ""
-    return ", ".join(filter(None, (Path(config.library).name, config.title, *config.models.values(), *left_out, split)))
+    named = (library, config.title, *config.models.values(), *options, *left_out, config.selection.split)
+    return {"name": ", ".join(filter(None, named)), "points": points, "bounds": bounds}
 
 
-def _played_by(option: str) -> Callable[[Config], str]:
-    def named(config: Config) -> str:
-        others = (f"{name} {value}" for name, value in config.planner_options.items() if name not in (option, "source"))
-        place = " ".join(filter(None, (config.env, config.selection.split)))
-        return ", ".join((config.title, place, *config.models.values(), *others))
-
-    return named
+def with_options(config: Config) -> dict[str, Any]:
+    """Return a configuration as JSON, with all options that the method plays with."""
+    found = config.model_dump(mode="json")
+    with suppress(EnvsError):
+        found["planner_options"] = chosen_options(config, config.world.name)
+    return found
 
 
 def building(run: RunResults) -> list[Chart]:

@@ -1,83 +1,47 @@
 """What a run cost, by who was asked, by model and by prompt."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
 
 from planbook.planner import Spent
 from planbook.report import blocks
 from planbook.report.blocks import Block, dollars, duration
-from planbook.report.charts import Chart, bars
 from planbook.results import RunResults
 from planbook.wording import counted
 
-NOTHING = Spent()
 HEAD = ("calls", "replayed", "tokens, prompt", "of them cached", "tokens, completion", "money", "time that models took")
-DRAWN: Sequence[tuple[str, str, dict[str, Callable[[Spent], float]]]] = (
-    ("Model calls, by role", "count", {"calls": lambda cost: cost.calls}),
-    (
-        "Tokens, by role",
-        "count",
-        {
-            "prompt": lambda cost: cost.prompt - cost.cached,
-            "prompt, cached": lambda cost: cost.cached,
-            "completion": lambda cost: cost.completion,
-        },
-    ),
-    ("Money, by role", "money", {"money": lambda cost: cost.money or 0.0}),
-    ("Time that models took, by role", "seconds", {"time": lambda cost: cost.waited}),
-)
-"""Charts by role: title, format of the figures, and the parts that add up."""
+Costs = Mapping[str, Spent]
+"""By name, the costliest first."""
 
 
-class Row(NamedTuple):
-    """``said`` is what there is to say beside the name."""
-
-    name: str
-    spent: Spent
-    said: str = ""
-
-
-class Costs(NamedTuple):
-    """Rows of three tables, the costliest first."""
-
-    roles: Sequence[Row]
-    models: Sequence[Row]
-    prompts: Sequence[Row]
+def costs(run: RunResults) -> Mapping[str, Costs]:
+    """Return what was spent inside the episodes and outside: by role, by model and by prompt."""
+    models = ((f"{who.model}{_served(who.model, who.served)}", spent) for who, spent in run.speakers.items())
+    return {
+        "role": _added((who.role, spent) for who, spent in run.speakers.items()),
+        "model": _added(models),
+        "prompt": _added(run.prompts.items()),
+    }
 
 
-def costs(run: RunResults) -> Costs:
-    """Return what was spent inside the episodes and outside."""
-    roles = _rows((speaker.role, spent) for speaker, spent in run.speakers.items())
-    models = _rows((speaker.model, spent) for speaker, spent in run.speakers.items())
-    return Costs(
-        roles=[row._replace(said=_models_of(run, row.name)) for row in roles],
-        models=[row._replace(said=_served(run, row.name)) for row in models],
-        prompts=_rows(run.prompts.items()),
-    )
+def _served(model: str, served: str) -> str:
+    return "" if served in ("", model) else f", served as {served}"
 
 
-def charts(roles: Sequence[Row]) -> list[Chart]:
-    """Return the charts of what several roles cost; one role alone has its table."""
-    found = []
-    for title, form, parts in DRAWN:
-        values = {name: [of(row.spent) for row in roles] for name, of in parts.items()}
-        if len(roles) > 1 and any(map(any, values.values())):
-            series = [(name, each) for name, each in values.items() if any(each)]
-            found.append(bars(title, [row.name for row in roles], series, form=form))
-    return found
+def _added(spent: Iterable[tuple[str, Spent]]) -> Costs:
+    found: dict[str, Spent] = {}
+    for name, cost in spent:
+        found[name] = found.get(name, Spent()) + cost
+    return dict(sorted(found.items(), key=lambda each: (-each[1].tokens, each[0])))
 
 
 def cost_blocks(run: RunResults, solved: int) -> Iterator[Block]:
-    """Give the sentence, the charts and the tables of what a run cost."""
-    found, spent = costs(run), run.cost
+    """Give the sentence and the tables of what a run cost."""
+    found, spent, outside = costs(run), run.cost, run.outside_cost
     yield blocks.paragraph(_sentence(run, solved))
-    if not found.roles:
+    if not run.speakers:
         return
-    yield {"block": "charts", "charts": charts(found.roles)}
-    yield _table("role", found.roles, Row("all", spent))
-    tables = [_table("model", found.models), _table("prompt", found.prompts)]
-    yield blocks.more("By model, and by prompt", tables)
-    outside = run.outside_cost
+    yield _table("role", {**found["role"], "all": spent})
+    yield blocks.more("By model, and by prompt", [_table(by, found[by]) for by in ("model", "prompt")])
     said = "Money is by the table of prices in US dollars; replies out of a recording cost nothing."
     if outside.calls:
         calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
@@ -102,15 +66,13 @@ def _sentence(run: RunResults, solved: int) -> str:
         said += f" {counted(spent.tokens, 'token')}, {dollars(spent.money)}"
         if solved:
             said += f": {spent.calls / solved:.1f} calls and {spent.tokens / solved:,.0f} tokens for each solved task"
-            said += f", {each}" if (each := for_each(spent, solved)) else ""
         said += "."
     return said + (f" {blocks.be(spent.shortened, 'prompt')} cut to fit the context." if spent.shortened else "")
 
 
-def _table(by: str, rows: Sequence[Row], total: Row | None = None) -> Block:
-    every = [*rows, total] if total else rows
-    lines = [[row.name, *_cells(row.spent), row.said] for row in every]
-    return blocks.table([f"by {by}", *HEAD, ""], lines, f"costs by-{by}", total=total is not None)
+def _table(by: str, rows: Costs) -> Block:
+    lines = [[name, *_cells(spent)] for name, spent in rows.items()]
+    return blocks.table([f"by {by}", *HEAD], lines, f"costs by-{by}", total="all" in rows)
 
 
 def _cells(spent: Spent) -> list[str]:
@@ -118,24 +80,3 @@ def _cells(spent: Spent) -> list[str]:
     found = [f"{each:,}" for each in counts]
     found[-1] += " (estimated)" if spent.estimated else ""
     return [*found, dollars(spent.money), duration(spent.waited)]
-
-
-def _rows(spent: Iterable[tuple[str, Spent]]) -> list[Row]:
-    found: dict[str, Spent] = {}
-    for name, cost in spent:
-        found[name] = found.get(name, NOTHING) + cost
-    return sorted((Row(*each) for each in found.items()), key=lambda row: (-row.spent.tokens, row.name))
-
-
-def _models_of(run: RunResults, role: str) -> str:
-    return _listed(f"{each.model} ({each.sampling})" for each in run.speakers if each.role == role)
-
-
-def _served(run: RunResults, model: str) -> str:
-    served = (each.served for each in run.speakers if each.model == model and each.served not in ("", model))
-    names = _listed(served)
-    return f"served as {names}" if names else ""
-
-
-def _listed(parts: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(parts))

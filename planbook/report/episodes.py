@@ -6,13 +6,11 @@ from typing import Any
 
 from planbook.errors import BadArgument
 from planbook.outcomes import in_words, outcome_of, score_of
-from planbook.planner import Outcome, Trajectory, read_trajectory
+from planbook.planner import Call, Trajectory, as_plan, read_trajectory
 from planbook.planner.action_docs import call_of
-from planbook.planner.ending import NOT_JUDGED
-from planbook.planner.thought import as_plan
-from planbook.planner.trajectory import Call, as_asked
+from planbook.planner.trajectory import as_asked
 from planbook.report.learned import step_text
-from planbook.report.packing import Chunk, Items, Texts, visible
+from planbook.report.packing import Chunk, Items, LongTexts, visible
 from planbook.results import Result, RunResults
 from planbook.store import Event
 from planbook.wording import counted
@@ -28,9 +26,9 @@ Json = dict[str, Any]
 def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
     """Return the line of an episode; a run that is ``live`` waits to play what has no ending."""
     ending, cost = episode.ending, episode.cost
-    cause = "" if ending.cause == NOT_JUDGED else ending.cause
+    cause = ending.cause
     waits = live and episode.index not in run.order
-    said = [in_words(cause)] if cause and cause != ending.outcome else []
+    said = [in_words(cause)] if in_words(cause) not in ("", outcome_of(ending)) else []
     said.append(counted(cost.actions, "action") + score_of(ending))
     said += [counted(ending.error_steps, "error step")] if ending.error_steps else []
     said += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
@@ -129,7 +127,7 @@ class Packing:
     """Packs the documents of all runs of a page."""
 
     def __init__(self) -> None:
-        self._texts, self._documents = Texts(), Items()
+        self._texts, self._documents = LongTexts(), Items()
 
     def pack(self, run: RunResults, which: str | None) -> tuple[Mapping[int, int], str]:
         """Pack the episodes asked for; unless any are, as many as the page may hold. Raises BadArgument.
@@ -183,8 +181,3 @@ def _choice(run: RunResults, which: str | None, wanted: int, shown: int) -> str:
     if shown < begun:
         return f"Only the first {counted(shown, 'episode')} can be opened (--episodes {which})."
     return ""
-
-
-def has_failed(episode: Result) -> bool:
-    """Return whether an episode ended unsolved."""
-    return not episode.ending.outcome.solved and episode.ending.outcome is not Outcome.NOT_RUN

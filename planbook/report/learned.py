@@ -1,9 +1,6 @@
 """What a building run learned: the manual, each rule with its history and the plans that named it, and procedures."""
 
-import difflib
-import re
-from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sized
 from functools import cache
 from typing import Any
 
@@ -12,126 +9,16 @@ from markdown_it.tree import SyntaxTreeNode
 
 from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in, with_manual
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, Part, link, marked
+from planbook.report.blocks import Block, Part, link, marked
 from planbook.results import RunResults
-from planbook.rules import Applied, Citation, Evidence, Rule, count, rule_text
-from planbook.rules.edits import Batch
+from planbook.rules import Applied, Evidence, Rule, count, rule_text
 from planbook.rules.evidence import NONE
-from planbook.rules.history import Undone, states
-from planbook.rules.naming import rule_number
 from planbook.wording import counted
 
-FROM_EPISODE = re.compile(r"(?:learn|task)/(\d+)(?:/.*)?")
-"""The scopes that name an episode: what was learned from it, and its own."""
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Left out of the Markdown of models: where they stand they are shown as they are written."""
 BELOW, LOWEST = 3, 6
 """How far headings of a manual go down, as they stand below those of the page; and how far that can go."""
-MOST_NAMED = 40
-
-
-@dataclass(frozen=True)
-class Step:
-    """Something that happened to a rule; ``change`` is its number in the log, ``episode`` None where there is none."""
-
-    change: int
-    what: str
-    who: str
-    case: str = ""
-    episode: int | None = None
-    difference: str = ""
-
-
-@dataclass(frozen=True)
-class Naming:
-    """An episode whose plans named a rule."""
-
-    episode: int
-    solved: bool
-    blamed: bool
-
-
-@dataclass
-class Ruling:
-    """A rule as it is, or as it was last."""
-
-    rule: Rule
-    in_force: bool
-    evidence: Evidence
-    steps: list[Step] = field(default_factory=list)
-    named: Sequence[Naming] = ()
-
-
-def rulings(state: KnowledgeState) -> list[Ruling]:
-    """Return every rule that ever was, by its number."""
-    history, evidence = state.history, count(state.citations)
-    books = states(history.initial, history.entries)
-    found: dict[str, Ruling] = {}
-    for rule in history.initial.active:
-        known = Step(0, "known before the first episode", "")
-        found[rule.id] = Ruling(rule, True, evidence.get(rule.id, NONE), [known])
-    for number, entry in enumerate(history.entries, start=1):
-        before = {rule.id: rule for rule in books[number - 1].active}
-        after = {rule.id: rule for rule in books[number].active}
-        for id in sorted({*before, *after}, key=rule_number):
-            if before.get(id) != after.get(id):
-                rule = after.get(id) or before[id]
-                ruling = found.setdefault(id, Ruling(rule, True, evidence.get(id, NONE)))
-                ruling.rule, ruling.in_force = rule, id in after
-                ruling.steps.append(_step(number, entry, id, before.get(id), after.get(id)))
-    for id, ruling in found.items():
-        ruling.named = list(_named(id, state.citations))
-    return [found[id] for id in sorted(found, key=rule_number)]
-
-
-def _step(number: int, entry: Applied | Undone, id: str, before: Rule | None, after: Rule | None) -> Step:
-    if isinstance(entry, Undone):
-        return Step(number, f"{_what(before, after)}: gone back to before change {entry.entry}", entry.who)
-    batch = entry.change.batch
-    what = _what(before, after)
-    if None in (before, after) and (others := _others(entry, id)):
-        what = f"{what}; the same change {others}"
-    return Step(number, what, batch.who, str(batch.case or ""), _episode(batch), _difference(before, after))
-
-
-def _others(entry: Applied, id: str) -> str:
-    """Say what else a change did: rules are merged by one that writes or changes some and deletes others."""
-    done: dict[str, list[str]] = {}
-    for touched in entry.change.touched:
-        if touched.id != id:
-            word = "wrote" if touched.before is None else "deleted" if touched.after is None else "changed"
-            done.setdefault(word, []).append(touched.id)
-    return ", ".join(f"{word} {', '.join(ids)}" for word, ids in done.items())
-
-
-def _what(before: Rule | None, after: Rule | None) -> str:
-    if before is None:
-        return "written"
-    if after is None:
-        return "deleted"
-    changed = [name for name in Rule.model_fields if getattr(before, name) != getattr(after, name)]
-    return f"changed: {', '.join(name.replace('_', ' ') for name in changed)}"
-
-
-def _episode(batch: Batch) -> int | None:
-    found = FROM_EPISODE.fullmatch(batch.where)
-    return int(found[1]) if found else None
-
-
-def _difference(before: Rule | None, after: Rule | None) -> str:
-    if before is None or after is None:
-        return ""
-    lines = difflib.unified_diff(rule_text(before).splitlines(), rule_text(after).splitlines(), lineterm="", n=1)
-    return "\n".join(list(lines)[3:])
-
-
-def _named(id: str, citations: Sequence[Citation]) -> Iterator[Naming]:
-    """Of two records of one episode the later counts, as it does in the evidence."""
-    last: Mapping[str, Citation] = {each.episode: each for each in citations}
-    for citation in last.values():
-        found = FROM_EPISODE.fullmatch(citation.episode)
-        if found and id in citation.rule_ids:
-            yield Naming(int(found[1]), citation.solved, id in citation.blamed_agent)
 
 
 def learned(run: RunResults) -> Mapping[str, KnowledgeState]:
@@ -140,18 +27,17 @@ def learned(run: RunResults) -> Mapping[str, KnowledgeState]:
 
 
 def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return how much was learned, and what of it was taken back."""
-    every = [ruling for state in states.values() for ruling in rulings(state)]
+    """Return how much was learned, and how often the rules were changed for that."""
     known = [state.knowledge for state in states.values()]
-    kinds: dict[str, list[Sized]] = {"procedure": [each.procedures for each in known]}
-    kinds["skill"] = [each.skills for each in known]
-    kinds["reflection"] = [each.reflections for each in known]
-    said = [counted(sum(each.in_force for each in every), "rule")]
-    said += [counted(number, name) for name, each in kinds.items() if (number := sum(map(len, each)))]
-    gone = sum(not each.in_force for each in every)
+    kinds: dict[str, list[Sized]] = {
+        "rule": [each.rules for each in known],
+        "procedure": [each.procedures for each in known],
+        "skill": [each.skills for each in known],
+        "reflection": [each.reflections for each in known],
+    }
+    said = [counted(number, name) for name, each in kinds.items() if (number := sum(map(len, each))) or name == "rule"]
     changes = sum(len(state.history.entries) for state in states.values())
-    deleted = f"; {counted(gone, 'rule')} deleted again" if gone else ""
-    return ", ".join(said), f"{counted(changes, 'change')} of the rules{deleted}"
+    return ", ".join(said), f"{counted(changes, 'change')} of the rules"
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
@@ -159,21 +45,17 @@ def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeS
     for number, (name, state) in enumerate(states.items()):
         if name != EVERYTHING:
             yield blocks.heading(name)
-        yield from _group(run, anchor, f"{anchor}-learned-{number}", state, with_manual(run.run, name, state))
+        yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state))
 
 
-def _group(run: RunResults, anchor: str, place: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
-    rules = rulings(state)
-    ids = {each.rule.id for each in rules}
-    shown = {each.rule.id: _rule(run, anchor, place, each, ids) for each in rules}
+def _group(place: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
+    rules, evidence = known.rules, count(state.citations)
     if known.manual:
         yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if rules:
-        gone = [shown[each.rule.id] for each in rules if not each.in_force]
-        force = [shown[each.rule.id] for each in rules if each.in_force]
-        deleted = [blocks.more(f"{counted(len(gone), 'rule')} deleted", gone, "gone")] if gone else []
-        line = f"{counted(len(force), 'rule')} in force"
-        yield blocks.more(line, [*force, *deleted], "noted rules", is_open=True)
+        ids = {rule.id for rule in rules}
+        shown = [_rule(place, rule, evidence.get(rule.id, NONE), ids) for rule in rules]
+        yield blocks.more(f"{counted(len(rules), 'rule')} in force", shown, "noted rules", is_open=True)
     texts: Mapping[str, list[tuple[str, str, Block]]] = {
         "procedures": [(kind, "", blocks.code(each.code)) for kind, each in sorted(known.procedures.items())],
         "skills": [(kind, each.task.goal, blocks.code(each.code)) for kind, each in sorted(known.skills.items())],
@@ -193,54 +75,18 @@ def _titled(kind: str, goal: str) -> list[Block]:
     return [{"block": "h", "line": [kind, " ", marked("small", goal)]}] if kind else []
 
 
-def _rule(run: RunResults, anchor: str, place: str, ruling: Ruling, ids: set[str]) -> Block:
-    rule = ruling.rule
-    title: list[Part] = [rule.id, " ", marked("small", rule.type, "flag")] if rule.type else [rule.id]
-    found: list[Block] = [{"block": "h", "line": [*title, " ", marked("small", str(ruling.evidence))]}]
+def _rule(place: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
+    kind: list[Part] = [" ", marked("small", rule.type, "flag")] if rule.type else []
+    found: list[Block] = [{"block": "h", "line": [rule.id, *kind, " ", marked("small", str(evidence))]}]
     found.append(blocks.pre(rule.content, "content"))
     if rule.example:
         found.append(blocks.more("example", [blocks.code(rule.example)], "long"))
     if rule.builds_on:
-        known = [link(id, f"{place}-{id}") if id in ids else id for id in rule.builds_on]
-        found.append(blocks.paragraph(["builds on ", *_between(known, ", ")], "facts"))
-    steps = [_step_line(run, anchor, step) for step in ruling.steps]
-    log = [blocks.heading("validation log"), blocks.bullets(rule.log)] if rule.log else []
-    history = [blocks.bullets(steps, "history-of", numbered=True), *log]
-    found.append(blocks.more(f"history: {counted(len(steps), 'change')}", history, "long"))
-    if ruling.named:
-        named = [part for each in ruling.named[:MOST_NAMED] for part in _naming(run, anchor, each)]
-        rest = len(ruling.named) - MOST_NAMED
-        found.append(
-            blocks.paragraph(["Named in the plans of ", *named[1:], f" and {rest:,} more" if rest > 0 else ""], "facts")
-        )
-    return blocks.group(found, "rule" if ruling.in_force else "rule deleted", f"{place}-{rule.id}")
-
-
-def _between(parts: Sequence[Part], between: str) -> list[Part]:
-    return [each for part in parts for each in (between, part)][1:]
-
-
-def _step_line(run: RunResults, anchor: str, step: Step) -> Line:
-    said = step.what + (f" by the {step.who}" if step.who else "") + (f" ({step.case})" if step.case else "")
-    line: list[Part] = [said]
-    if step.episode is not None:
-        line += [", from ", _to_episode(run, anchor, step.episode)]
-    if step.change:
-        line += [" ", marked("small", f"change {step.change}")]
-    return [*line, marked("pre", step.difference, "difference")] if step.difference else line
-
-
-def _naming(run: RunResults, anchor: str, naming: Naming) -> list[Part]:
-    said = "solved" if naming.solved else "not solved"
-    kind = "solved" if naming.solved else "unsolved"
-    blamed = ", blamed for not following it" if naming.blamed else ""
-    return ["; ", _to_episode(run, anchor, naming.episode), " ", marked("span", said + blamed, kind)]
-
-
-def _to_episode(run: RunResults, anchor: str, index: int) -> Part:
-    if index not in run.episodes:
-        return f"episode {index}"
-    return link(run.episodes[index].entry.task.id, f"{anchor}-{index}")
+        known = [part for id in rule.builds_on for part in (", ", link(id, f"{place}-{id}") if id in ids else id)]
+        found.append(blocks.paragraph(["builds on ", *known[1:]], "facts"))
+    if rule.log:
+        found.append(blocks.more("validation log", [blocks.bullets(rule.log)], "long"))
+    return blocks.group(found, "rule", f"{place}-{rule.id}")
 
 
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:

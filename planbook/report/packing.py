@@ -74,7 +74,7 @@ class Items:
         self._open, self._open_size = [], 0
 
 
-class Texts(Items):
+class LongTexts(Items):
     """The long texts of a page, each kept once."""
 
     def __init__(self) -> None:

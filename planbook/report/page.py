@@ -14,11 +14,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from planbook.compare import RunComparison, compare_all
-from planbook.errors import BadArgument
 from planbook.outcomes import in_words
 from planbook.report import blocks
-from planbook.report.charts import charts
 from planbook.report.episodes import Packing, row
 from planbook.report.packing import visible
 from planbook.report.sections import sections, side_by_side
@@ -37,7 +34,7 @@ def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None
     """Write the page, whole or not at all. Raises BadArgument for a choice of episodes that cannot be read."""
     packing = Packing()
     views = [_packed_view(number, run, packing, which) for number, run in enumerate(runs)]
-    together = visible([*side_by_side(runs, *_compared(runs)), _charts(runs)]) if len(runs) > 1 else []
+    together = visible(list(side_by_side(runs))) if len(runs) > 1 else []
     title = f"{', '.join(run.name for run in runs)} · planbook report"
     with whole(out) as file:
         for piece in rendered(views, title, "planbook report", together, packing.chunks()):
@@ -91,18 +88,6 @@ def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list
         name: [(value, value if name == "type" else words.get(value) or in_words(value)) for value in values]
         for name, values in found.items()
     }
-
-
-def _compared(runs: Sequence[RunResults]) -> tuple[Sequence[RunComparison], str]:
-    """Hold the first run against the others; where that cannot be done, say why."""
-    try:
-        return compare_all(runs), ""
-    except BadArgument as error:
-        return (), f"There is no paired difference: {error}"
-
-
-def _charts(runs: Sequence[RunResults]) -> blocks.Block:
-    return {"block": "charts", "charts": charts(runs)}
 
 
 def as_script(value: Any) -> str:

@@ -6,39 +6,50 @@
 ``statistics`` has the intervals and tests.
 """
 
-from planbook.results.claims import ClaimCounts, Said, TaskClaim, all_claims, claim_lines, count_claims
-from planbook.results.measures import Measure, Measured, measure_lines, measures, overall, plain, unlock_score
-from planbook.results.milestones import known_milestones, milestone_lines, milestones, unlocked
+from planbook.results.claims import ClaimCounts, Said, TaskClaim
+from planbook.results.measures import Measure, Measured, measures, overall, plain, unlock_score
+from planbook.results.milestones import known_milestones, milestones
 from planbook.results.rows import NOT_PLAYED, Result
 from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
-from planbook.results.table import RunResults, Speaker, read_folder, read_run
+from planbook.results.table import RunResults, read_folder, read_run
+from planbook.results.telling import (
+    UNSAFE,
+    claim_lines,
+    failure_lines,
+    figure_parts,
+    measure_lines,
+    milestone_parts,
+    results_table,
+    spending_lines,
+)
 
 __all__ = [
     "NOT_PLAYED",
+    "UNSAFE",
     "ClaimCounts",
     "Measure",
     "Measured",
     "Result",
     "RunResults",
     "Said",
-    "Speaker",
     "Summary",
     "TaskClaim",
-    "all_claims",
     "claim_lines",
-    "count_claims",
+    "failure_lines",
+    "figure_parts",
     "known_milestones",
     "mean_actions",
     "mean_errors",
     "measure_lines",
     "measures",
-    "milestone_lines",
+    "milestone_parts",
     "milestones",
     "overall",
     "plain",
     "read_folder",
     "read_run",
+    "results_table",
+    "spending_lines",
     "summarise",
     "unlock_score",
-    "unlocked",
 ]

@@ -7,20 +7,17 @@ method.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.planner import Ending
-from planbook.wording import listed
 
 Said = Literal["solved", "not solved", "nothing"]
 NOTHING: Said = "nothing"
 IN_WORDS: dict[bool | None, Said] = {True: "solved", False: "not solved", None: NOTHING}
 ANSWERED = "an answer was delivered"
-TOLD_FALSE = 3
-"""False claims that the terminal names."""
 
 
 class TaskClaim(BaseModel):
@@ -93,19 +90,3 @@ def all_claims(rows: Sequence[TaskClaim]) -> ClaimCounts:
         false=tuple(row for row in rows if row.is_false),
         rows=tuple(rows),
     )
-
-
-def claim_lines(figures: ClaimCounts) -> Iterable[str]:
-    """Tell the counts, and the first claims that are false."""
-    right = figures.claimed_and_solved + figures.denied_and_not
-    made = right + len(figures.false)
-    none = figures.unclaimed_and_solved + figures.unclaimed_and_not
-    unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
-    yield (
-        f"Claims of whole tasks against the world's verdict: {made} made, {right} right; claimed solved and not "
-        f"{figures.claimed_and_not}, claimed not solved and solved {figures.denied_and_solved}; no claim {none}"
-        f"{unplayed}."
-    )
-    if figures.false:
-        named = (f"{claim.task} (claimed {claim.claim})" for claim in figures.false)
-        yield f"False claims: {listed(named, TOLD_FALSE)}."

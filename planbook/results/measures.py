@@ -56,15 +56,6 @@ def unlock_score(shares: Iterable[float]) -> float:
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
 
-def measure_lines(measured: Measured) -> Iterable[str]:
-    """Tell the measures in a line for each task type, and one for all."""
-    for kind, figures in measured.items():
-        told = ", ".join(f"{name} {figure}" for name, figure in figures.items())
-        counts = sorted({figure.episodes for figure in figures.values()})
-        over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        yield f"Measured in {kind}: {told}; over {over} {'episode' if over == '1' else 'episodes'}."
-
-
 def _measured(rows: Iterable[Result]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for row in rows:

@@ -1,7 +1,7 @@
 """Milestones that the episodes of a run reached (``Environment.milestones``), whatever method played."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from planbook.config import Config
 from planbook.envs import EnvsError
@@ -48,14 +48,3 @@ def unlocked(reached: Reached, known: Sequence[str]) -> float | None:
     if not episodes:
         return None
     return round(unlock_score(sum(things[name][0] for things in after_all) / episodes for name in known), 2)
-
-
-def milestone_lines(reached: Reached) -> Iterable[str]:
-    """Tell the milestones in a line for each type; types in which all were always reached share a line."""
-    whole = [kind for kind, things in reached.items() if all(count == of for count, of in things.values())]
-    if len(whole) > 1:
-        yield f"Reached all there is, every time, in {', '.join(whole)}."
-        reached = {kind: things for kind, things in reached.items() if kind not in whole}
-    for kind, things in reached.items():
-        told = ", ".join(f"{thing} {count}/{of}" for thing, (count, of) in things.items())
-        yield f"Reached in {kind}: {told}."

@@ -12,7 +12,7 @@ from planbook.planner import Ending, EventKind, Outcome, Spent
 from planbook.planner.spans import OLD_KINDS, Claim, RecordedSpan, Spans
 from planbook.planner.strategies import left_out_of_figures
 from planbook.results.claims import ANSWERED, TaskClaim
-from planbook.run import DIVERGED, Entry
+from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
 
 NOTHING = Spent()

@@ -1,12 +1,11 @@
 """Intervals, tests and ratio estimators; all in plain Python, so that no table needs numpy."""
 
 from collections.abc import Iterable, Sequence
-from math import ceil, comb, copysign, exp, fsum, isfinite, lgamma, log, log1p, sqrt
+from math import comb, copysign, exp, fsum, isfinite, lgamma, log, log1p, sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
 Z_95 = 1.959963984540054
-Z_80_POWER = 0.8416212335729143
 TERMS = 200
 """Of a continued fraction; it has settled long before."""
 
@@ -114,25 +113,6 @@ def holm(chances: Sequence[float]) -> list[float]:
         least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
         corrected[place] = least
     return corrected
-
-
-def tasks_needed(gained: int, lost: int, total: int) -> int | None:
-    """Return about how many such tasks find a difference like this one in four of five runs (Connor, 1987).
-
-    Two-sided at 5 %, by McNemar's test; None where as many were gained as lost, which no number would tell apart.
-    """
-    if gained == lost:
-        return None
-    differing, difference = (gained + lost) / total, abs(gained - lost) / total
-    spread = Z_95 * sqrt(differing) + Z_80_POWER * sqrt(differing - difference**2)
-    return ceil((spread / difference) ** 2)
-
-
-def tasks_needed_by_mean(differences: Sequence[float]) -> int | None:
-    """Return the same where each task has a mean difference of its own, as it was played several times."""
-    if len(differences) < 2 or not fmean(differences):
-        return None
-    return ceil(((Z_95 + Z_80_POWER) * stdev(differences) / fmean(differences)) ** 2)
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:

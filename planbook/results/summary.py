@@ -8,10 +8,9 @@ from typing import Any
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.outcomes import TYPE_SOLVED
-from planbook.planner import Outcome, Spent
+from planbook.planner import Figures, Outcome, Played, Spent
 from planbook.planner.ending import NOT_JUDGED
-from planbook.planner.strategies import FIGURES, Figures
-from planbook.planner.strategies import Played as PlayedByMethod
+from planbook.planner.strategies import FIGURES
 from planbook.planner.strategies.base import mean_of
 from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.measures import Measure, measures
@@ -92,8 +91,9 @@ class Summary(BaseModel):
     @property
     def spread(self) -> float | None:
         """The standard deviation of the share solved, over the repeats; None for a single one."""
-        share = [count * self.repeats / self.tasks for count in self.solved_by_repeat]
-        return stdev(share) if len(share) > 1 else None
+        if self.repeats < 2 or not self.tasks:
+            return None
+        return stdev(count * self.repeats / self.tasks for count in self.solved_by_repeat)
 
 
 def summarise(
@@ -115,7 +115,7 @@ def summarise(
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
     reached = milestones(counted, known)
-    played = [PlayedByMethod(row.type, row.ending, row.spans) for row in counted]
+    played = [Played(row.type, row.ending, row.spans) for row in counted]
     repeats = 1 + max((row.repeat for row in rows), default=0)
     return Summary(
         tasks=len(counted),

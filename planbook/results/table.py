@@ -5,7 +5,7 @@ Every event is read once, in one query, so that a run that is being played meanw
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from planbook.planner.strategies import figures_of
 from planbook.results.milestones import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
-from planbook.run import Run, index_of, set_aside
+from planbook.runs import Run, index_of, set_aside
 from planbook.spending import Price, prices_from
 from planbook.store import Event
 
@@ -97,6 +97,11 @@ class RunResults:
     def counted(self) -> list[Result]:
         """The rows without building tasks that were left out on purpose."""
         return [row for row in self.episodes.values() if not row.is_skipped]
+
+    def so_far(self) -> "RunResults":
+        """Return the same without the episodes that have not ended."""
+        ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
+        return replace(self, episodes={index: self.episodes[index] for index in sorted(ended)}, _summary=None)
 
     @property
     def skipped(self) -> int:

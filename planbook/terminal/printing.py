@@ -3,8 +3,7 @@
 import json
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, zip_longest
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -13,15 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from planbook import errors
-from planbook.console import ERRORS, right_aligned, table_of
-from planbook.outcomes import first_line, in_words, outcome_of, score_of
-from planbook.planner import Body, Budget, Cell, Ending, EventKind, Meter, Outcome, Spent
-from planbook.planner.strategies import Grid
+from planbook.console import ERRORS, table_of
+from planbook.outcomes import in_words, outcome_of, score_of
+from planbook.planner import Body, Budget, Cell, Ending, EventKind, Grid, Meter, Outcome, Spent
 from planbook.replay import IN_WORDS, describe
-from planbook.results import Summary, claim_lines, measure_lines, milestone_lines
-from planbook.results.statistics import wilson
-from planbook.run import Entry
-from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, harmless, interval
+from planbook.results import Summary, results_table
+from planbook.runs import Entry
+from planbook.wording import PRICE_UNKNOWN, counted, harmless
 
 SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000
@@ -66,39 +63,20 @@ def code_of(error: BaseException) -> int | None:
     return None
 
 
-def print_parts(out: Console, parts: Iterable[Table | str]) -> None:
+def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
     """Print tables and lines; text of models and environments steers nothing."""
     for part in parts:
-        out.print(harmless(part) if isinstance(part, str) else part, markup=False, soft_wrap=isinstance(part, str))
+        shown = table_of(part, long="folded") if isinstance(part, Grid) else part
+        out.print(harmless(shown) if isinstance(shown, str) else shown, markup=False, soft_wrap=isinstance(shown, str))
 
 
-def results(summary: Summary, title: str) -> Table | str:
-    """Return success by task type with Wilson's interval and mean actions; for one task, a line.
-
-    Broken and not run episodes have columns of their own, if there are any: they are no failures of what played.
-    """
+def results(summary: Summary, title: str) -> Grid | str:
+    """Return success by task type; for one task, a line."""
     if summary.tasks == 1 and not summary.unplayed:
         actions = counted(round(summary.mean_actions or 0), "action")
         errors = counted(round(summary.mean_error_steps or 0), "error step")
         return f"{title}: 1 task, {'solved' if summary.solved else 'not solved'}; {actions}, {errors}"
-    return summary_table(summary, title)
-
-
-def summary_table(summary: Summary, title: str) -> Table:
-    """Return the results by task type."""
-    unplayed = ("broken", "not run") if summary.unplayed else ()
-    columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
-    table = right_aligned("task type", columns, title=title, long="whole")
-    for kind, (solved, tasks) in summary.by_type.items():
-        apart = summary.unplayed_by_type.get(kind, (0, 0)) if unplayed else ()
-        means = summary.mean_actions_by_type[kind], summary.mean_error_steps_by_type[kind]
-        table.add_row(kind, *_cells(solved, apart, tasks, *means))
-    table.add_section()
-    every = summary.unplayed_by_type.values()
-    apart = (sum(broken for broken, _ in every), sum(left for _, left in every)) if unplayed else ()
-    means = summary.mean_actions, summary.mean_error_steps
-    table.add_row("all", *_cells(summary.solved, apart, summary.tasks, *means), style="bold")
-    return table
+    return results_table(summary, title)
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
@@ -119,59 +97,6 @@ def spending(spent: Spent, budget: Budget) -> str:
     return ", ".join(parts)
 
 
-def method_parts(summary: Summary) -> Iterator[Table | str]:
-    """Tell the method's own figures, the claims, and what the environment measures."""
-    for figures in summary.methods.values():
-        yield from (table_of(part) if isinstance(part, Grid) else part for part in figures.tell())
-    if summary.claims is not None:
-        yield from map(harmless, claim_lines(summary.claims))
-    yield from measure_lines(summary.measures)
-    yield from milestone_parts(summary.milestones, summary.unlock_score)
-
-
-def milestone_parts(reached: Mapping[str, Mapping[str, tuple[int, int]]], score: float | None) -> Iterator[Table | str]:
-    """Tell milestones in a line for each task type; where all milestones are known, as a table with the score."""
-    names = {name for things in reached.values() for name in things}
-    tables = {kind: things for kind, things in reached.items() if score is not None and kind not in names}
-    yield from milestone_lines({kind: things for kind, things in reached.items() if kind not in tables})
-    yield from (_milestone_table(kind, things) for kind, things in tables.items())
-    if score is not None:
-        yield f"Unlock score, over all of them: {score:.2f} %."
-
-
-def _milestone_table(kind: str, things: Mapping[str, tuple[int, int]]) -> Table:
-    """Draw several milestones in a row, to be read column by column."""
-    episodes = next(of for _, of in things.values())
-    table = Table(title=f"Reached in {kind}, % of {episodes} episodes", title_justify="left")
-    for _ in range(SIDE_BY_SIDE):
-        table.add_column("milestone", no_wrap=True)
-        table.add_column("%", justify="right")
-    told = [(thing, f"{count / of:.1%}".rstrip("%")) for thing, (count, of) in things.items()]
-    height = -(-len(told) // SIDE_BY_SIDE)
-    columns = (told[start : start + height] for start in range(0, len(told), height))
-    for row in zip_longest(*columns, fillvalue=("", "")):
-        table.add_row(*chain.from_iterable(row))
-    return table
-
-
-def spending_lines(summary: Summary) -> Iterable[str]:
-    """Tell the cost of the models, if any was asked."""
-    if not summary.model_calls:
-        return
-    replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
-    money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
-    a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
-    yield (
-        f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
-    )
-    if summary.reworded_replies:
-        replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
-        yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
-    if summary.shortened_prompts:
-        yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."
-
-
 def stream_line(summary: Summary) -> str:
     """Tell what became of the replies of a run that streamed, and which tokens count."""
     return (
@@ -183,59 +108,6 @@ def stream_line(summary: Summary) -> str:
 
 def _of(limit: float | None) -> str:
     return "" if limit is None else f" of {limit:,}"
-
-
-UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
-
-
-def failure_lines(summary: Summary) -> Iterable[str]:
-    """Tell failures by cause, the first errors of broken episodes, and the spread over repeats."""
-    if summary.failures:
-        causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
-        yield f"Not solved, by cause: {causes}."
-    if summary.unplayed:
-        played = summary.tasks - summary.unplayed
-        share = (
-            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
-            f"interval {interval(*wilson(summary.solved, played))})"
-            if played
-            else " none was played to its end"
-        )
-        yield (
-            f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
-            f"{summary.tasks};{share}."
-        )
-    for task_id, message in list(summary.unjudged_messages.items())[:SHOWN_BROKEN]:
-        yield f"Not judged here, and not counted as solved: {task_id}; {harmless(message)}"
-    if (more := len(summary.unjudged_messages) - SHOWN_BROKEN) > 0:
-        yield f"... and {more} more that were not judged."
-    for task_id, message in list(summary.broken_messages.items())[:SHOWN_BROKEN]:
-        yield f"Broken: {task_id}: {harmless(first_line(message))}"
-    if (more := summary.broken - SHOWN_BROKEN) > 0:
-        yield f"... and {more} more that were broken."
-    if summary.unjudgeable:
-        tasks = counted(sum(summary.unjudgeable.values()), "more task")
-        yield f"Not played and not counted, as nothing here can judge them: {tasks} of the selection."
-        yield from (f"  {number}: {harmless(reason)}" for reason, number in summary.unjudgeable.items())
-    if summary.left_out:
-        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
-    if summary.spread is not None:
-        counts = ", ".join(map(str, summary.solved_by_repeat))
-        yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
-
-
-def _cells(
-    solved: int, unplayed: Sequence[int], tasks: int, mean_actions: float | None, error_steps: float | None
-) -> list[str]:
-    if not tasks:
-        return ["0", *map(str, unplayed), "0", "-", "-", "-", "-"]
-    within = NO_FIGURE if any(unplayed) else interval(*wilson(solved, tasks))
-    counts = [str(solved), *map(str, unplayed), str(tasks)]
-    return [*counts, f"{solved / tasks:.1%}", within, fixed(mean_actions, 1), fixed(error_steps, 2)]
-
-
-SIDE_BY_SIDE = 3
-"""Milestones in a row of the table."""
 
 
 class Live:

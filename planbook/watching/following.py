@@ -4,11 +4,10 @@ import threading
 import time
 from pathlib import Path
 
-from planbook.planner import Outcome
 from planbook.results import Result, RunResults
-from planbook.run import PAUSED, Run, index_of
+from planbook.runs import PAUSED, Run, index_of
 from planbook.store import Event
-from planbook.terminal.progress import Pace
+from planbook.terminal.progress import time_left
 
 HAPPENS = ("act", "ask", "cell", "heard")
 """Kinds of events that show what an episode is doing."""
@@ -27,13 +26,16 @@ class Following:
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}
         """How the last sitting hosted its episodes."""
-        self.paused = self.is_over = self.played = False
+        self.paused = self.played = False
         self.asked = ""
         """What was asked for last and not answered yet."""
         self.last: dict[int, Event] = {}
         """The last thing that happened in each episode."""
         self._row = 0
-        self._pace, self._paused_at, self._lost = Pace(), 0.0, 0.0
+        self._begun = self._paused_at = 0.0
+        """When the sitting began, moved on by its pauses; and its last pause."""
+        self._earlier = 0
+        """Episodes that had ended before it."""
 
     def close(self) -> None:
         """Give the run back."""
@@ -51,75 +53,61 @@ class Following:
             self.changed.update(dict.fromkeys(fresh & self.read.episodes.keys(), self.version))
 
     def _take(self, event: Event) -> int:
-        """Read an event; the number of the episode that it belongs to, -1 for none."""
-        if event.scope == "run":
-            if event.kind != "task":
-                OF_THE_RUN.get(event.kind, take_in)(self, event)
-            return -1
+        """Read an event; return the number of the episode that it belongs to, -1 for none."""
+        if event.scope != "run":
+            return self._happened(event)
+        if event.kind != "task":
+            self.read.take(event)
+        if event.kind == "sitting":
+            self._sitting(event)
+        elif event.kind == "control":
+            self.asked = str(event.body["do"])
+        return -1
+
+    def _happened(self, event: Event) -> int:
         self.read.take(event)
         index = index_of(event.scope)
-        if index in self.read.episodes:
-            played = self.read.episodes[index]
-            if event.kind in HAPPENS:
-                self.last[index] = event
-            self._pace.begin(index, event.at - self._lost)
-            if played.ending.outcome is not Outcome.NOT_RUN:
-                self.last.pop(index, None)
-                self._pace.end(index, event.at - self._lost)
+        if (row := self.read.episodes.get(index)) and not row.is_open:
+            self.last.pop(index, None)
+        elif row and event.kind in HAPPENS:
+            self.last[index] = event
         return index
 
     def _sitting(self, event: Event) -> None:
-        """Somebody sat down, stood up, paused or went on."""
+        """Somebody began or ended to play, paused or went on."""
         was_paused, self.paused = self.paused, PAUSED in event.body
-        self.is_over = "over" in event.body and not self.paused
+        is_over = "over" in event.body and not self.paused
         self.asked = ""
         if self.paused:
             self._paused_at = event.at
-        elif was_paused and not self.is_over:
-            self._lost += event.at - self._paused_at
-        elif not self.is_over:
-            self._pace = Pace()
-            for played in filter(lambda each: each.is_open, self.read.episodes.values()):
-                self._pace.begin(played.index, event.at - self._lost)
+        elif was_paused and not is_over:
+            self._begun += event.at - self._paused_at
+        elif not is_over:
+            self._begun, self._earlier = event.at, self.ended
         if "jobs" in event.body:
             self.hosted = dict(event.body)
 
-    def _control(self, event: Event) -> None:
-        self.asked = str(event.body["do"])
+    def under_way(self) -> list[Result]:
+        """Return the episodes that have begun and not ended."""
+        return [row for row in self.read.episodes.values() if row.is_open]
 
     def so_far(self) -> list[Result]:
-        """The episodes that have ended."""
-        ended = map(self.read.episodes.__getitem__, sorted({*self.read.order}))
-        return [each for each in ended if not each.is_skipped]
+        """Return the episodes that have ended."""
+        return [row for row in self.read.so_far().episodes.values() if not row.is_skipped]
 
     @property
     def entries(self) -> int:
-        """Return the number of episodes, without those that were skipped."""
-        return sum(not played.is_skipped for played in self.read.episodes.values())
+        """The number of episodes, without those that were skipped."""
+        return len(self.read.counted)
 
     @property
     def ended(self) -> int:
-        """Return the number of episodes that have an ending, without those that were skipped."""
+        """The number of episodes that have ended, without those that were skipped."""
         return len(self.so_far())
-
-    @property
-    def under_way(self) -> int:
-        """Episodes that have begun and have none."""
-        return sum(played.is_open for played in self.read.episodes.values())
 
     def left(self) -> float | None:
         """Seconds until the end of a run that is played, if there is something to guess from."""
         if not self.played or self.ended == self.entries:
             return None
-        now = (self._paused_at if self.paused else time.time()) - self._lost
-        jobs = self.hosted.get("jobs", 1)
-        waiting = self.entries - self.ended - self.under_way
-        return self._pace.left(now, waiting, jobs if isinstance(jobs, int) else 1)
-
-
-def take_in(following: Following, event: Event) -> None:
-    """What the run notes of itself for the report."""
-    following.read.take(event)
-
-
-OF_THE_RUN = {"sitting": Following._sitting, "control": Following._control}
+        elapsed = (self._paused_at if self.paused else time.time()) - self._begun
+        return time_left(elapsed, self.ended - self._earlier, self.entries - self.ended)

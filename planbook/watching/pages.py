@@ -1,12 +1,10 @@
 """The page of a run that is being watched, and the news that it appends."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from planbook.outcomes import first_line
-from planbook.planner import Budget, Outcome
+from planbook.planner import Budget, Outcome, Step
 from planbook.planner.action_docs import call_of
-from planbook.planner.types import Step
 from planbook.report import episode_document, rendered, row, sections, view, visible
 from planbook.results import Result
 from planbook.terminal.printing import spending
@@ -63,7 +61,7 @@ class Pages:
                 "state": state,
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {at.read.name}",
                 "can": CAN[self._steered.doing],
-                "under_way": [f"{ANCHOR}-{each.index}" for each in self._under_way()] if at.played else [],
+                "under_way": [f"{ANCHOR}-{each.index}" for each in at.under_way()] if at.played else [],
             }
             if at.version > since:
                 changed = (at.read.episodes[index] for index, version in at.changed.items() if version > since)
@@ -86,11 +84,8 @@ class Pages:
             "broken": sum(ending.outcome is Outcome.BROKEN for ending in endings),
             "spending": spending(at.read.cost, Budget()),
             "left": "" if not waits or left is None else f"about {clock(left)} left",
-            "now": [self._now(each) for each, _ in zip(self._under_way(), range(MOST_NOW), strict=False)],
+            "now": [self._now(each) for each in at.under_way()[:MOST_NOW]],
         }
-
-    def _under_way(self) -> Iterator[Result]:
-        return (each for each in self._at.read.episodes.values() if each.is_open)
 
     def _now(self, episode: Result) -> dict[str, str]:
         """Return an episode that is under way, with the last thing that happened in it."""

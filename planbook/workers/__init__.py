@@ -18,7 +18,7 @@ from planbook.workers.driver import (
 from planbook.workers.episode import EpisodeWorker, play_episode
 from planbook.workers.models import check_roles, opened, roles_of
 from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
-from planbook.workers.steering import Control, Executor, Hosting, Request, Steering, arguments, every, request
+from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
 from planbook.workers.worker import LOST, PATIENCE, Job, sendable, workers_of
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "STOPPING",
     "Control",
     "EpisodeWorker",
-    "Executor",
     "Hosting",
     "Job",
     "Request",

@@ -6,18 +6,18 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from planbook.config import Config
+from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, EpisodeStopped, Memory, Spent
 from planbook.planner.budget import add_cost
-from planbook.run import Entry, Run, RunFile
+from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch
 from planbook.workers.episode import EpisodeWorker
 from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
-from planbook.workers.steering import Executor, Hosting, Steering, obeyed_before, request, requests
+from planbook.workers.steering import Hosting, Steering, obeyed_before, request, requests
 from planbook.workers.worker import (
     PATIENCE,
     Job,
@@ -225,6 +225,9 @@ def check_executor(config: Config, hosting: Hosting) -> None:
     asked = f"--executor {hosting.executor}"
     if config.learning is not None:
         raise BadArgument(f"{asked}: building learns from one episode after the other, in one process; leave it out")
+    for name in (config.env, *config.models.values()):
+        if name.startswith("object:"):
+            raise BadArgument(f"{asked}: {name} exists in this process only; put it in a file, or play in threads")
     for model in config.models.values():
         if model.startswith("recorded:") and paid(model) != model:
             raise BadArgument(f"{asked}: {model} writes its recording from one process; leave one of the two out")

@@ -17,7 +17,7 @@ from planbook.planner import (
     play,
 )
 from planbook.planner.roles import NO_MODELS
-from planbook.run import DIVERGED, Entry, Run, set_aside
+from planbook.runs import DIVERGED, Entry, Run, set_aside
 from planbook.sandbox import Sandbox
 from planbook.store import Watch, started_over
 

@@ -18,7 +18,7 @@ from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.types import journal_place, request_key
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
 from planbook.planner.roles import DEFAULT_ROLE, no_model
-from planbook.run import Run, is_run
+from planbook.runs import Run, is_run
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -69,7 +69,8 @@ def opened(
     except UnknownModel as error:
         told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
         raise UnknownModel(told) from error
-    model.name = spec
+    if kind != "object":
+        model.name = spec
     if isinstance(model, RecordedModel):
         model.strict = strict
     return model

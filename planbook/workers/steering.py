@@ -7,16 +7,14 @@ whoever starts worker processes writes "stop" for them.
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import JsonValue
+from pydantic import ConfigDict, JsonValue
 
+from planbook.config import Invocation
 from planbook.errors import BadRun
-from planbook.planner import Budget, EpisodeStopped
-from planbook.planner.models.waiting import Timeouts
-from planbook.run import Run
+from planbook.planner import EpisodeStopped
+from planbook.runs import Run
 from planbook.store import Store
 
 POLL_SECONDS = 0.3
@@ -171,26 +169,12 @@ def every(seconds: float, do: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
-Executor = Literal["threads", "processes", "ray"]
+class Hosting(Invocation):
+    """How an invocation plays a run; ``steering`` stops and pauses this run only."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-@dataclass(frozen=True)
-class Hosting:
-    """How an invocation plays a run; None leaves a setting of the run as it is.
-
-    ``executor`` says where: threads of this process, processes of this machine, or a Ray cluster. ``timeouts`` are for
-    model calls. ``unsafe_no_sandbox`` lets plans run where the kernel cannot confine them, ``allow_changed`` lets a run
-    go on with other data, prompts or knowledge. ``steering`` stops and pauses this run only.
-    """
-
-    jobs: int = 1
-    unsafe_no_sandbox: bool = False
-    budget: Budget | None = None
-    prices: Path | None = None
-    timeouts: Timeouts | None = None
-    executor: Executor = "threads"
     steering: Steering | None = None
-    allow_changed: bool = False
 
     def recorded(self) -> dict[str, JsonValue]:
         """Return what the run records, so that ``planbook watch`` can resume it with the same settings."""

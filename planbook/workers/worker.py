@@ -24,7 +24,7 @@ from planbook.planner import (
     Spent,
 )
 from planbook.planner.roles import no_model
-from planbook.run import DIVERGED, Entry, Run, RunFile, index_of, set_aside
+from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, set_aside
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from
 from planbook.store import Losses, Place, Store, Watch

@@ -12,7 +12,7 @@
 from planbook.planner.models.answers import ExchangeModel, ScriptedModel
 from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.recordings import RecordedModel
-from planbook.planner.models.registry import load_model
+from planbook.planner.models.registry import load_model, register_model
 from planbook.planner.models.tokens import BadPrices, Price, Prices, estimate_prompt, estimate_tokens, estimated_usage
 from planbook.planner.models.types import (
     Finish,
@@ -51,6 +51,7 @@ __all__ = [
     "label",
     "labelled",
     "load_model",
+    "register_model",
     "request_key",
     "room",
 ]

@@ -106,10 +106,10 @@ class _FittedConversation:
     def without(self, place: int, number: int) -> "_FittedConversation":
         """Leave out a block."""
         message = list(self.pieces[place])
-        block = message[number]
-        message[number] = _Block(f"[left out to fit the context: {block.name}]\n", WHOLE)
+        prompt_block = message[number]
+        message[number] = _Block(f"[left out to fit the context: {prompt_block.name}]\n", WHOLE)
         pieces = (*self.pieces[:place], tuple(message), *self.pieces[place + 1 :])
-        return replace(self, pieces=pieces, spared=self.spared + len(block.text))
+        return replace(self, pieces=pieces, spared=self.spared + len(prompt_block.text))
 
 
 def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:

@@ -23,12 +23,29 @@ FORMS = {
 _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 
 
+OBJECT = "object:"
+"""Begins the name of a model that exists in one process only."""
+_OBJECTS: dict[str, Model] = {}
+
+
+def register_model(model: Model) -> str:
+    """Return a name by which a model loads in this process: ``object:NAME``, with the model's own name or its class."""
+    own = getattr(model, "name", "") or type(model).__name__
+    name = own if own.startswith(OBJECT) else f"{OBJECT}{own}"
+    _OBJECTS[name] = model
+    return name
+
+
 def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
     """Return the model of that full name, see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
 
     A model that waits checks ``stopped``; a model behind a server keeps to ``timeouts``.
     """
     kind, colon, rest = spec.partition(":")
+    if spec in _OBJECTS:
+        return _OBJECTS[spec]
+    if spec.startswith(OBJECT):
+        raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
         raise UnknownModel(f"none is no model: it stands for planners that need none, such as procedures. {_forms()}")
     if kind not in _KINDS or not colon:

@@ -114,9 +114,9 @@ def label() -> str:
 
 
 @contextmanager
-def placed(place: str, given: PromptData) -> Iterator[None]:
+def placed(journal_place: str, given: PromptData) -> Iterator[None]:
     """Set the journal place and the prompt data of the questions asked inside."""
-    tokens = _place.set(place), _given.set(given)
+    tokens = _place.set(journal_place), _given.set(given)
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from planbook.envs import MissingRequirement, Selection, load_environment
 from planbook.envs.registry import SHIPPED
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import BadProcedure
-from planbook.run import Run, recorded_endings
+from planbook.runs import Run, recorded_endings
 from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 

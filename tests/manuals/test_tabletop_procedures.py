@@ -6,7 +6,7 @@ from pathlib import Path
 from planbook.config import Config
 from planbook.envs import Selection, load_environment
 from planbook.manuals import ProcedureLibrary
-from planbook.run import Run, recorded_endings
+from planbook.runs import Run, recorded_endings
 from planbook.workers import Hosting, play_episodes
 
 WORLD = load_environment("tabletop")

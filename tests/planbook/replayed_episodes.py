@@ -14,7 +14,7 @@ from planbook.learning import tasks_of
 from planbook.planner import Ending, Roles
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker, opened
 from tests.flows import here

@@ -17,7 +17,7 @@ from planbook.envs.miniwob import Miniwob
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Body, Ending, EventKind, Outcome
 from planbook.results import read_run, summarise
-from planbook.run import Entry, Run, recorded_endings
+from planbook.runs import Entry, Run, recorded_endings
 from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 

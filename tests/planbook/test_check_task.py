@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from planbook.arguments import Asked
 from planbook.commands.dry_run import dry_runs
 from planbook.commands.inspection import show_checked
+from planbook.settings import Settings
 from tests.command import planbook, result
 
 PLAN = """\
@@ -87,6 +87,6 @@ def test_a_world_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "lamp.py").write_text(WORLD.replace("def preconditions", "def not_declared"))
     plan = tmp_path / "plan.py"
     plan.write_text("agent.press()\n")
-    runs = list(dry_runs(plan, Asked(env=f"{tmp_path / 'lamp.py'}:Lamp", ids=("on/1",))))
+    runs = list(dry_runs(plan, Settings.of(env=f"{tmp_path / 'lamp.py'}:Lamp", tasks=("on/1",))))
     assert show_checked(plan, [], runs, as_json=False) == 0
     assert "dry run on on/1: lamp declares no preconditions of its actions" in capsys.readouterr().out

@@ -121,7 +121,7 @@ def test_check_lists_every_fault_with_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("run",), 2, "name a world with --env"),
+        (("run",), 2, "name an environment with --env"),
         (("run", "--env", "nethack"), 2, "there are alfworld, "),
         (("run", "--env", "toy", "--types", "steal"), 2, "it has fetch, fetch_two"),
         (("run", "--env", "toy", "--split", "test"), 2, "it has all"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from planbook.commands.demo import BUILDING, PLANNED, Demo
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import Hosting
 from tests.command import ROOT, planbook, result
 from tests.shelf import write_shelf

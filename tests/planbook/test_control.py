@@ -11,14 +11,14 @@ import pytest
 
 from planbook import errors
 from planbook.commands.playing import FROM_OUTSIDE, play_run
-from planbook.config import Config, Learning
+from planbook.config import Config, Executor, Learning
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.run import Run, claim_folder, is_claimed
+from planbook.runs import Run, claim_folder, is_claimed
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Store
-from planbook.workers import Executor, Hosting, arguments
+from planbook.workers import Hosting, arguments
 from tests.executing import wait_until
 from tests.openai_server import Refusal, serving
 from tests.toy_script import said

@@ -10,7 +10,7 @@ import pytest
 
 from planbook.errors import BadArgument
 from planbook.planner import Body
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import check_reachable, on_this_machine
 from tests.executing import TASKS, alive, children, command, kill, processes, start, told, wait_until
 from tests.flows import Finished, asks, events, here, history, scripted, table

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from planbook.run import Entry
+from planbook.runs import Entry
 from planbook.sandbox import Sandbox
 from tests.killing import HOWS, DeadlySandbox, How, Reaper
 from tests.planbook.recorded_episodes import EPISODES

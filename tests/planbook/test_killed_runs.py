@@ -40,12 +40,12 @@ from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
 from planbook.config import Config
-from planbook.run import Run
+from planbook.runs import Run
 
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
 STORE = (f"planbook.store.{name}" for name in ("store", "sqlite", "tables"))
-OURS = ("planbook.run.run", "planbook.run.file", "planbook.run.folder", "planbook.writing", *STORE)
+OURS = ("planbook.runs.run", "planbook.runs.file", "planbook.runs.folder", "planbook.writing", *STORE)
 FILES = tuple(str(Path(sys.modules[name].__file__)) for name in OURS)
 base = Path(sys.argv[1])
 

@@ -10,7 +10,7 @@ from planbook.knowledge import EVERYTHING, learnt_in
 from planbook.learning import Reached, building_cost, cost_line, coverage_lines, reached_after
 from planbook.report.charts import Chart, charts
 from planbook.results import read_run
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.command import planbook, result
 from tests.reported import Page

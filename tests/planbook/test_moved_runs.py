@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.run import found_again, without_folders
+from planbook.runs import found_again, without_folders
 from tests.command import ROOT, planbook
 from tests.flows import here
 

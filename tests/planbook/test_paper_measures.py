@@ -13,7 +13,7 @@ from planbook.papers.published import ALL, papers_of
 from planbook.planner import METHODS, Ending, Outcome
 from planbook.planner.models import Reply
 from planbook.results import Summary, read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 from tests.planbook.results.methods.test_rounds import Book
 from tests.planbook.test_paper_published import differs, held, paper_of, printed, row, tables_of, values
 

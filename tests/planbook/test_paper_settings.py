@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from planbook.arguments import Asked
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers import paper_settings, publications, settings_of_papers
 from planbook.planner import METHODS
 from planbook.planner.roles import DEFAULT_ROLE
+from planbook.settings import Settings
 from tests.command import planbook, result
 from tests.flows import scripted
 
@@ -37,7 +37,10 @@ BUILT = [
 
 @pytest.mark.parametrize(("planner", "env", "split"), PLACES)
 def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -> None:
-    theirs, config = settings_of_papers(planner)[env, split], Asked(env=env, split=split, paper=True).config(planner)
+    theirs, config = (
+        settings_of_papers(planner)[env, split],
+        Settings.of(env=env, split=split, paper=True).config(planner),
+    )
     assert config.paper == theirs.paper
     assert theirs.options.items() <= config.planner_options.items()
     assert theirs.env_options.items() <= config.env_options.items()
@@ -80,9 +83,9 @@ def test_a_method_without_a_paper_there_is_refused() -> None:
     with pytest.raises(
         BadArgument, match=r"no paper played deps on toy; deps was played in DEPS on alfworld, minecraft"
     ):
-        Asked(env="toy", paper=True).config("deps")
+        Settings.of(env="toy", paper=True).config("deps")
     with pytest.raises(BadArgument, match="no paper has the method code"):
-        Asked(env="toy", paper=True).config("code")
+        Settings.of(env="toy", paper=True).config("code")
 
 
 def test_a_build_takes_the_papers_learning_and_what_is_given_first(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from planbook.papers.published import ALL
 from planbook.planner import Ending, Outcome
 from planbook.planner.models import Reply, Sampling
 from planbook.results import Summary, read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import planbook, result
 from tests.planbook.test_paper_published import TASKS, differs, held, paper_of, printed, row
 
@@ -214,13 +214,13 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
         "what was learnt": ("what was known after 1 building tasks", "after all"),
         "building model": ("other-model", GPT_4),
         "building split": ("generated", "train"),
-        "building tasks of each type": ("2", "6"),
+        "tasks_per_type in building": ("2", "6"),
         "actions that an episode of building may take": ("40", "50"),
         "replans in building": ("1", "3"),
-        "successes in a row that end a type": ("1", "3"),
-        "rules before they are consolidated": ("20", "12"),
-        "starting examples": ("none", "put"),
-        "rules": ("of each task type by themselves", "shared by all types"),
+        "solved_after in building": ("1", "3"),
+        "max_rules in building": ("20", "12"),
+        "start in building": ("none", "put"),
+        "per_type in building": ("True", "False"),
     }
 
 
@@ -287,9 +287,9 @@ def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path
     test = library(TESTING, folder).model_copy(update=setting | split)
     assert set(differs(held(*a_test(tmp_path / "all", test, 0, every)))) == {"prompts"}
     nine = differs(held(*a_test(tmp_path / "nine", test, 0, dict.fromkeys(feedback, 6))))
-    assert nine["starting examples"] == (", ".join(sorted(starts)), "search-engine")
+    assert nine["start in building"] == (", ".join(starts), "search-engine")
     assert nine["building split"] == ("no-feedback", "feedback")
-    assert nine["rules are built from"] == ("an earlier run, on the types with feedback", "all types")
+    assert nine["libraries_only in building"] == ("True", "False")
 
 
 def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from planbook.envs import known_environments, load_environment
-from planbook.option_help import values_of
+from planbook.option_values import values_of
 from planbook.planner import METHODS
 from planbook.planner.strategies.base import Method
 from tests.command import planbook, result

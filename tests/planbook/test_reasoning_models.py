@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.run import Run
+from planbook.runs import Run
 from tests.flows import asks, here
 
 DRAFT, PLAN = "agent.open('box_2')", "agent.open('box_1')"

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from planbook.arguments import Asked
 from planbook.envs import MissingRequirement
 from planbook.envs.browser import chromium
 from planbook.errors import BadArgument
 from planbook.planner.errors import UnknownModel
+from planbook.settings import Settings
 from planbook.workers import opened
 from tests.command import planbook
 
@@ -26,7 +26,7 @@ from tests.command import planbook
 )
 def test_a_wrong_option_is_told_with_what_to_write(option: str, told: str) -> None:
     with pytest.raises(BadArgument) as refused:
-        Asked(env="web", options=(option,)).world_options()
+        Settings.of(env="web", env_options=(option,)).world_options()
     assert told in str(refused.value)
     assert "Input should" not in str(refused.value)
 

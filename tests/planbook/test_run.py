@@ -8,7 +8,7 @@ from planbook.config import Config
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.errors import BadRun
-from planbook.run import Run, new_folder
+from planbook.runs import Run, new_folder
 
 CONFIG = Config(planner="procedures", env="toy", actions=30)
 TASKS = Toy.tasks(Selection())

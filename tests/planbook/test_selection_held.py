@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from planbook import errors
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import ROOT
 from tests.flows import here
 

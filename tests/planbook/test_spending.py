@@ -10,7 +10,7 @@ from planbook.envs import Selection
 from planbook.planner import Budget, BudgetEnded, Meter, Spent
 from planbook.planner.budget import add_cost
 from planbook.planner.models import Reply, Usage
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.store import Event
 

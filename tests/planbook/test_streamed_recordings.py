@@ -18,7 +18,7 @@ from planbook.planner import METHODS, Memory, MemoryJournal
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
-from planbook.run import Entry, Run
+from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from planbook.workers import EpisodeWorker
 from tests.flows import here

@@ -9,7 +9,7 @@ import pytest
 
 from planbook import errors
 from planbook.planner import METHODS
-from planbook.run import Run
+from planbook.runs import Run
 from tests import stepwise_script
 from tests.flows import here
 

@@ -9,7 +9,7 @@ from planbook.config import Config
 from planbook.envs import Selection
 from planbook.learning import told_episodes
 from planbook.planner import Ending, NoMemory, Outcome
-from planbook.run import DIVERGED, Run
+from planbook.runs import DIVERGED, Run
 from planbook.workers import play_episodes
 
 CONFIG = Config(

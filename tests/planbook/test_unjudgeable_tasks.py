@@ -1,7 +1,6 @@
 """Tasks that an environment cannot judge are not played, and are counted wherever a run's results are shown."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -48,4 +47,4 @@ def test_webarena_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> Non
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
     assert here("report", folder, "--out", tmp_path / "report.html").returncode == 0
     page = (tmp_path / "report.html").read_text()
-    assert re.search(r"3 more tasks [a-z]+ not played and not counted, as nothing here can judge them", page)
+    assert "Not played and not counted, as nothing here can judge them: 3 more tasks of the selection." in page

@@ -78,7 +78,7 @@ def test_rules_come_first_in_the_order_of_their_numbers_and_take_precedence() ->
         FIND,
         "rule_10 (Success Process)",
     )
-    skill = ("another scene", "it disagrees with the rules", OTHER.goal, SKILL.scene, SKILL.code)
+    skill = ("another scene", OTHER.goal, SKILL.scene, SKILL.code)
     found = positions(recall.text, *rules, *skill)
     assert found == sorted(found)
     assert recall.rule_ids == ("rule_2", "rule_10")

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from planbook.envs import Task
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules import Rule, RuleBook, RuleType, Skill, most_similar, ranked, select_rules
-from planbook.rules.retrieval import rules_for, scores, words
+from planbook.rules.retrieval import other_helpers, rules_for, scores, words
+from planbook.rules.telling import tell_calls
 
 
 def rule(
@@ -142,3 +143,11 @@ def test_a_task_that_no_process_fits_better_than_others_gets_all_rules() -> None
 def test_code_that_did_a_task_of_the_type_tells_which_process_fits() -> None:
     sing = task("sing", "a song")
     assert ids(sing, Skill(task=sing, scene="", code="cool('apple_1')")) == ["rule_4"]
+
+
+def test_helper_methods_that_do_not_fit_a_task_are_named_with_their_calls() -> None:
+    chosen = RuleBook.of((BY_TYPE.active[0],))
+    others = other_helpers(BY_TYPE, chosen)
+    assert [rule.id for rule in others] == ["rule_1"]
+    assert tell_calls("Rules.", others, {"find_object"}).split("\n")[-1] == "- rule_1: `find_object()`"
+    assert tell_calls("Rules.", others, set()) == "Rules."

@@ -58,26 +58,6 @@ function barsOf({ names, series, form, beside }) {
 }
 const whisker = (x1, y1, x2, y2) => [svg("line", { class: "whisker-back", x1, y1, x2, y2 }), svg("line", { class: "whisker", x1, y1, x2, y2 })];
 
-// Columns side by side, the parts of each on top of each other.
-function columnsOf({ names, series, form, over }) {
-  const [left, bottom] = [34, 150];
-  const totals = names.map((_, at) => series.reduce((sum, each) => sum + each.values[at], 0));
-  const ticks = ticksUpTo(Math.max(...totals), form);
-  const y = (value) => bottom - ((bottom - 10) * value) / ticks.at(-1);
-  const wide = (WIDTH - left - 6) / names.length;
-  const parts = names.flatMap((name, at) => {
-    let from = 0;
-    return series.map((each, number) => {
-      const value = each.values[at];
-      from += value;
-      return value > 0 && svg("rect", { class: "bar-of", x: left + at * wide + 1, y: y(from), width: Math.max(wide - 2, 1), height: y(0) - y(value), fill: hueOf(each.hue, number) }, tip(`${name} ${over}`, each.name, FORMS[form](value)));
-    });
-  });
-  const every = Math.ceil(names.length / 8);
-  const labels = names.map((name, at) => at % every === 0 && svg("text", { x: left + (at + 0.5) * wide, y: bottom + 13, "text-anchor": "middle" }, name.split(" ")[0]));
-  return { parts: [...parts, ...labels], height: 182, rows: ticks.map((each) => [y(each), tick(form, each)]), left, over };
-}
-
 // Lines, or marks on stems, over numbers.
 function linesOf({ kind, series, form, over, steps }) {
   const [left, bottom] = [38, 150];
@@ -105,7 +85,7 @@ function linesOf({ kind, series, form, over, steps }) {
 }
 
 function chart(it) {
-  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, columns: columnsOf, lines: linesOf, marks: linesOf }[it.kind](it);
+  const { parts, height, grid = [], rows = [], bottom, left, over } = { bars: barsOf, lines: linesOf, marks: linesOf }[it.kind](it);
   const lines = [
     grid.map(([x, words]) => [svg("line", { class: "grid", x1: x, x2: x, y1: 2, y2: bottom }), svg("text", { x, y: bottom + 13, "text-anchor": "middle" }, words)]),
     rows.map(([y, words]) => [svg("line", { class: "grid", x1: left, x2: WIDTH, y1: y, y2: y }), svg("text", { x: left - 5, y: y + 4, "text-anchor": "end" }, words)]),

@@ -89,7 +89,7 @@ const BLOCKS = {
   h: (it) => make("h5", {}, line(it.line)),
   facts: (it) => make("dl", { class: "first-facts" }, it.rows.map(([name, fact, said]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, line(fact), said && make("small", {}, line(said)))))),
-  list: (it) => make(it.numbered ? "ol" : "ul", { class: it.class }, it.lines.map((each) => make("li", {}, line(each)))),
+  list: (it) => make("ul", { class: it.class }, it.lines.map((each) => make("li", {}, line(each)))),
   pairs: (it) => make("dl", { class: "settings" }, it.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
   pre: (it) => make("pre", { class: it.class }, it.text),
   code: (it) => code(it.text),

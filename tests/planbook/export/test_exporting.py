@@ -15,7 +15,7 @@ from planbook.export import facts_of, trajectory_of
 from planbook.export.files import line_of, parsed
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.spans import spans_in
-from planbook.run import Run, last_path, recorded_endings
+from planbook.runs import Run, last_path, recorded_endings
 from tests.command import planbook
 from tests.flows import BUILD, here
 from tests.planbook.export.conftest import METHODS

@@ -147,15 +147,23 @@ WRONG: dict[str, tuple[Any, str]] = {
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="../../learn/0")),
         "'../../learn/0' is no scope",
     ),
-    "another round": (changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/1")), "is no scope of round/0"),
+    "another round": (changed(lambda t: t["rounds"][0].update(number=3)), "rounds.0.number does not fit"),
     "a long scope": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
         "is no scope; one is written like",
     ),
-    "one moment for two": (changed(lambda t: _step(t).update(order=0)), "the order 0 is that of several things"),
-    "steps after the end": (changed(lambda t: _step(t).update(order=9)), "come after its end"),
-    "rounds from 1": (changed(lambda t: t["rounds"][0].update(number=1)), "not one after the other from 0"),
-    "undone by nothing": (changed(lambda t: _step(t).update(undone=True)), "no rewind undoes it"),
+    "a step before its round": (
+        changed(lambda t: t["rounds"][0].update(order=1, steps=[{**_step(t), "order": 0}])),
+        "its parts do not fit together",
+    ),
+    "undone by nothing": (
+        changed(lambda t: _step(t).update(undone=True)),
+        "rounds.0.steps.0.undone does not fit the rest of the episode",
+    ),
+    "steps out of order": (
+        changed(lambda t: t["rounds"][0].update(steps=[{**_step(t), "order": 9}, {**_step(t), "line": 2}])),
+        "rounds.0.steps.0.line does not fit",
+    ),
     "solved or not": (changed(lambda t: t["ending"]["verdict"].update(solved=False)), "the verdict says not solved"),
     "a cause of success": (changed(lambda t: t["ending"].update(cause="done")), "if and only if it was not solved"),
     "no round": (changed(lambda t: t.update(rounds=[])), "there is no round"),

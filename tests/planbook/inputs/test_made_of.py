@@ -19,8 +19,8 @@ from planbook.manuals import SHIPPED
 from planbook.planner import METHODS
 from planbook.planner.models import Sampling
 from planbook.planner.models.recordings import read_recording
-from planbook.run import InputChange, MadeOf, Run, changed_versions, changes
-from planbook.run import installed as versions_module
+from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
+from planbook.runs import installed as versions_module
 from tests.command import planbook
 from tests.planbook.inputs.commands import play_shifting, run
 from tests.shelf import write_shelf

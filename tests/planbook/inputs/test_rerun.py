@@ -11,7 +11,7 @@ import pytest
 from planbook.config import RECORDINGS
 from planbook.errors import BadArgument, BadRun
 from planbook.planner.errors import NotRecorded
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import ROOT, planbook
 from tests.planbook.inputs.commands import play_shifting, run
 

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,9 @@ from planbook.config import Config
 from planbook.planner import Ending, Outcome, Spent
 from planbook.report import report_runs
 from planbook.report.blocks import dollars
-from planbook.report.charts import curves
-from planbook.report.costs import Costs, charts, costs, for_each
+from planbook.report.costs import Costs, costs, for_each
 from planbook.results import read_run
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.spending import Price, prices_from
 from planbook.wording import PRICE_UNKNOWN
 from tests.command import planbook
@@ -53,7 +53,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def counted(folder: Path, price: Price) -> Costs:
+def counted(folder: Path, price: Price) -> Mapping[str, Costs]:
     with closing(Run.open(folder)) as run:
         return costs(read_run(run, "run", price))
 
@@ -73,18 +73,19 @@ def by_hand(column: int) -> dict[str, float]:
 
 def test_rows_are_what_the_store_holds_by_role_model_and_prompt(folder: Path, prices: Path) -> None:
     found = counted(folder, prices_from(prices))
-    for column, rows in ((1, found.roles), (2, found.models), (3, found.prompts)):
-        assert {row.name: row.spent.money for row in rows} == pytest.approx(by_hand(column))
-        for row in rows:
-            own: list[Any] = [each for each in ASKS if each[column] == row.name]
-            spent = row.spent
+    for column, rows in enumerate(found.values(), 1):
+        assert {name: spent.money for name, spent in rows.items()} == pytest.approx(by_hand(column))
+        for name, spent in rows.items():
+            own: list[Any] = [each for each in ASKS if each[column] == name]
             assert spent.calls == len(own)
             assert spent.prompt == sum(each[4] for each in own)
             assert spent.cached == sum(each[5] for each in own)
             assert spent.completion == sum(each[6] for each in own)
             assert spent.waited == sum(each[7] for each in own)
-        assert [row.spent.tokens for row in rows] == sorted((row.spent.tokens for row in rows), reverse=True)
-    total = sum((row.spent for row in found.roles), Spent())
+        assert [spent.tokens for spent in rows.values()] == sorted(
+            (spent.tokens for spent in rows.values()), reverse=True
+        )
+    total = sum(found["role"].values(), Spent())
     assert total.money == pytest.approx(sum(by_hand(1).values()))
     assert for_each(total, 2) == dollars(sum(by_hand(1).values()) / 2)
 
@@ -93,19 +94,9 @@ def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -
     table = tmp_path / "prices.json"
     table.write_text(json.dumps({"models": {"small": {"input": 1, "output": 2}}}))
     found = counted(folder, prices_from(table))
-    money = {row.name: dollars(row.spent.money) for row in found.models}
+    money = {name: dollars(spent.money) for name, spent in found["model"].items()}
     assert money == {"openai:big": PRICE_UNKNOWN, "openai:small": "$0.0005"}
-    assert for_each(found.models[0].spent, 2) == ""
-    with closing(Run.open(folder)) as run:
-        drawn = [chart["title"] for chart in curves([read_run(run, "run", prices_from(table))])]
-    assert not [title for title in drawn if "dollars" in title]
-
-
-def test_money_and_seconds_are_drawn_by_role(folder: Path, prices: Path) -> None:
-    found = counted(folder, prices_from(prices))
-    bars = {chart["title"]: chart for chart in charts(found.roles)}
-    assert set(bars) == {"Model calls, by role", "Tokens, by role", "Money, by role", "Time that models took, by role"}
-    assert [part["values"] for part in bars["Tokens, by role"]["series"]] == [[3000, 3100], [1000, 400], [300, 170]]
+    assert for_each(found["model"]["openai:big"], 2) == ""
 
 
 def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices: Path, tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import episode_document, report_runs, row
-from planbook.report.packing import CHUNK, LONG_TEXT, TEXT, Chunk, Texts, packed, visible
+from planbook.report.packing import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, packed, visible
 from planbook.results import read_run
-from planbook.run import Run
+from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, asking_run, written
 
 
@@ -28,7 +28,7 @@ def all_items(chunks: list[Chunk]) -> dict[int, Any]:
 
 @given(st.lists(st.text(), max_size=20))
 def test_a_text_has_one_number_and_is_found_under_it(shown: list[str]) -> None:
-    texts = Texts()
+    texts = LongTexts()
     numbers = [texts.keep(text) for text in shown]
     found = all_items(list(texts.chunks()))
     assert [found[number] for number in numbers] == shown
@@ -36,7 +36,7 @@ def test_a_text_has_one_number_and_is_found_under_it(shown: list[str]) -> None:
 
 
 def test_chunks_are_closed_when_they_are_full() -> None:
-    texts = Texts()
+    texts = LongTexts()
     every = [f"{number} {'x' * (CHUNK // 2)}" for number in range(5)]
     for text in every * 2:
         texts.keep(text)
@@ -51,7 +51,7 @@ def test_half_a_character_does_not_keep_a_page_from_being_written() -> None:
 
 
 def test_a_long_text_leaves_its_place_to_its_number_and_a_short_one_stays() -> None:
-    texts, long = Texts(), HOSTILE * LONG_TEXT
+    texts, long = LongTexts(), HOSTILE * LONG_TEXT
     assert texts.without({"a": [long, HOSTILE[:LONG_TEXT]], "b": long}) == {
         "a": [{TEXT: 0}, HOSTILE[:LONG_TEXT]],
         "b": {TEXT: 0},

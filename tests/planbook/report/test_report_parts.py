@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.report.blocks import decimal, dollars, duration, moment, percent, share, within
+from planbook.report.blocks import dollars, duration, moment, share, within
 from planbook.report.charts import MOST_POINTS, thinned
 from planbook.report.episodes import document
 from planbook.report.trust import settings
@@ -22,7 +22,6 @@ def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
 
 
 def test_numbers_are_written_for_people() -> None:
-    assert (percent(0.5), percent(None), decimal(None)) == ("50.0%", "–", "–")
     assert (share(1, 2), within(1, 2), share(0, 0)) == ("50.0%", "9.5 to 90.5%", "–")
     assert (counted(1, "action"), counted(1200, "token")) == ("1 action", "1,200 tokens")
     assert [duration(seconds) for seconds in (1.26, 125, 7384)] == ["1.3 s", "2 min 5 s", "2 h 3 min"]

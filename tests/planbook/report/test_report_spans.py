@@ -12,8 +12,8 @@ from planbook.envs import Task
 from planbook.envs.browser import chromium
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.report.sections import with_options
-from planbook.run import Run
+from planbook.report.charts import with_options
+from planbook.runs import Run
 from tests.browser import need_browser
 from tests.command import ROOT, planbook
 from tests.reported import Page, asking_run, written
@@ -154,7 +154,7 @@ def test_sub_tasks_stand_in_each_other_and_false_claims_are_named(tmp_path: Path
     assert NOTE in "".join(page.all("summary"))
     assert NOTE not in page.source
     (trusted,) = shown(boastful).all("section", class_="trust")
-    assert "Claimed to be solved, and not solved: fetch_two/0, fetch/1" in trusted
+    assert "Claims that are false: fetch_two/0, fetch/1" in trusted
     for runs, drawn in (([shallow, deep, boastful], True), ([deep, boastful], False)):
         report_runs(runs, tmp_path / "page.html", None, as_json=True)
         captions = Page(tmp_path / "page.html").all("figcaption")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from planbook.planner import Ending
 from planbook.results import NOT_PLAYED, Result
-from planbook.run import Entry
+from planbook.runs import Entry
 
 
 def rows(entries: Sequence[Entry], endings: Mapping[int, Ending]) -> list[Result]:

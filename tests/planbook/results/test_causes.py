@@ -4,9 +4,8 @@ from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
 from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
 from planbook.replay import describe
-from planbook.results import summarise
-from planbook.run import Entry
-from planbook.terminal.printing import failure_lines
+from planbook.results import failure_lines, summarise
+from planbook.runs import Entry
 from tests.planbook.results.rows import rows
 
 DONE = (Feedback(kind=FeedbackKind.DONE, text=""),)

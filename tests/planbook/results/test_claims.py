@@ -13,7 +13,7 @@ from planbook.planner import Ending, Outcome, Step
 from planbook.planner.spans import Claim as Claimed
 from planbook.planner.spans import moment
 from planbook.results import ClaimCounts, Summary, TaskClaim, claim_lines, read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.workers import Hosting
 from tests.command import ROOT
 from tests.toy_script import answer

@@ -1,6 +1,5 @@
 """What worlds measure beside success, and Crafter's score: in the summary, the terminal and the report."""
 
-from contextlib import closing
 from io import StringIO
 from math import log
 from pathlib import Path
@@ -12,20 +11,22 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from planbook.config import Config
-from planbook.envs import Selection, Task
+from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.results import (
     Measure,
     Summary,
+    figure_parts,
     known_milestones,
     measure_lines,
+    milestone_parts,
     overall,
     summarise,
     unlock_score,
 )
-from planbook.run import Entry, Run
-from planbook.terminal.printing import method_parts, milestone_parts
+from planbook.runs import Entry
+from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
 from tests.planbook.results.rows import rows
 from tests.reported import Page
@@ -65,8 +66,7 @@ def summed(endings: dict[int, Ending], kinds: str, known: tuple[str, ...] = ()) 
 
 def printed(parts: Any) -> str:
     screen = Console(file=StringIO(), width=110, highlight=False, emoji=False, markup=False)
-    for part in parts:
-        screen.print(part, soft_wrap=isinstance(part, str))
+    print_parts(screen, parts)
     written = screen.file
     assert isinstance(written, StringIO)
     return written.getvalue()
@@ -94,7 +94,7 @@ def test_several_types_are_told_apart_and_together() -> None:
 def test_a_world_that_measures_nothing_has_no_such_figures() -> None:
     summary = summed({0: ended()}, "x")
     assert (summary.measures, summary.unlock_score) == ({}, None)
-    assert list(method_parts(summary)) == []
+    assert list(figure_parts(summary)) == []
 
 
 def test_the_unlock_score_is_crafter_s() -> None:
@@ -115,9 +115,13 @@ def test_all_that_can_be_reached_is_told_whatever_the_goals_are() -> None:
     assert summary.milestones == {"x": {"b": (2, 4), "a": (1, 4), "c": (0, 4)}}
     assert summary.unlock_score == round(unlock_score([0.25, 0.5, 0.0]), 2)
     text = printed(milestone_parts(summary.milestones, summary.unlock_score))
-    assert "Reached in x, % of 4 episodes" in text
-    (row,) = [line for line in text.splitlines() if line.startswith("│")]
-    assert [each.strip() for each in row.strip("│").split("│")] == ["b", "50.0", "a", "25.0", "c", "0.0"]
+    assert "Reached in x" in text
+    rows = [line.strip("│").split("│") for line in text.splitlines() if line.startswith("│")]
+    assert [[each.strip() for each in row] for row in rows] == [
+        ["b", "2 / 4", "50.0%"],
+        ["a", "1 / 4", "25.0%"],
+        ["c", "0 / 4", "0.0%"],
+    ]
     assert f"Unlock score, over all of them: {summary.unlock_score:.2f} %." in text
 
 
@@ -134,7 +138,7 @@ def test_a_task_that_asks_for_one_milestone_alone_is_no_part_of_the_score() -> N
     assert summary.milestones["b"] == {"c": (1, 1), "a": (1, 1)}
     text = printed(milestone_parts(summary.milestones, summary.unlock_score))
     assert text.startswith("Reached in b: c 1/1, a 1/1.")
-    assert "Reached in x, % of 2 episodes" in text
+    assert "Reached in x" in text
     alone = summed({0: ended(milestones=("a",))}, "b", NAMES)
     assert (alone.unlock_score, alone.milestones) == (None, {"b": {"a": (1, 1)}})
 
@@ -178,7 +182,7 @@ def test_a_run_tells_them_everywhere(tmp_path: Path, game: str) -> None:
     (section,) = page.all("section", class_="measures")
     assert "reward" in section
     (reached,) = page.all("section", class_="milestones")
-    assert f"Unlock score over all that can be reached: {told['unlock_score']:.2f} %." in reached
+    assert f"Unlock score, over all of them: {told['unlock_score']:.2f} %." in reached
     assert "take a thing0 / 30.0%" in reached
 
 
@@ -186,15 +190,3 @@ def test_an_episode_in_which_nothing_was_reached_is_measured_too(tmp_path: Path,
     command = ["run", "--planner", "code", "--planner-option", "code=agent.open('moon')", "--env", game, "--json"]
     finished = planbook(*command, "--seeds", "0", "--types", "fetch", "--out", tmp_path / "run")
     assert result(finished)["measures"] == {"fetch": {"reward": {"mean": 0.0, "sd": None, "episodes": 1}}}
-
-
-def test_runs_side_by_side_have_them_side_by_side(tmp_path: Path, game: str) -> None:
-    for name, reward in (("one", 3.0), ("two", None)):
-        config = Config(planner="procedures", env=game if reward else "toy", selection=Selection(), actions=9)
-        with closing(Run.create(tmp_path / name, config, [entry(0).task])) as run:
-            ending = ended(reward=reward) if reward else ended()
-            run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
-    report_runs([tmp_path / "one", tmp_path / "two"], tmp_path / "page.html", None, as_json=True)
-    beside = Page(tmp_path / "page.html").all("table")[0]
-    assert "one0 / 1 0.0% 0.0 to 79.3%0.00.030.00 %" in beside
-    assert "two0 / 1 0.0% 0.0 to 79.3%0.00.0––" in beside

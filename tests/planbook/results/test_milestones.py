@@ -7,8 +7,8 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
-from planbook.results import milestone_lines, milestones
-from planbook.run import Run, recorded_endings
+from planbook.results import milestone_parts, milestones
+from planbook.runs import Run, recorded_endings
 from tests.flows import here
 from tests.planbook.results.rows import rows
 from tests.reported import Page
@@ -32,7 +32,7 @@ def test_what_most_episodes_reached_comes_first(tmp_path: Path) -> None:
     episodes = [("one a", ("log",)), ("one a", ("log", "planks")), ("one a", ()), ("two b", ())]
     found = counted(tmp_path / "run", episodes)
     assert found == {"one": {"log": (2, 3), "planks": (1, 3)}}
-    assert list(milestone_lines(found)) == ["Reached in one: log 2/3, planks 1/3."]
+    assert list(milestone_parts(found, None)) == ["Reached in one: log 2/3, planks 1/3."]
 
 
 def test_a_type_whose_tasks_ask_for_different_things_has_none(tmp_path: Path) -> None:
@@ -50,5 +50,5 @@ def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
     assert "Reached in MT8_challenge: log 1/1, planks 1/1." in played.told
     report_runs([tmp_path / "run"], None, None, as_json=True)
     (section,) = Page(tmp_path / "run" / "report.html").all("section", class_="milestones")
-    assert "Reached on the way: MT8_challenge" in section
+    assert "Reached in MT8_challenge: log 1/1, planks 1/1." in section
     assert "planks" in section

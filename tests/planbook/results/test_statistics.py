@@ -20,8 +20,6 @@ from planbook.results.statistics import (
     sign_flips,
     t_below,
     t_quantile,
-    tasks_needed,
-    tasks_needed_by_mean,
 )
 
 
@@ -82,29 +80,6 @@ def test_the_interval_holds_what_is_true_as_often_as_it_says(gain: float, loss: 
     intervals = [paired_difference(int(gained), int(lost), tasks) for gained, lost, _ in draws]
     held = sum(low <= gain - loss <= high for low, high in intervals) / len(intervals)
     assert 0.94 <= held <= 0.98
-
-
-@pytest.mark.parametrize(("gained", "lost", "total"), [(15, 8, 134), (20, 5, 100)])
-def test_so_many_tasks_tell_the_difference_apart_four_times_of_five(gained: int, lost: int, total: int) -> None:
-    tasks = tasks_needed(gained, lost, total)
-    assert tasks is not None
-    dice = np.random.default_rng(8)
-    draws = dice.multinomial(tasks, (gained / total, lost / total, 1 - (gained + lost) / total), 2_000)
-    found = sum(mcnemar(int(up), int(down)) < 0.05 for up, down, _ in draws) / len(draws)
-    assert 0.74 <= found <= 0.84
-    assert tasks_needed(lost, gained, total) == tasks
-
-
-def test_of_equal_runs_no_number_of_tasks_tells_a_difference() -> None:
-    assert tasks_needed(5, 5, 100) is None
-    assert tasks_needed_by_mean([0.5, -0.5]) is None
-    assert tasks_needed_by_mean([0.5]) is None
-
-
-def test_with_one_pair_a_task_both_numbers_of_tasks_are_near_each_other() -> None:
-    differences = [1.0] * 30 + [-1.0] * 20 + [0.0] * 450
-    one, other = tasks_needed(30, 20, 500), tasks_needed_by_mean(differences)
-    assert one == pytest.approx(other, rel=0.02)
 
 
 def test_an_interval_over_tasks_holds_a_ratio_as_often_as_it_says() -> None:

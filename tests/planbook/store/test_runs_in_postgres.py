@@ -11,7 +11,7 @@ import pytest
 
 from planbook.errors import BadRun
 from planbook.planner import Body
-from planbook.run import Run
+from planbook.runs import Run
 from planbook.watching.following import Following
 from tests.command import ROOT
 from tests.executing import TASKS, command, kill, processes, start, wait_until

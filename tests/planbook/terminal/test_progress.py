@@ -12,8 +12,8 @@ from rich.console import Console
 
 from planbook.planner import Budget, Ending, Outcome, Spent
 from planbook.planner.budget import Meter
-from planbook.run import Run
-from planbook.terminal.progress import InTurn, Progress, Standing
+from planbook.runs import Run
+from planbook.terminal.progress import Progress, time_left
 from planbook.wording import clock
 from tests.reported import many_endings
 
@@ -21,46 +21,9 @@ SOLVED, FAILED = Ending(outcome=Outcome.DIRECT_SUCCESS), Ending(outcome=Outcome.
 BROKEN = Ending(outcome=Outcome.BROKEN, cause="broken")
 
 
-def test_nothing_is_guessed_before_an_episode_has_ended() -> None:
-    assert InTurn(range(3), 2).left(500.0) is None
-
-
-def test_a_few_long_episodes_one_by_one() -> None:
-    pace = InTurn(range(3), 1)
-    pace.ended(0, 3600.0)
-    assert pace.left(3600.0) == 7200
-    assert pace.left(5400.0) == 5400
-    pace.ended(1, 7200.0)
-    assert pace.left(7200.0 + 600) == 3000
-
-
-def test_one_that_lasts_longer_than_any_so_far_counts_as_just_begun() -> None:
-    pace = InTurn(range(2), 1)
-    pace.ended(0, 10.0)
-    assert pace.left(35.0) == 10
-
-
-def test_many_at_a_time_share_what_is_left() -> None:
-    pace = InTurn(range(100), 10)
-    for index in range(10):
-        pace.ended(index, 60.0)
-    assert pace.left(60.0) == pytest.approx(9 * 60)
-    assert pace.left(90.0) == pytest.approx(8 * 60 + 30)
-
-
-def test_the_slowest_under_way_decides_at_the_end() -> None:
-    pace = InTurn(range(4), 2)
-    pace.ended(0, 100.0)
-    pace.ended(1, 100.0)
-    pace.ended(2, 120.0)
-    assert pace.left(120.0) == pytest.approx(80.0)
-
-
-def test_nothing_is_left_at_the_end() -> None:
-    pace = InTurn(range(1), 4)
-    pace.ended(0, 9.0)
-    pace.ended(7, 9.0)
-    assert pace.left(9.0) == 0
+def test_the_rest_takes_as_long_as_what_has_ended() -> None:
+    assert time_left(500.0, 0, 3) is None
+    assert time_left(60.0, 10, 90) == pytest.approx(9 * 60)
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.4, "0:00"), (62, "1:02"), (3723, "1:02:03")])
@@ -69,7 +32,7 @@ def test_times(seconds: float, told: str) -> None:
 
 
 def progress(run: Run, endings: Iterable[Ending], paused: bool = False) -> Progress:
-    return Progress(run, "adapt on toy", Standing(4, endings), InTurn([2, 3], 1), lambda: paused)
+    return Progress(run, "adapt on toy", 4, endings, lambda: paused)
 
 
 def drawn(shown: Progress, width: int) -> list[str]:

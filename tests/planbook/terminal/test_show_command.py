@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from planbook.cli import planbook
 from planbook.errors import BadArgument
 from planbook.planner import Outcome, Trajectory
-from planbook.run import Run
+from planbook.runs import Run
 from tests.command import planbook as in_a_process
 from tests.reported import asking_run, many_endings, written
 from tests.searching import graph, played, search

@@ -10,7 +10,7 @@ from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.deps.figures import GoalFigures, rounds
 from planbook.planner.strategies.deps.pursuit import GoalTried
 from planbook.results import read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 
 LOG, PICKAXE = "agent.mine({'log': 1}, None)", "agent.craft({'wooden_pickaxe': 1}, {'planks': 3}, 'crafting_table')"
 

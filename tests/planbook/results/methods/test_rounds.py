@@ -10,7 +10,7 @@ from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.advocate.figures import SearchFigures
 from planbook.planner.strategies.agentkit import Passes
 from planbook.results import Summary, read_run, summarise
-from planbook.run import Run
+from planbook.runs import Run
 
 SOLVED, FAILED = Outcome.DIRECT_SUCCESS, Outcome.FAILURE
 

@@ -12,7 +12,7 @@ from planbook.envs import Task
 from planbook.planner import Ending, Outcome
 from planbook.planner.strategies.adapt.figures import Audit, Claims, DecompositionFigures
 from planbook.results import Summary, read_run, summarise
-from planbook.run import DIVERGED, Run
+from planbook.runs import DIVERGED, Run
 from tests.command import ROOT, planbook, result
 
 EXECUTOR, PLANNER = "executor", "planner"

@@ -6,8 +6,8 @@ from typing import Any
 from planbook.errors import BadArgument
 from planbook.outcomes import outcome_of, why
 from planbook.planner import Ending, Outcome
-from planbook.run.file import Entry, index_of
-from planbook.run.run import Run
+from planbook.runs.file import Entry, index_of
+from planbook.runs.run import Run
 from planbook.store import without_restart
 
 DIVERGED = "diverged"

@@ -5,9 +5,9 @@ that it names. ``installed`` has the versions of the software, and what has
 changed since the run began; ``endings`` are those of the episodes.
 """
 
-from planbook.run.endings import AGAIN, DIVERGED, again_lines, broken_paths, last_path, recorded_endings, set_aside
-from planbook.run.file import GRAPH_PLANNER, Entry, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
-from planbook.run.folder import (
+from planbook.runs.endings import AGAIN, DIVERGED, again_lines, broken_paths, last_path, recorded_endings, set_aside
+from planbook.runs.file import GRAPH_PLANNER, Entry, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
+from planbook.runs.folder import (
     CONFIG_FILE,
     RUNS,
     claim_folder,
@@ -17,8 +17,8 @@ from planbook.run.folder import (
     new_folder,
     without_folders,
 )
-from planbook.run.installed import CODE, InputChange, changed_versions, changes, decisive, versions
-from planbook.run.run import PAUSED, Run
+from planbook.runs.installed import CODE, InputChange, changed_versions, changes, decisive, versions
+from planbook.runs.run import PAUSED, Run
 
 __all__ = [
     "AGAIN",

@@ -11,7 +11,7 @@ from planbook.envs import Task
 from planbook.errors import BadRun
 from planbook.planner import Budget
 from planbook.planner.models.waiting import Timeouts
-from planbook.run.folder import CONFIG_FILE, found_again
+from planbook.runs.folder import CONFIG_FILE, found_again
 from planbook.store import Schema
 from planbook.writing import write_whole
 

@@ -18,9 +18,9 @@ from planbook.errors import BadRun
 from planbook.planner import Body, Budget, EventKind, Meter
 from planbook.planner.budget import amount_of
 from planbook.planner.models.waiting import Timeouts
-from planbook.run.file import GRAPH_PLANNER, Entry, Imported, MadeOf, RunFile
-from planbook.run.folder import CONFIG_FILE, claim_folder, is_claimed
-from planbook.run.installed import changed_versions, versions
+from planbook.runs.file import GRAPH_PLANNER, Entry, Imported, MadeOf, RunFile
+from planbook.runs.folder import CONFIG_FILE, claim_folder, is_claimed
+from planbook.runs.installed import changed_versions, versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
 from planbook.writing import BESIDE

@@ -1,0 +1,230 @@
+"""planbook from Python: ``planbook.run``, ``planbook.build`` and ``planbook.test`` do what the commands do.
+
+import planbook
+
+played = planbook.run(env="toy", split="all:4", planner="react", model="openai:gpt-4o-mini", budget={"calls": 100})
+print(played.solved, "of", played.tasks)
+for episode in played.episodes:
+    print(episode["task"], episode["outcome"])
+"""
+
+import inspect
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from planbook import errors
+from planbook.commands.building import build as build_rules
+from planbook.commands.building import test as play_tests
+from planbook.commands.playing import play_settings
+from planbook.console import quiet
+from planbook.envs import Environment, register_class
+from planbook.errors import BadArgument
+from planbook.option_values import option_of
+from planbook.planner.models import register_model
+from planbook.results import Result, RunResults, Summary, read_folder
+from planbook.settings import Settings
+
+STOPPED = {errors.OUT_OF_BUDGET: "budget", errors.INTERRUPTED: "interrupted"}
+
+
+@dataclass(frozen=True, repr=False)
+class PlayedRun:
+    """A run that was played, and its results; ``PlayedRun.read(folder)`` reads any run.
+
+    The run stays in its ``folder``, where `planbook report` and `planbook show` find it.
+    """
+
+    folder: Path
+    stopped: str = ""
+    """Why it ended before all episodes were played: "budget" or "interrupted"; empty if it is finished."""
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Self:
+        """Read the run in a folder. Raises BadRun."""
+        run = cls(Path(folder))
+        assert run.results
+        return run
+
+    @cached_property
+    def results(self) -> RunResults:
+        """The table of results, with everything that was counted."""
+        return read_folder(self.folder)
+
+    @property
+    def solved(self) -> int:
+        """Number of tasks solved."""
+        return self.results.summary().solved
+
+    @property
+    def tasks(self) -> int:
+        """Number of tasks, those that were not played included."""
+        return self.results.summary().tasks
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The summary, as ``planbook run --json`` prints it. Seconds are from the first event to the last."""
+        return self.results.summary().model_dump(mode="json")
+
+    @property
+    def episodes(self) -> list[dict[str, Any]]:
+        """A row for each episode, in order: ``pandas.DataFrame(played.episodes)`` makes a table of it.
+
+        ``score`` is from 0 to 1, ``money`` in US dollars (None if a price is unknown), ``seconds`` without pauses.
+        """
+        return [_row(each) for each in self.results.episodes.values()]
+
+    def __repr__(self) -> str:
+        """Describe it in a line."""
+        ended = f", stopped ({self.stopped})" if self.stopped else ""
+        cost = self.results.cost
+        return f"<PlayedRun {self.solved} of {self.tasks} solved, {cost.calls} model calls{ended}, in {self.folder}>"
+
+
+def _row(result: Result) -> dict[str, Any]:
+    task, spent = result.task, result.spent
+    return {
+        "index": result.index,
+        "task": task.id,
+        "type": task.type,
+        "split": task.split,
+        "seed": task.seed,
+        "repeat": result.repeat,
+        "goal": task.goal,
+        "outcome": result.outcome.value,
+        "cause": result.ending.cause,
+        "solved": result.solved,
+        "score": result.ending.verdict.score,
+        "actions": spent.actions,
+        "calls": spent.calls,
+        "tokens": spent.tokens,
+        "money": spent.money,
+        "seconds": result.seconds,
+    }
+
+
+def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
+    """Play tasks of an environment with a planning method, as `planbook run` does.
+
+    Every option of the command is a keyword argument, named as the field of ``planbook.settings.Settings`` that it is:
+
+    - ``env``: a name, FILE.py:Class, an Environment class, or an instance, whose options are used. Each episode has an
+      instance of its own. A class that is in no file is recorded as ``object:NAME``; such a run can only be resumed by
+      passing the class again, and its episodes are played in threads.
+    - ``planner``: "procedures" unless another is named; ``planner_options`` and ``env_options`` are mappings.
+    - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
+    - ``model``: a name, such as "openai:NAME" or "recorded:FILE", or an object with the Model protocol, which may be
+      called from several threads and is recorded as ``object:NAME``; or ``models``, a mapping by role.
+    - ``sampling``: a mapping such as {"temperature": 0.7}, or one for each role.
+    - ``actions``, ``limits``, ``budget`` (calls, tokens, actions, seconds, money in dollars), ``timeouts`` (seconds).
+    - ``jobs``, ``executor``: how many episodes are played at the same time, and where.
+    - ``out``: the run's folder. If it holds the same run, that one is resumed. ``resume`` names a run to resume.
+
+    ``verbose`` prints what the command prints. A run that ends early (budget, Ctrl-C) is returned, too; see
+    ``PlayedRun.stopped``.
+
+    Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
+    does not fit, EnvsError, PlannerError (ModelError if a model cannot be had), ManualsError or SandboxError.
+
+        played = planbook.run(env="alfworld", split="generated:6", jobs=2)
+        assert played.solved == played.tasks
+    """
+    given = _settings(settings)
+    with nullcontext() if verbose else quiet():
+        return _played(*play_settings(given, "procedures", as_json=False))
+
+
+def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
+    """Learn rules, skills and procedures from episodes, one after the other, as `planbook build` does.
+
+    Takes what ``run`` takes, and the options of building: ``start``, ``tasks_per_type``, ``solved_after``,
+    ``max_rules``, ``per_type``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``. What
+    was learned is in the folder's ``learnt``. Raises what ``run`` raises.
+
+        built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)
+        tested = planbook.test(env="alfworld", library=built.folder)
+    """
+    given = _settings(settings)
+    with nullcontext() if verbose else quiet():
+        return _played(*build_rules(given, as_json=False))
+
+
+def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
+    """Play test tasks with what was learned, as `planbook test` does; nothing is learned from them.
+
+    Takes what ``run`` takes. ``library`` is a building run (or its folder); ``after`` uses what it knew after that many
+    tasks. Without a model the stored procedures play. Raises what ``run`` raises.
+
+        tested = planbook.test(env="alfworld", split="valid_unseen", library=built.folder, after=12)
+    """
+    given = _settings(settings)
+    if len(given.after) > 1:
+        raise BadArgument("after: a learning curve is several runs; call planbook.test with one number at a time")
+    with nullcontext() if verbose else quiet():
+        code, summary = play_tests(given, table=False, as_json=False)
+    assert isinstance(summary, Summary)
+    return _played(code, summary)
+
+
+def _played(code: int, summary: Summary) -> PlayedRun:
+    return PlayedRun(Path(summary.run), STOPPED.get(code, ""))
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """Return what was given as settings; objects get the names by which they are recorded. Raises BadArgument."""
+    given = {name: value for name, value in given.items() if value is not None}
+    if "model" in given:
+        if "models" in given:
+            raise BadArgument("model is for all roles and models is by role; give one of the two")
+        given["models"] = {"default": given.pop("model")}
+    objects = {**_environment(given.get("env")), **_models(given.get("models"))}
+    if "resume" in given:  # which has the names of the objects already
+        given = {name: value for name, value in given.items() if name not in objects}
+    else:
+        given |= {name: value for name, value in objects.items() if name != "env_options" or name not in given}
+    if isinstance(library := given.get("library"), PlayedRun | Path):
+        given["library"] = str(library.folder if isinstance(library, PlayedRun) else library)
+    return Settings.of(**given)
+
+
+def _environment(env: Any) -> dict[str, Any]:
+    if isinstance(env, Environment):
+        options = env.options.model_dump(mode="json", exclude_unset=True)
+        return {"env": register_class(type(env)), "env_options": options}
+    return {"env": register_class(env)} if isinstance(env, type) and issubclass(env, Environment) else {}
+
+
+def _models(models: Any) -> dict[str, Any]:
+    if not isinstance(models, Mapping) or all(isinstance(model, str) for model in models.values()):
+        return {}
+    return {"models": {role: _model_name(model) for role, model in models.items()}}
+
+
+def _model_name(model: Any) -> str:
+    if isinstance(model, str):
+        return model
+    if not hasattr(model, "complete"):
+        raise BadArgument(f"model: {model!r} is neither a name nor an object with complete(messages, sampling)")
+    return register_model(model)
+
+
+def _signature(*groups: str) -> inspect.Signature:
+    """Return the signature that help shows: the settings of all groups but these, by keyword."""
+    defaults = {"env": "", "planner": "", "model": None}
+    for name, field in Settings.model_fields.items():
+        if (how := option_of(name, field)) and how.group not in groups:
+            defaults[name] = field.get_default(call_default_factory=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shown = [inspect.Parameter(name, keyword, default=default) for name, default in defaults.items()]
+    return inspect.Signature(
+        [*shown, inspect.Parameter("verbose", keyword, default=False)], return_annotation=PlayedRun
+    )
+
+
+run.__signature__ = _signature("Learning")  # type: ignore[attr-defined]
+build.__signature__ = _signature()  # type: ignore[attr-defined]
+test.__signature__ = _signature("Learning", "Resuming")  # type: ignore[attr-defined]
+test.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it where it is imported

@@ -1,0 +1,150 @@
+"""The summary of a run in sentences and small tables, for the terminal and the report alike."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from planbook.outcomes import first_line, in_words
+from planbook.planner import Grid
+from planbook.results.claims import ClaimCounts
+from planbook.results.measures import Measured
+from planbook.results.milestones import Reached
+from planbook.results.statistics import wilson
+from planbook.results.summary import Summary
+from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, interval, listed
+
+SHOWN = 3
+"""False claims, and episodes of a kind that were broken, that are named."""
+UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
+
+
+def results_table(summary: Summary, title: str) -> Grid:
+    """Return success by task type with Wilson's interval and mean actions.
+
+    Broken and not run episodes have columns of their own, if there are any: they are no failures of what played.
+    """
+    unplayed = ("broken", "not run") if summary.unplayed else ()
+    columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
+    every = [summary.unplayed_by_type.get(kind, (0, 0)) for kind in summary.by_type]
+    means, errors = summary.mean_actions_by_type, summary.mean_error_steps_by_type
+    lines = [
+        (kind, *counts, apart, means[kind], errors[kind])
+        for (kind, counts), apart in zip(summary.by_type.items(), every, strict=True)
+    ]
+    apart = (sum(broken for broken, _ in every), sum(left for _, left in every))
+    lines.append(("all", summary.solved, summary.tasks, apart, summary.mean_actions, summary.mean_error_steps))
+    return Grid(title, "task type", columns, [_row(*line, apart=bool(unplayed)) for line in lines])
+
+
+def _row(kind: str, solved: int, tasks: int, unplayed: Any, actions: Any, errors: Any, *, apart: bool) -> list[str]:
+    within = NO_FIGURE if any(unplayed) or not tasks else interval(*wilson(solved, tasks))
+    share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
+    counts = [str(solved), *(map(str, unplayed) if apart else ()), str(tasks)]
+    return [kind, *counts, share, within, fixed(actions, 1), fixed(errors, 2)]
+
+
+def figure_parts(summary: Summary) -> Iterator[Grid | str]:
+    """Give the method's own figures, the claims, and what the environment measures."""
+    for figures in summary.methods.values():
+        yield from figures.tell()
+    if summary.claims is not None:
+        yield from claim_lines(summary.claims)
+    yield from measure_lines(summary.measures)
+    yield from milestone_parts(summary.milestones, summary.unlock_score)
+
+
+def claim_lines(figures: ClaimCounts) -> Iterable[str]:
+    """Give the counts of claims, and the first that are false."""
+    right = figures.claimed_and_solved + figures.denied_and_not
+    made = right + len(figures.false)
+    none = figures.unclaimed_and_solved + figures.unclaimed_and_not
+    unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
+    yield (
+        f"Claims of whole tasks against the world's verdict: {made} made, {right} right; claimed solved and not "
+        f"{figures.claimed_and_not}, claimed not solved and solved {figures.denied_and_solved}; no claim {none}"
+        f"{unplayed}."
+    )
+    if figures.false:
+        yield f"False claims: {listed((f'{each.task} (claimed {each.claim})' for each in figures.false), SHOWN)}."
+
+
+def measure_lines(measured: Measured) -> Iterable[str]:
+    """Give the measures in a line for each task type, and one for all."""
+    for kind, figures in measured.items():
+        told = ", ".join(f"{name} {figure}" for name, figure in figures.items())
+        counts = sorted({figure.episodes for figure in figures.values()})
+        over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        yield f"Measured in {kind}: {told}; over {over} {'episode' if over == '1' else 'episodes'}."
+
+
+def milestone_parts(reached: Reached, score: float | None) -> Iterator[Grid | str]:
+    """Give milestones in a line for each task type; where all milestones are known, as a table with the score.
+
+    Types in which all were always reached share a line.
+    """
+    whole = [kind for kind, things in reached.items() if all(count == of for count, of in things.values())]
+    names = {name for things in reached.values() for name in things}
+    if len(whole) > 1:
+        yield f"Reached all there is, every time, in {', '.join(whole)}."
+    for kind, things in reached.items():
+        if score is not None and kind not in names:
+            shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in things.items()]
+            yield Grid(f"Reached in {kind}", "milestone", ("episodes", "%"), shares)
+        elif len(whole) < 2 or kind not in whole:
+            yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in things.items())}."
+    if score is not None:
+        yield f"Unlock score, over all of them: {score:.2f} %."
+
+
+def failure_lines(summary: Summary) -> Iterable[str]:
+    """Give failures by cause, the first errors of broken episodes, what was left out, and the spread over repeats."""
+    if summary.failures:
+        causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
+        yield f"Not solved, by cause: {causes}."
+    if summary.unplayed:
+        played = summary.tasks - summary.unplayed
+        share = (
+            f" of the {played} that were played {summary.solved} were solved ({summary.solved / played:.1%}, 95 % "
+            f"interval {interval(*wilson(summary.solved, played))})"
+            if played
+            else " none was played to its end"
+        )
+        yield (
+            f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
+            f"{summary.tasks};{share}."
+        )
+    yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "not judged")
+    broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
+    yield from _named(broken, "Broken: {}: {}", "broken")
+    if summary.unjudgeable:
+        tasks = counted(sum(summary.unjudgeable.values()), "more task")
+        yield f"Not played and not counted, as nothing here can judge them: {tasks} of the selection."
+        yield from (f"  {number}: {reason}" for reason, number in summary.unjudgeable.items())
+    if summary.left_out:
+        yield f"Left out, as their type was solved often enough in a row: {summary.left_out}."
+    if summary.spread is not None:
+        counts = ", ".join(map(str, summary.solved_by_repeat))
+        yield f"Solved in each of {summary.repeats} repeats: {counts}; standard deviation {summary.spread:.1%}."
+
+
+def _named(messages: Mapping[str, str], line: str, what: str) -> Iterator[str]:
+    yield from (line.format(task, message) for task, message in list(messages.items())[:SHOWN])
+    if (more := len(messages) - SHOWN) > 0:
+        yield f"... and {more} more that were {what}."
+
+
+def spending_lines(summary: Summary) -> Iterable[str]:
+    """Give the cost of the models, if any was asked."""
+    if not summary.model_calls:
+        return
+    replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
+    money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
+    a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
+    yield (
+        f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
+        f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
+    )
+    if summary.reworded_replies:
+        replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
+        yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
+    if summary.shortened_prompts:
+        yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."

@@ -1,0 +1,265 @@
+"""The settings that a command or a caller gives, and the configuration that a run records of them.
+
+``Settings`` is the command line of everything that plays: `planbook.options` makes options of its fields, and
+``planbook.run``, ``planbook.build`` and ``planbook.test`` take them as keyword arguments.
+"""
+
+import random
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, JsonValue, model_validator
+
+from planbook.config import (
+    LIBRARIES,
+    RECORDINGS,
+    Building,
+    Config,
+    Invocation,
+    Learning,
+    Names,
+    Playing,
+    by_role,
+    parts_of,
+)
+from planbook.envs import Environment, Selection, load_environment
+from planbook.errors import BadArgument
+from planbook.manuals import usual_starts
+from planbook.option_values import Option, option, option_of, validated
+from planbook.papers import NO_PAPER, PaperSettings, paper_settings
+from planbook.planner import method
+from planbook.planner.models import Sampling
+from planbook.planner.roles import DEFAULT_ROLE
+from planbook.workers import Hosting
+
+
+def _seeds(given: Any) -> Any:
+    """Read A, A-B, or several with commas. Raises BadArgument."""
+    if not isinstance(given, str):
+        return (given,) if isinstance(given, int) else tuple(given)
+    return tuple(seed for part in filter(None, [given]) for seed in _numbers(part))
+
+
+def _numbers(text: str) -> Iterable[int]:
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
+        if last and int(last) < int(first):
+            raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def _counts(given: Any) -> Any:
+    """Read N or N,N,N: numbers of building tasks, in order and without repetitions. Raises BadArgument."""
+    if not isinstance(given, str):
+        return (given,) if isinstance(given, int) else tuple(given)
+    numbers = [part.strip() for part in given.split(",")] if given else []
+    if wrong := [number for number in numbers if not number.isdecimal()]:
+        raise BadArgument(
+            f"--after {given}: {wrong[0] or 'nothing'!r} is not a number of tasks; write N, or several with commas"
+        )
+    return tuple(sorted(set(map(int, numbers))))
+
+
+def _several(given: Any) -> Any:
+    return (given,) if isinstance(given, str | Path) else given
+
+
+class Settings(Playing, Building, Invocation):
+    """What a command or a caller gives; ``model_fields_set`` tells it from the defaults."""
+
+    paper_actions: bool = option(
+        False, "Only the actions of the papers; the same as -o paper_actions=true.", Option("Environment")
+    )
+    split: str = option("", "The split, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
+    types: Names = option((), "The task types.", Option("Tasks", metavar="T,..."))
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = option(
+        (), "The seeds: A, A-B, or several with commas.", Option("Tasks", metavar="A-B")
+    )
+    tasks: Annotated[tuple[str, ...], BeforeValidator(_several)] = option(
+        (), "One task by its id; may be given several times.", Option("Tasks", "--task", metavar="ID", many=True)
+    )
+    actions: int | None = option(None, "Number of actions that an episode may take.", Option("Episodes"), ge=0)
+    after: Annotated[tuple[int, ...], BeforeValidator(_counts)] = option(
+        (),
+        "Use what the building run given as library knew after N tasks. Several (`test` only) make a learning curve, "
+        "with a run for each below --out.",
+        Option("Library", metavar="N[,N...]"),
+    )
+    procedures_first: bool = option(
+        False, "Run a stored procedure first, and ask a model only if it fails.", Option("Planning")
+    )
+    paper: bool = option(
+        False, "Use the settings of the method's paper where you give none, and print them.", Option("Planning")
+    )
+    sources: Annotated[tuple[Path, ...], BeforeValidator(_several)] = option(
+        (),
+        "Play nothing: learn from the episodes of a run, or of an exported file.",
+        Option("Learning", "--from", metavar="RUN|FILE", many=True),
+    )
+    out: Path | None = option(
+        None,
+        "The run's folder; the same command resumes it.",
+        Option("Running", metavar="FOLDER"),
+    )
+    store: str | None = option(
+        None, "Keep the events in PostgreSQL: postgresql://USER@HOST/DATABASE.", Option("Running", metavar="URL")
+    )
+    resume: Path | None = option(
+        None, "Resume the run in this folder.", Option("Resuming", metavar="RUN", on_resume=True)
+    )
+    again: Literal["broken"] | None = option(
+        None,
+        "With --resume: play the episodes that ended BROKEN once more.",
+        Option("Resuming", on_resume=True),
+    )
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Return validated settings. Raises BadArgument, which says all that is wrong."""
+        return validated(cls, given)
+
+    @model_validator(mode="after")
+    def _again_needs_a_run(self) -> Self:
+        if self.again and not self.resume:
+            raise BadArgument(f"--again {self.again} plays episodes of a run once more: name the run with --resume")
+        return self
+
+    # What was given
+
+    def was_given(self, name: str) -> bool:
+        """Return whether a field was given."""
+        return name in self.model_fields_set
+
+    def refuse(self, what: str, names: Collection[str]) -> None:
+        """Raise BadArgument if any of these was given, which ``what`` decides already."""
+        given = [name for name in type(self).model_fields if name in names and self.was_given(name)]
+        if given:
+            flags = ", ".join(how.flag for name in given if (how := option_of(name, type(self).model_fields[name])))
+            raise BadArgument(f"{what} already says what is played; leave out {flags}")
+
+    def refuse_fixed(self, what: str) -> None:
+        """Raise BadArgument if anything was given that cannot change once a run has begun."""
+        fields = type(self).model_fields
+        self.refuse(what, {name for name in fields if (how := option_of(name, fields[name])) and not how.on_resume})
+
+    # What it comes to
+
+    def hosting(self) -> Hosting:
+        """Return how the episodes are hosted, and what they may cost."""
+        return Hosting(**{name: getattr(self, name) for name in Invocation.model_fields})
+
+    def world(self) -> type[Environment]:
+        """Return the class of the environment. Raises BadArgument, UnknownEnvironment."""
+        if not self.env:
+            raise BadArgument("name an environment with --env; `planbook envs` lists them")
+        return load_environment(self.env)
+
+    def world_options(self, theirs: PaperSettings = NO_PAPER) -> BaseModel:
+        """Return the environment's options, defaults included. Raises BadArgument."""
+        actions = {"paper_actions": True} if self.paper_actions else {}
+        return validated(self.world().Options, {**theirs.env_options, **self.env_options, **actions}, "--option")
+
+    def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
+        """Return the settings of the method's paper, if they were asked for. Raises BadArgument."""
+        if not self.paper:
+            return NO_PAPER
+        return paper_settings(planner, self.env, self.split.partition(":")[0], self.types, building=building)
+
+    def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
+        """Return them with seeds drawn by the run's own where none are given, and the first existing of ``splits``."""
+        world = self.world()
+        split = self.split or next((split for split in splits if split in world.splits), world.splits[0])
+        takes_seeds = world.takes_seeds(split.partition(":")[0])
+        drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
+        return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
+
+    def selection(self) -> Selection:
+        """Return the selected tasks. Raises BadArgument."""
+        name, colon, count = self.split.partition(":")
+        if colon and not (count.isdecimal() and int(count) > 0):
+            raise BadArgument(f"--split {self.split}: after the colon comes a number of tasks, for example {name}:20")
+        limit = int(count) if count else None
+        return Selection(split=name or None, limit=limit, types=self.types, seeds=self.seeds, ids=self.tasks)
+
+    def learning(self, split: str = "") -> Learning:
+        """Return how rules are built on a split, unless another was given. Raises BadArgument, UnknownEnvironment."""
+        given = {name: getattr(self, name) for name in Building.model_fields}
+        if not self.was_given("start"):
+            given["start"] = usual_starts(self.world().name, self.split or split)
+        return Learning(**given)
+
+    def config(self, planner: str, options: Mapping[str, JsonValue] = {}, *, building: bool = False) -> Config:
+        """Return the configuration of a run of the named planner, unless another was given.
+
+        What was given comes first, then ``options`` of the planner, then what the paper set. Raises BadArgument,
+        UnknownEnvironment, UnknownStrategy.
+        """
+        planner = self.planner or planner
+        world, theirs = self.world(), self.paper_settings(planner, building=building)
+        of_method = method(planner).options
+        actions = (self.actions, theirs.actions, of_method.usual_actions, world.action_limit)
+        first = {"procedures_first": True} if self.procedures_first else {}
+        chosen = {**theirs.options, **options, **self.planner_options, **first}
+        if len(self.after) > 1:
+            raise BadArgument("--after N,N: a learning curve is played by `planbook test`; give one number")
+        as_given = {name: getattr(self, name) for name in Playing.model_fields}
+        return Config(
+            **as_given
+            | {
+                "planner": in_any_folder(planner),
+                "planner_options": validated(of_method, chosen, "--planner-option").model_dump(mode="json"),
+                "env": in_any_folder(self.env),
+                "env_options": self.world_options(theirs).model_dump(mode="json"),
+                "library": self._lasting_library(),
+                "models": {role: lasting_model(model) for role, model in self.models.items()},
+                "sampling": self.sampling_by_role({**of_method.usual_sampling, **theirs.sampling}),
+                "without": tuple(sorted({*self.without, *theirs.without})),
+            },
+            selection=self.selection(),
+            actions=next(each for each in actions if each is not None),
+            after=next(iter(self.after), None),
+            paper=theirs.paper,
+        )
+
+    def _lasting_library(self) -> str:
+        """Return the library's name if it ships, else its whole path. Raises BadArgument."""
+        if self.library in LIBRARIES:
+            return self.library
+        folder = Path(self.library).resolve()
+        if not folder.is_dir():
+            raise BadArgument(f"--library {self.library}: no such folder; there are also {', '.join(LIBRARIES)}")
+        return str(folder)
+
+    def sampling_by_role(self, usual: Mapping[str, JsonValue] = {}) -> dict[str, Sampling]:
+        """Return the sampling of each role: what was given for it, else for all, else the usual of the method."""
+        given = {role: each.model_dump(exclude_unset=True) for role, each in self.sampling.items()}
+        if usual:
+            given[DEFAULT_ROLE] = {**usual, **given.get(DEFAULT_ROLE, {})}
+        everyone = given.get(DEFAULT_ROLE, {})
+        return {role: validated(Sampling, {**everyone, **own}, "--sampling") for role, own in given.items()}
+
+
+def in_any_folder(name: str) -> str:
+    """Return a name that is good in any folder: FILE.py:NAME with the whole path of the file."""
+    path, colon, member = name.partition(":")
+    return f"{Path(path).resolve()}{colon}{member}" if path.endswith(".py") else name
+
+
+def lasting_model(model: str) -> str:
+    """Return a model's name that is good in any folder: its file or folder is named by its whole path."""
+    kind, _, rest = model.partition(":")
+    if kind == "exchange":
+        return f"exchange:{Path(rest).resolve()}"
+    if kind == "scripted":
+        path, _, name = rest.rpartition(":")
+        return f"scripted:{Path(path).resolve()}:{name}"
+    if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
+        return model
+    path, plus, inner = rest.partition("+")
+    return f"recorded:{Path(path).resolve()}{plus}{lasting_model(inner) if inner else ''}"
+
+
+__all__ = ["Settings", "by_role", "in_any_folder", "lasting_model", "parts_of"]
