@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-deep bench lint lock clean
+.PHONY: setup demo test test-deep bench docs figures lint lock clean
 
 setup: .venv/.ready
 
@@ -23,6 +23,13 @@ lint: .venv/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+docs: .venv/.ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in site/: open site/index.html"
+
+figures: .venv/.ready
+	tools/figures.sh
+
 bench: .venv/.ready
 	$(BIN)/planbook bench sandbox
 	$(BIN)/planbook bench start
@@ -40,9 +47,9 @@ bench: .venv/.ready
 LOCKED := --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header --no-annotate
 lock:
 	$(BIN)/python -m pip install -q uv
-	$(BIN)/uv pip compile pyproject.toml --extra all --extra bench --extra dev $(LOCKED) -o requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --extra all --extra bench --extra dev --extra docs $(LOCKED) -o requirements.lock
 	printf '%s\n' editables hatchling selenium websocket-client | $(BIN)/uv pip compile pyproject.toml - -c requirements.lock $(LOCKED) -o demo.lock
 	awk '/^[^ ]/ { wanted = /^(alfworld|miniwob)==/ } wanted' requirements.lock >> demo.lock
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv build dist site

@@ -14,7 +14,7 @@ from planbook import __version__
 
 COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Play": {
-        "demo": "The main job on what is there already: no key, no download.",
+        "demo": "Show the main features with what ships: no key, no download.",
         "run": "Play tasks with a planning method.",
         "join": "Play episodes of a run beside the process that plays it.",
         "exec": "Run one plan file and print its steps.",
@@ -24,26 +24,26 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Learn": {
         "build": "Learn rules, skills and procedures from episodes.",
         "formulate": "Write the manual from the rules.",
-        "test": "Play test tasks with what was learnt.",
-        "rules": "What a run has learnt, and how it came about.",
-        "cost": "What learning cost.",
+        "test": "Play test tasks with what was learned.",
+        "rules": "Show what a run has learned, and its history.",
+        "cost": "Show what learning cost.",
     },
     "Look": {
         "report": "Write runs as one HTML page.",
         "watch": "Show a run in the browser while it is played.",
         "show": "Print one episode.",
         "compare": "Compare runs over the same tasks.",
-        "stats": "Any runs in one table.",
+        "stats": "Show any number of runs in one table.",
         "export": "Write episodes for other tools.",
-        "import": "Make a run of exported episodes.",
+        "import": "Make a run from exported episodes.",
     },
     "Tools": {
         "check": "Check a plan without running it.",
         "check-env": "Check an environment of yours.",
-        "envs": "Environments, and what is installed or missing.",
-        "planners": "The planning methods and their options.",
+        "envs": "List environments, and what is installed or missing.",
+        "planners": "List planning methods and their options.",
         "graph": "Make, check, draw and run prompt graphs.",
-        "bench": "Measure planbook beside its peers.",
+        "bench": "Measure planbook and its peers.",
     },
 }
 

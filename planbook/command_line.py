@@ -27,13 +27,13 @@ WHAT = ("Environment", "Tasks", "Episodes")
 PLAY = (*WHAT, "Library", "Planning", "Models", "Spending", "Running")
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Holds the commands."""
 
     command_class = Command
 
 
-commands = Group()
+commands = CommandGroup()
 for command in (check_env, compare, export, graph, import_command, report, rerun, show, stats, watch):
     commands.add_command(command)
 

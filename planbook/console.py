@@ -17,18 +17,40 @@ from planbook.planner.strategies import Grid
 
 PLAIN_WIDTH = 110
 """Columns where the output is no terminal."""
+LEAST_NAME = "folded"
+"""As wide as names may become in a narrow table."""
 ALL = "all"
 """Names the row of a table that sums up the others."""
 
 
 class FigureTable(Table):
-    """A table that gives up its lines, and breaks its headings and names, before it cuts a figure off."""
+    """A table that gives up its lines, breaks headings and names, and becomes a list, before it cuts a figure off."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Sample the table, in a narrow form where the terminal has no room for the usual one."""
         needed = Measurement.get(console, options.update(max_width=1_000), self).maximum
         narrow = self if needed <= options.max_width else self._narrow(options)
-        yield from Table.__rich_console__(narrow, console, options)
+        if narrow is not self and narrow._least(console, options) > options.max_width:
+            yield from self._list()
+        else:
+            yield from Table.__rich_console__(narrow, console, options)
+
+    def _least(self, console: Console, options: ConsoleOptions) -> int:
+        """Return the columns of a terminal that the figures need, with names folded."""
+        bare = deepcopy(self)
+        for column in bare.columns:
+            if column.justify != "right":
+                column.header, column._cells = "", [LEAST_NAME] * len(column._cells)
+        return Measurement.get(console, options.update(max_width=1_000), bare).minimum
+
+    def _list(self) -> Iterator[str]:
+        """Return the title and a sentence for each row."""
+        if self.title:
+            yield str(self.title)
+        first, *others = ([" ".join(str(each.header).split()), *map(str, each.cells)] for each in self.columns)
+        for number, name in enumerate(first[1:], start=1):
+            figures = "; ".join(f"{each[0].rstrip(':')} {each[number]}" for each in others)
+            yield f"{first[0]} {name}: {figures}"
 
     def _narrow(self, options: ConsoleOptions) -> "FigureTable":
         narrow = deepcopy(self)

@@ -34,7 +34,7 @@ COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "actions": lambda row: row.spent.actions,
     TIME: lambda row: row.seconds,
 }
-"""What is counted, by the name that it is shown under."""
+"""Costs by the names under which they are shown."""
 Pair = tuple[Result, Result]
 """The same task, in two runs."""
 Key = TypeVar("Key")
@@ -70,12 +70,12 @@ class SolvedDifference(Compared):
 
     @property
     def more(self) -> int:
-        """How many more the second run solved."""
+        """Number that the second run solved more."""
         return self.second - self.first
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether chance alone would seldom make so great a difference."""
+        """True if chance alone would seldom make so great a difference."""
         return self.p_corrected < NOISE
 
 
@@ -100,12 +100,12 @@ class MeasureDifference(Compared):
 
     @property
     def is_told_apart(self) -> bool:
-        """Whether chance alone would seldom make so great a difference."""
+        """True if chance alone would seldom make so great a difference."""
         return self.p_corrected is not None and self.p_corrected < NOISE
 
     @property
     def is_tested(self) -> bool:
-        """Whether a test could find anything: not where no task differs, or all by as much."""
+        """True if a test could find anything: not if no task differs, or all by as much."""
         return self.low is not None and self.low != self.high
 
 
@@ -200,7 +200,7 @@ def _values(row: Result) -> dict[str, float]:
 
 
 def _says_more(pairs: Sequence[Pair]) -> bool:
-    """Tell whether scores know parts of a success, and are not just a measure under another name."""
+    """Return whether scores know parts of a success, and are not just a measure under another name."""
     every = [_values(side) for pair in pairs for side in pair]
     others = {name for each in every for name in each} - {SCORE}
     same = any(all(each.get(name) == each[SCORE] for each in every) for name in others)

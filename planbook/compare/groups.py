@@ -41,7 +41,7 @@ class GroupRow(BaseModel):
     name: str
     runs: tuple[str, ...]
     building: bool
-    """Whether it has building runs, whose later tasks are played with more than the earlier ones."""
+    """True if it has building runs, whose later tasks are played with more than the earlier ones."""
     tasks: int
     solved: int
     share: float
@@ -85,6 +85,8 @@ def _group_row(name: str, runs: Sequence[RunResults]) -> GroupRow:
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
+    spent_by_name = {name: getattr(spent, name) for name in ("calls", "tokens", "actions")}
+    spent_by_name |= {"money": money, "seconds": seconds}
     return GroupRow(
         name=name,
         runs=tuple(run.name for run in runs),
@@ -103,13 +105,7 @@ def _group_row(name: str, runs: Sequence[RunResults]) -> GroupRow:
         tokens=spent.tokens,
         money=money,
         seconds=round(seconds, 3),
-        per_solved=PerSolved(
-            calls=_each(spent.calls, solved),
-            tokens=_each(spent.tokens, solved),
-            money=_each(money, solved),
-            actions=_each(spent.actions, solved),
-            seconds=_each(seconds, solved),
-        ),
+        per_solved=PerSolved(**{name: _each(amount, solved) for name, amount in spent_by_name.items()}),
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
         several=len(counts),

@@ -46,7 +46,7 @@ class ChangedPair(Compared):
     change: Literal["gained", "lost"]
     cause: str
     unplayed: bool
-    """Whether the other side was broken or not run, which says nothing of what played."""
+    """True if the other side was broken or not run, which says nothing about the method."""
 
 
 class RunComparison(Compared):
@@ -166,7 +166,7 @@ def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Say what a reader must know before believing the comparison, one thing each."""
+    """Yield what a reader must know before believing the comparison, one sentence each."""
     one, two = first.run.config.seed, second.run.config.seed
     if one != two:
         yield (
@@ -180,7 +180,7 @@ def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
                 "ones, so that they are not independent."
             )
         if run.run.config.copies:
-            yield f"{run.name} copied its episodes: what is told of their cost was paid by the runs they come from."
+            yield f"{run.name} copied its episodes: their costs were paid by the runs they come from."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"

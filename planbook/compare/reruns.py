@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import zip_longest
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -25,7 +24,7 @@ EventPlace = tuple[str, str, int]
 
 
 class Way(StrEnum):
-    """How a repeated episode compares with the first."""
+    """The ways in which a repeated episode compares with the first."""
 
     SAME = "the same"
     OTHER_WAY = "the same outcome another way"
@@ -96,7 +95,7 @@ def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
 
 
 def learned_the_same(first: Run, second: Run) -> bool:
-    """Tell whether two building runs know the same in the end."""
+    """Return whether two building runs know the same in the end."""
     one, other = learnt_in(first), learnt_in(second)
     return {group: state.knowledge for group, state in one.items()} == {
         group: state.knowledge for group, state in other.items()
@@ -143,8 +142,9 @@ def _essential(kind: str, body: Any) -> Any:
     """
     if kind != "ask":
         return {name: value for name, value in body.items() if (kind, name) != ("recall", "data")}
-    said = {"text": body["reply"]["text"], "finish": body["reply"]["finish"]}
-    return {name: body[name] for name in ("role", "template", "messages")} | {"reply": said}
+    asked = {"role": body["role"], "template": body["template"]}
+    prompt = "\n\n".join(message["content"] for message in body["messages"])
+    return asked | {"prompt": prompt, "reply": body["reply"]["text"], "finish": body["reply"]["finish"]}
 
 
 def first_difference(first: dict[EventPlace, Any], second: dict[EventPlace, Any]) -> tuple[str, str, str] | None:
@@ -152,29 +152,18 @@ def first_difference(first: dict[EventPlace, Any], second: dict[EventPlace, Any]
     for where in dict.fromkeys([*first, *second]):
         then, now = first.get(where), second.get(where)
         if then != now:
-            scope, kind, number = where
-            return _of_ask(number, then, now) if kind == "ask" else _of_event(scope, kind, number, then, now)
+            return _in_words(*where, then, now)
     return None
 
 
-def _of_event(scope: str, kind: str, number: int, then: Any, now: Any) -> tuple[str, str, str]:
+def _in_words(scope: str, kind: str, number: int, then: Any, now: Any) -> tuple[str, str, str]:
+    if kind == "ask" and then and now:
+        part, what = ("reply", "the reply to") if then["prompt"] == now["prompt"] else ("prompt", "the prompt of")
+        where = f"{what} question {number + 1} to the {now['role']} ({now['template']})"
+        return where, *_parting(then[part], now[part])
     comparison = compared(JournalMismatch(scope, kind, number, then, now))
     place = f"{comparison.event} of {scope.lstrip('/')}" if scope else comparison.event
     return place, *_parting(comparison.expected, comparison.actual)
-
-
-def _of_ask(number: int, then: Any, now: Any) -> tuple[str, str, str]:
-    """Compare a question: the prompt message by message, then the reply."""
-    asked = now or then
-    where = f"question {number + 1} to the {asked['role']} ({asked['template']})"
-    if then is None or now is None:
-        named = [f"it is asked {body['template']}" if body else "nothing is asked" for body in (then, now)]
-        return where, named[0], named[1]
-    pairs = zip_longest(then["messages"], now["messages"], fillvalue={"content": ""})
-    for place, (was, told) in enumerate(pairs, 1):
-        if was != told:
-            return f"{where}, message {place} of its prompt", *_parting(was["content"], told["content"])
-    return f"the reply to {where}", *_parting(then["reply"]["text"], now["reply"]["text"])
 
 
 def _parting(then: str, now: str) -> tuple[str, str]:

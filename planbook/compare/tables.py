@@ -70,7 +70,7 @@ def _verdict(found: SolvedDifference, name: str, measures: Mapping[str, MeasureD
 
 
 def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
-    """Say whether measures of the environment tell two runs apart that solved the same."""
+    """Return whether measures of the environment tell two runs apart that solved the same, in words."""
     if apart := _told_apart(measures):
         return f"; what the world measures does: {apart}"
     return ", nor does what the world measures" if measures else ""
@@ -115,7 +115,7 @@ def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
 
 
 def _noise(found: Mapping[str, MeasureDifference]) -> str:
-    """Say which measures differ by more than noise."""
+    """Return which measures differ by more than noise, in words."""
     if apart := _told_apart(found):
         return f"More than noise would give: {apart}"
     if not any(each.is_tested or each.difference for each in found.values()):

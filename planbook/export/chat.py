@@ -47,7 +47,7 @@ def conversations_of(
 
 
 def fits(talk: Sequence[Message]) -> bool:
-    """Tell whether the format takes it: perhaps a system message, then user and assistant in turn, to the last."""
+    """Return whether the format takes it: perhaps a system message, then user and assistant in turn, to the last."""
     turns = talk[1:] if talk and talk[0].role == "system" else talk
     in_turn = all(each.role == ("user", "assistant")[place % 2] for place, each in enumerate(turns))
     return len(turns) >= 2 and len(turns) % 2 == 0 and in_turn and all(each.content.strip() for each in talk)

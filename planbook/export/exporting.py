@@ -1,7 +1,7 @@
 """`planbook export`: the episodes of runs, written to a file that others read."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +13,11 @@ from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
 from planbook.export.chat import conversation_line, conversations_of
 from planbook.export.files import BadEpisode, line_of, to_write, write_rows
-from planbook.planner import Ending, Outcome, RunFacts, Trajectory, read_trajectory
+from planbook.outcomes import UNPLAYED
+from planbook.planner import Ending, RunFacts, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
 
-FAULTY: Mapping[Outcome, str] = {Outcome.BROKEN: "BROKEN", Outcome.NOT_RUN: "NOT_RUN"}
-"""Outcomes that say nothing of the planner, by the name that they are counted under."""
 UNFINISHED = "unfinished"
 
 
@@ -179,11 +178,11 @@ def _without_prompts(trajectory: Trajectory) -> Trajectory:
 def _why_not(entry: Entry, ending: Ending | None, choice: ExportChoice) -> str:
     if choice.types and entry.task.type not in choice.types:
         return "of other types"
-    return "not solved" if choice.solved and not (ending is not None and ending.outcome.solved) else ""
+    return "not solved" if choice.solved and not (ending and ending.outcome.solved) else ""
 
 
 def _not_played(ending: Ending | None, choice: ExportChoice) -> str:
     """Return the reason why no more than task and ending is written; empty where all of the episode is."""
-    if ending is None:
-        return UNFINISHED
-    return "" if choice.everything else FAULTY.get(ending.outcome, "")
+    if ending is None or choice.everything:
+        return "" if ending else UNFINISHED
+    return ending.outcome.name if ending.outcome in UNPLAYED else ""

@@ -12,7 +12,7 @@ from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.store import Event
 
 PLACE = "task/0"
-"""Where an episode is put to read it back."""
+"""The place of an episode while it is read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
 """The scopes that a file may name; what is imported lies nowhere else in its run."""
 ORDERS: Any = {

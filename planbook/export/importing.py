@@ -83,7 +83,7 @@ class _Files:
 
     @property
     def world(self) -> dict[str, JsonValue]:
-        """What the environment is made of, where it is the same for all episodes."""
+        """Versions that the environment named, if they are the same for all episodes."""
         said = [facts["world"] for facts in self.facts if facts["world"]]
         return said[0] if said and all(each == said[0] for each in said) else {}
 

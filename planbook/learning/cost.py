@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 from rich.table import Table
@@ -24,7 +24,7 @@ FORMULATING = "formulate/"
 
 
 class Reached(BaseModel):
-    """What a building run had after a number of tasks, and what it had spent by then, without formulating.
+    """The state and cost of a building run after a number of tasks, without formulating.
 
     What episodes had cost that were copied from other runs is theirs. ``actions`` are those of the episodes and of
     verifying procedures; ``money`` is in US dollars, None where a price is
@@ -59,7 +59,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
     out = console(as_json)
     with closing(Run.open(folder)) as run:
         cost = building_cost(run, prices_from(prices))
-    out.print(_table(cost) if cost.after else "Nothing has been learnt yet.")
+    out.print(_table(cost) if cost.after else "Nothing has been learned yet.")
     if cost.formulating_calls:
         out.print(f"Formulating took {cost.formulating_calls:,} calls and {cost.formulating_tokens:,} tokens more.")
     return cost
@@ -68,7 +68,7 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
 def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
     """Read what a building run had spent at each step. Raises BadArgument for any other run."""
     if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is no building run; what building costs is told of `planbook build`")
+        raise BadArgument(f"{run.folder} is no building run; only runs of `planbook build` have a cost of building")
     price = price or prices_from(None)
     formulating = Spent()
     for event in run.store.events(FORMULATING.rstrip("/"), "ask"):
@@ -109,7 +109,7 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
         spent = add_cost(spent, event.kind, event.body, price)
         match = LEARNT.fullmatch(event.scope)
         if match and event.kind == "learnt" and SPOILT not in event.body:
-            index, knowledge = int(match[1]), _knowledge(event.body)
+            index, knowledge = int(match[1]), cast(Any, event.body)["knowledge"]
             known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
             yield Reached(
                 tasks=index + 1,
@@ -120,11 +120,6 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
                 rules=sum(rules for rules, _ in known.values()),
                 procedures=sum(procedures for _, procedures in known.values()),
             )
-
-
-def _knowledge(body: Any) -> dict[str, Any]:
-    knowledge: dict[str, Any] = body["knowledge"]
-    return knowledge
 
 
 def _table(cost: BuildingCost) -> Table:

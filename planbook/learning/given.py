@@ -1,6 +1,6 @@
 """Building from episodes that were played elsewhere: they are copied from other runs, or files of episodes.
 
-Their calls of models are in the building run, since what was learnt came from them; this run did not spend them.
+Their calls of models are in the building run, since what was learned came from them; this run did not spend them.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Learning from episodes, one after the other: libraries, procedures and rules (AutoManual, section 3).
 
-What was learnt from an episode is one event, ``learnt`` of the scope ``learn/INDEX``, so that a run that was stopped or
-killed takes up where it was: a step that has its event is not done again, one that had begun repeats its recorded part.
+Each step is one event, ``learnt`` of the scope ``learn/INDEX``, so that a run that was stopped or killed takes up where
+it was: a step that has its event is not done again, one that had begun repeats its recorded part.
 """
 
 from collections.abc import Iterable

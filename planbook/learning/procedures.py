@@ -29,16 +29,6 @@ REPEATS = 2
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def verifier(run: Run, scope: Scope, worker: EpisodeWorker, tasks: Sequence[Task]) -> Verify:
-    """Return a function that plays a procedure on tasks, each time in a new scope."""
-
-    def verify(procedure: Procedure) -> list[Verification]:
-        attempt = scope.child("verification")
-        return [_verified(run, attempt.child("task"), worker, procedure, task) for task in tasks]
-
-    return verify
-
-
 def set_aside(run: Run, kind: str) -> list[Task]:
     """Return further tasks of a type on which procedures are verified, beside the building tasks."""
     assert run.config.learning is not None
@@ -160,7 +150,13 @@ class ProcedureWriter:
         return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
-        return verifier(self.run, self.scope, self.worker, tasks)
+        """Return a function that plays a procedure on tasks, each time in a new scope."""
+
+        def verify(procedure: Procedure) -> list[Verification]:
+            attempt = self.scope.child("verification")
+            return [_verified(self.run, attempt.child("task"), self.worker, procedure, task) for task in tasks]
+
+        return verify
 
 
 def _fitting(state: KnowledgeState, kind: str) -> set[str]:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planbook.config import Config
 from planbook.envs import Task
@@ -32,9 +32,6 @@ from planbook.rules import Rule, tell_world
 from planbook.runs import Entry, Run
 from planbook.store import Watch
 from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
-
-if TYPE_CHECKING:
-    from planbook.learning.given import Copies
 
 LOG = logging.getLogger(__name__)
 WORLD = "world.md"
@@ -90,10 +87,14 @@ def build(
     """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
 
     A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
-    played before anything is learnt, and none is left out. Episodes that are given are copied instead of being played.
+    played before anything is learned, and none is left out. Episodes that are given are copied instead of being played.
     """
     learner, config = Learner(run, watch), run.config
-    offline, copies = "online" in config.without, _copies(run)
+    offline, copies = "online" in config.without, None
+    if config.copies:
+        from planbook.learning.given import Copies  # the schema takes a while to import, and most runs need none
+
+        copies = Copies(run)
     memory = learner if copies else playing_memory(config, learner)
     played_first = offline and not copies
     if played_first and not play_episodes(run, memory, on_ending, hosting=hosting, watch=watch):
@@ -112,18 +113,9 @@ def build(
     return play_in_order(run, play_one, nothing if played_first else on_ending, hosting)
 
 
-def _copies(run: Run) -> "Copies | None":
-    """Return the episodes that a building run copies instead of playing. Raises BadRun if a source has changed."""
-    if not run.config.copies:
-        return None
-    from planbook.learning.given import Copies
-
-    return Copies(run)
-
-
-def playing_memory(config: Config, learnt: Memory) -> Memory:
+def playing_memory(config: Config, learned: Memory) -> Memory:
     """Return the memory of a building run's planner: what was learned so far; stored procedures of the library."""
-    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learnt)
+    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learned)
 
 
 def _leave_out(run: Run, entry: Entry) -> Ending:

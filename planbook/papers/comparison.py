@@ -164,7 +164,7 @@ def _paper(paper: Publication, run: OurRun) -> ComparedPaper:
 
 
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
-    """Tell whether a table fits the run: its environment, its method, and its split or types."""
+    """Return whether a table fits the run: its environment, its method, and its split or types."""
     if table.env != setting.env or table.by == "skill":
         return False
     theirs = paper.setting(table.env, table.split)

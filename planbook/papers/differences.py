@@ -33,7 +33,7 @@ class PaperDifference(BaseModel):
 
 
 Facts = Iterator[tuple[str, object, object]]
-"""What, ours, theirs; None where nothing is known."""
+"""The name of a setting, our value and theirs; None where nothing is known."""
 
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:

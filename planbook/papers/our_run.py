@@ -29,16 +29,16 @@ ALL_THAT_IS_LEARNT = "all that is learnt"
 
 @dataclass(frozen=True)
 class KnowledgeOrigin:
-    """Where the knowledge of a run comes from."""
+    """The origin of a run's knowledge."""
 
     building: Config | None
     """The configuration of the building run, if that is there."""
     builders: tuple[str, ...]
     """The models that answered in building."""
     formulated: bool
-    """Whether there was a manual, of the rules that there were."""
+    """True if there was a manual for all rules."""
     learnt: bool
-    """Whether anything was known beyond the starting examples."""
+    """True if anything was known beyond the starting examples."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class OurRun:
 
     @property
     def uses_a_model(self) -> bool:
-        """Whether a model planned, and not stored code alone."""
+        """True if a model planned, and not stored code alone."""
         return bool(method(self.config.planner).roles)
 
     @property

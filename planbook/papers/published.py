@@ -32,7 +32,7 @@ class PublishedRow(PaperData):
     model: str = ""
     variant: str = ""
     unit: str = ""
-    """Where it differs from the table's."""
+    """Set if it differs from the table's."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
     """Our planner's options that the row was made with, None being no limit.
 
@@ -46,7 +46,7 @@ class PublishedRow(PaperData):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def quoted_only(self) -> bool:
-        """Whether the figures are only quoted: the method cannot be played here, or it was never played with LLaMA."""
+        """True if the figures are only quoted: the method cannot be played here, or it was never played with LLaMA."""
         return self.planner is None or "LLaMA" in self.model
 
 
@@ -80,7 +80,7 @@ class PublishedTable(PaperData):
 
 
 class PaperBuilding(PaperData):
-    """How a paper built what its planner knew; None where it does not say."""
+    """The building of a paper's knowledge; None for what it does not state."""
 
     planner: str
     models: tuple[str, ...]
@@ -91,7 +91,7 @@ class PaperBuilding(PaperData):
 
 
 class PaperSetting(PaperData):
-    """How a paper played the tasks of a split, which has our name; None where it does not say.
+    """The setting of a paper on a split, which has our name; None for what it does not state.
 
     ``types`` are all the task types of the split, where its figures are over types that they do not name. ``models``
     wrote the plans. In a paper without ``building`` nothing was learned.

@@ -14,7 +14,7 @@ from planbook.planner import method
 
 
 class PaperSettings(NamedTuple):
-    """What a paper set; empty where it does not say, or where no paper was asked for."""
+    """The settings of a paper; empty for what it does not state, or if no paper was asked for."""
 
     paper: str = ""
     options: Mapping[str, JsonValue] = {}
@@ -82,6 +82,6 @@ def _listed(values: Mapping[str, JsonValue]) -> str:
 
 
 def _played(planner: str) -> str:
-    """Tell on what papers played a method."""
+    """Return the environments on which papers played a method, in words."""
     there = [f"{each.paper} on {', '.join(each.worlds)}" for each in publications() if planner in each.planners]
     return f"{planner} was played in {'; '.join(there)}" if there else f"no paper has the method {planner}"

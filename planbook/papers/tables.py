@@ -17,7 +17,7 @@ PARTLY = "(n/m): our figure is over n of the m task types that theirs is over; t
 
 
 def paper_tables(compared: PaperComparison) -> Iterator[Table | str]:
-    """Tell our run, then by paper the tables that it has a figure for, each with our row, and all differences."""
+    """Yield our run, then by paper the tables that it has a figure for, each with our row, and all differences."""
     yield f"Ours: {_who(compared.ours)}.\n"
     for paper in compared.papers:
         shown = [each for each in paper.tables if _is_shown(each, compared.ours)]

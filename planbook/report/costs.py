@@ -1,4 +1,4 @@
-"""What a run cost, by who was asked, by model and by prompt."""
+"""The cost of a run by role, model and prompt."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

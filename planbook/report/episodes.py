@@ -16,7 +16,7 @@ from planbook.store import Event
 from planbook.wording import counted
 
 PAGE_BYTES = 25_000_000
-"""What a page may pack unless asked otherwise: more takes a browser seconds to open, and mail programs refuse it."""
+"""Size of the packed part unless --episodes says otherwise: more takes seconds to open, and mail programs refuse it."""
 WAYS = "--episodes takes all, failed, or a number"
 IN_FULL = 600
 """Calls at either end of an episode whose prompts are on the page; of a long game, the store has those between."""
@@ -134,12 +134,12 @@ class Packing:
 
         Return the numbers of their documents by episode, and a sentence where these are not all.
         """
-        wanted, numbers = chosen(run, which), dict[int, int]()
-        for episode in wanted:
+        numbers = dict[int, int]()
+        for episode in chosen(run, which):
             if which is None and self._documents.size + self._texts.size > PAGE_BYTES:
                 break
             numbers[episode.index] = self._add(episode_document(run, episode))
-        return numbers, _choice(run, which, len(wanted), len(numbers))
+        return numbers, _choice(run, which, len(numbers))
 
     def pack_outside(self, run: RunResults) -> int | None:
         """Pack what happened outside the episodes, if anything did; return the number of its document."""
@@ -168,16 +168,8 @@ def chosen(run: RunResults, which: str | None) -> Sequence[Result]:
     return begun[: int(which)]
 
 
-def _choice(run: RunResults, which: str | None, wanted: int, shown: int) -> str:
+def _choice(run: RunResults, which: str | None, shown: int) -> str:
     begun = sum(bool(episode.events) for episode in run.episodes.values())
-    if which is None and shown < wanted:
-        return (
-            f"Of {counted(begun, 'episode')}, {shown:,} can be opened here, those that were not solved first: with all "
-            f"of them the page would be above {PAGE_BYTES / 1e6:.0f} MB. `planbook report RUN --episodes all` takes "
-            "them all the same."
-        )
-    if which == "failed":
-        return "Only the episodes that were not solved can be opened (--episodes failed)."
-    if shown < begun:
-        return f"Only the first {counted(shown, 'episode')} can be opened (--episodes {which})."
-    return ""
+    size = f"with all of them the page would be above {PAGE_BYTES / 1e6:.0f} MB"
+    why = f"--episodes {which}" if which else f"{size}; `planbook report RUN --episodes all` takes them all the same"
+    return f"Of {counted(begun, 'episode')}, {shown:,} can be opened here: {why}." if shown < begun else ""

@@ -1,4 +1,4 @@
-"""What a building run learned: the manual, each rule with its history and the plans that named it, and procedures."""
+"""What a building run learned, in blocks: the manual, each rule with its evidence, and procedures."""
 
 from collections.abc import Iterator, Mapping, Sized
 from functools import cache
@@ -18,7 +18,7 @@ from planbook.wording import counted
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
 """Left out of the Markdown of models: where they stand they are shown as they are written."""
 BELOW, LOWEST = 3, 6
-"""How far headings of a manual go down, as they stand below those of the page; and how far that can go."""
+"""Levels by which headings of a manual are lowered, to stand below those of the page, and the lowest level."""
 
 
 def learned(run: RunResults) -> Mapping[str, KnowledgeState]:
@@ -90,7 +90,7 @@ def _rule(place: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
 
 
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
-    """Say what one step of learning changed of the rules, and what was known then; None for a body of another form."""
+    """Return the rules that a step of learning changed, and counts of what was known then; None for other bodies."""
     if "history" not in body:
         return None
     state = KnowledgeState.model_validate(body)

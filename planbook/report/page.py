@@ -49,7 +49,7 @@ def rendered(
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
-    """Give the page in pieces. ``live`` is what has come of a run that is being watched."""
+    """Give the page in pieces. ``live`` is the state of a run that is being watched."""
     told = {"runs": [{"id": each["id"], "sections": each["sections"]} for each in views], "live": live}
     stream = _template().stream(
         runs=views, title=visible(title), over=over, together=together, chunks=chunks,

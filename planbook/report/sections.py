@@ -35,13 +35,13 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
     if states := learned(run):
         found.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
     for name, figures in summary.methods.items():
-        found.append(blocks.section(f"Figures of the method: {name}", name, told(figures.tell())))
+        found.append(blocks.section(f"Figures of the method: {name}", name, part_blocks(figures.tell())))
     if summary.measures:
         lines = measure_lines(summary.measures)
-        found.append(blocks.section("What the environment measures", "measures", told(lines)))
+        found.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
     if summary.milestones:
         reached = milestone_parts(summary.milestones, summary.unlock_score)
-        found.append(blocks.section("Milestones", "milestones", told(reached)))
+        found.append(blocks.section("Milestones", "milestones", part_blocks(reached)))
     found.append(blocks.section("Cost", "cost", cost_blocks(run, summary.solved)))
     found.append(blocks.section("What the figures count", "trust", trust_blocks(shown, anchor)))
     found.append(blocks.section("Settings", "asked-for", asked(run)))
@@ -88,7 +88,7 @@ def _failed(run: RunResults, anchor: str, cause: str) -> Line:
     return [bold(in_words(cause)), f" {len(failed):,}: ", *blocks.links(pairs)]
 
 
-def told(parts: Iterable[str | Grid]) -> Iterator[Block]:
+def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
     """Give sentences and small tables as blocks."""
     for part in parts:
         if isinstance(part, str):
@@ -113,11 +113,11 @@ def asked(run: RunResults) -> Iterator[Block]:
 
 def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:
     """Give several runs beside each other, and the difference of each from the first over the tasks of both."""
-    yield from told(group_parts(group_rows(runs)))
+    yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
     try:
         for number, compared in enumerate(compare_all(runs)):
-            yield from told(comparison_parts(compared, chr(ord("B") + number)))
+            yield from part_blocks(comparison_parts(compared, chr(ord("B") + number)))
     except BadArgument as error:
         yield blocks.paragraph(f"There is no paired difference: {error}", "note")
     yield {"block": "charts", "charts": charts(runs)}

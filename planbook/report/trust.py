@@ -1,4 +1,4 @@
-"""What a reader has to know to trust the figures: what is counted and was claimed, and what a run is made of."""
+"""The facts that the figures rest on: what is counted, what was claimed, and what the run was made of."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

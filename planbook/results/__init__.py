@@ -1,14 +1,22 @@
 """The results of runs: one table with a row for each episode, and what is counted over it.
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
-``summary`` counts a run's rows, with the ``claims`` that agents made, the ``milestones`` they reached and the
-``measures`` of environments; methods count their own figures (``planbook.planner.strategies.base``).
-``statistics`` has the intervals and tests.
+``summary`` counts a run's rows, with the ``claims`` that agents made and the ``measures`` and milestones of
+environments; methods count their own figures (``planbook.planner.strategies.base``). ``telling`` has all of it in
+sentences and small tables, for the terminal and the report. ``statistics`` has the intervals and tests.
 """
 
 from planbook.results.claims import ClaimCounts, Said, TaskClaim
-from planbook.results.measures import Measure, Measured, measures, overall, plain, unlock_score
-from planbook.results.milestones import known_milestones, milestones
+from planbook.results.measures import (
+    Measure,
+    Measured,
+    known_milestones,
+    measures,
+    milestones,
+    overall,
+    plain,
+    unlock_score,
+)
 from planbook.results.rows import NOT_PLAYED, Result
 from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
 from planbook.results.table import RunResults, read_folder, read_run

@@ -11,7 +11,7 @@ from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import Ending, EventKind, Outcome, Spent
 from planbook.planner.spans import OLD_KINDS, Claim, RecordedSpan, Spans
 from planbook.planner.strategies import left_out_of_figures
-from planbook.results.claims import ANSWERED, TaskClaim
+from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
 
@@ -37,28 +37,28 @@ class Result:
     env: str = ""
     """The environment, where it is a file of the user's own; else the task names it."""
     copied: bool = False
-    """Whether another run played the episode, and paid for it."""
-    told_task: Task | None = None
-    """The task as the environment told it, once it has."""
+    """True if another run played the episode, and paid for it."""
+    given_task: Task | None = None
+    """The task as the environment gave it, once the episode has begun."""
     ending: Ending = NOT_PLAYED
     spent: Spent = NOTHING
     """Calls, tokens, money and actions, whoever paid for them; seconds are apart."""
     seconds: float = 0.0
-    """From the first event to the last, without breaks between sittings."""
+    """From the first event to the last, without breaks between invocations."""
     events: int = 0
     """The number of events read so far, which tells what a run held when it was read."""
     _played: "_Play" = field(default_factory=lambda: _Play())  # noqa: PLW0108
     _last: tuple[int, float] = (-1, 0.0)
-    """The sitting and the moment of the last timed event."""
+    """The invocation and the time of the last timed event."""
 
-    def take(self, event: Event, cost: Spent | None, sitting: int, set_aside: frozenset[str]) -> bool:
+    def take(self, event: Event, cost: Spent | None, invocation: int, set_aside: frozenset[str]) -> bool:
         """Read the next event of the episode; return whether it is an ending that counts."""
         self.events += 1
         self.spent = self.spent + cost if cost else self.spent
         if event.kind in TIMED:
             number, at = self._last
-            self.seconds += event.at - at if number == sitting else 0.0
-            self._last = sitting, event.at
+            self.seconds += event.at - at if number == invocation else 0.0
+            self._last = invocation, event.at
         if event.kind in OF_METHODS and (inside := INSIDE.fullmatch(event.scope)):
             self._take_inside(event, int(inside[1] or 0))
         return self._note(event, set_aside)
@@ -76,7 +76,7 @@ class Result:
         if event.kind not in ("task", "outcome") or not OWN.fullmatch(event.scope):
             return False
         if event.kind == "task":
-            self.told_task = Task.model_validate(body["task"])
+            self.given_task = Task.model_validate(body["task"])
             return False
         ending = Ending.model_validate(body)
         if ending.cause == DIVERGED or event.scope in set_aside:
@@ -91,8 +91,8 @@ class Result:
 
     @property
     def task(self) -> Task:
-        """The task as the environment told it; before that, as the run lists it."""
-        return self.told_task or self.entry.task
+        """The task as the environment gave it; before that, as the run lists it."""
+        return self.given_task or self.entry.task
 
     @property
     def type(self) -> str:
@@ -111,52 +111,59 @@ class Result:
 
     @property
     def outcome(self) -> Outcome:
-        """How the episode ended."""
+        """The outcome of the episode."""
         return self.ending.outcome
 
     @property
     def solved(self) -> bool:
-        """Whether the environment says so."""
+        """True if the environment judged the task solved."""
         return self.ending.outcome.solved
 
     @property
     def is_open(self) -> bool:
-        """Whether it has begun and not ended."""
+        """True if it has begun and not ended."""
         return self.events > 0 and self.outcome is Outcome.NOT_RUN and not self.is_skipped
 
     @property
     def is_skipped(self) -> bool:
-        """Whether it was left out on purpose, so that it counts nowhere."""
+        """True if it was left out on purpose, so that it counts nowhere."""
         return self.ending.cause == TYPE_SOLVED
 
     @property
     def cost(self) -> Spent:
-        """What the run itself spent on it."""
+        """The cost to the run itself."""
         return NOTHING if self.copied else self.spent
 
     @property
     def measures(self) -> Mapping[str, float]:
-        """What the environment measures beside success."""
+        """The environment's measures beside success."""
         return self.ending.measures
 
     @property
     def spans(self) -> list[RecordedSpan]:
-        """What the method recorded of its own, in the order in which it began, without bulky fields."""
+        """The spans that the method recorded, in the order in which they began, without bulky fields."""
         return list(self._played.spans.recorded())
 
     @property
     def claim(self) -> TaskClaim:
-        """What was claimed of the task in the end. An answer that was delivered counts as a claim of success."""
+        """The last claim about the task. An answer that was delivered counts as a claim of success."""
         act, held = self._played.last_act, self._played.claim
         by, said = (held.by, held.done) if held else ("", None)
         answering = _answering(self.env or self.entry.task.env) if act else None
         if act and act["action"]["name"] == answering and act["observation"]["accepted"]:
             by, said = ANSWERED, True
-        return TaskClaim.of(self.entry.task.id, self.repeat, by, said, self.ending)
+        return TaskClaim(
+            task=self.entry.task.id,
+            repeat=self.repeat,
+            claim=IN_WORDS[said],
+            by=by if said is not None else "",
+            solved=self.solved,
+            played=self.outcome.played,
+        )
 
 
 class _Play:
-    """What claims and figures need of one play of an episode."""
+    """The events of one play of an episode that claims and figures need."""
 
     def __init__(self, restarts: int = 0) -> None:
         self.restarts = restarts
@@ -164,7 +171,7 @@ class _Play:
         self.last_act: Any = None
         """The last action with its observation, as recorded."""
         self.claim: Claim | None = None
-        """What the method holds of the whole task, where nothing was done after that."""
+        """The method's claim about the whole task, if nothing was done after it."""
         self._taken = 0
 
     def take(self, event: Event) -> None:

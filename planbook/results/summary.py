@@ -13,8 +13,7 @@ from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.strategies import FIGURES
 from planbook.planner.strategies.base import mean_of
 from planbook.results.claims import ClaimCounts, count_claims
-from planbook.results.measures import Measure, measures
-from planbook.results.milestones import milestones, unlocked
+from planbook.results.measures import Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 
 NONE: Mapping[str, int] = {}
@@ -61,7 +60,7 @@ class Summary(BaseModel):
     unlock_score: float | None = None
     """Crafter's score, in percent, of an environment that names all its milestones."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
-    """What the environment measures beside success, by task type (``all`` where there are several)."""
+    """The environment's measures beside success, by task type (``all`` where there are several)."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] of the task types that have such episodes; these count as not solved."""
     seconds: float

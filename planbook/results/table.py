@@ -13,7 +13,7 @@ from typing import Any
 from planbook.planner import Outcome, Spent
 from planbook.planner.budget import cost_of
 from planbook.planner.strategies import figures_of
-from planbook.results.milestones import known_milestones
+from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
 from planbook.runs import Run, index_of, set_aside
@@ -23,12 +23,11 @@ from planbook.store import Event
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who was asked, and how; ``served`` is the name that the server gave."""
+    """A role and its model; ``served`` is the model's name as the server gave it."""
 
     role: str
     model: str
     served: str
-    sampling: str
 
 
 @dataclass
@@ -37,7 +36,7 @@ class RunResults:
 
     run: Run
     name: str
-    """What the run is called where it is shown, unlike any other run there."""
+    """The name under which the run is shown, unique among the runs shown with it."""
     price: Price
     episodes: dict[int, Result]
     """The rows, by the number of the episode."""
@@ -49,13 +48,13 @@ class RunResults:
     prompts: dict[str, Spent] = field(default_factory=dict)
     """By prompt: a template's name, or that of a graph's node."""
     versions: dict[str, str] = field(default_factory=dict)
-    """What the environment is made of, where it said so."""
+    """Versions that the environment named."""
     set_aside: frozenset[str] = frozenset()
     """Scopes of endings that do not count, as their episodes were to be played again."""
     first: float | None = None
     last: float | None = None
     """Seconds since 1970, of the first event that was played and of the last."""
-    _sittings: int = 0
+    _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
     """Numbers of episodes that ended and that the run does not list."""
     _summary: Summary | None = None
@@ -74,11 +73,11 @@ class RunResults:
         cost = cost_of(event.kind, event.body, self.price)
         self.first = event.at if self.first is None else self.first
         self.last = max(event.at, self.last or 0.0)
-        self._sittings += event.kind == "sitting"
+        self._invocations += event.kind == "sitting"
         if (event.scope, event.kind) == ("run", "versions"):
             self.versions.update({name: str(version) for name, version in event.body.items()})
         elif row := self.episodes.get(index_of(event.scope)):
-            if row.take(event, cost, self._sittings, self.set_aside):
+            if row.take(event, cost, self._invocations, self.set_aside):
                 self.order.append(row.index)
         else:
             if event.kind == "outcome" and index_of(event.scope) >= 0:
@@ -89,7 +88,8 @@ class RunResults:
             self._add_call(event.body, cost or NOTHING)
 
     def _add_call(self, body: Any, cost: Spent) -> None:
-        speaker, prompt = _speaker(body), str(body["template"])
+        speaker = Speaker(body["role"], body["model"], body["reply"]["model"])
+        prompt = str(body["template"])
         self.speakers[speaker] = self.speakers.get(speaker, NOTHING) + cost
         self.prompts[prompt] = self.prompts.get(prompt, NOTHING) + cost
 
@@ -110,7 +110,7 @@ class RunResults:
 
     @property
     def builds(self) -> bool:
-        """Whether it is a building run, in which later tasks are played with more than earlier ones."""
+        """True for a building run, whose later tasks are played with more knowledge than earlier ones."""
         return self.run.config.learning is not None
 
     @property
@@ -173,9 +173,3 @@ def read_folder(folder: Path, price: Price | None = None) -> RunResults:
         found = read_run(run, str(folder), price)
     found.outside.clear()
     return found
-
-
-def _speaker(body: Any) -> Speaker:
-    sampling = {name: value for name, value in body["sampling"].items() if name != "sample" and value not in (None, [])}
-    told = ", ".join(f"{name} {value}" for name, value in sampling.items())
-    return Speaker(body["role"], body["model"], body["reply"]["model"], told)

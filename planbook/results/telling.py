@@ -6,8 +6,7 @@ from typing import Any
 from planbook.outcomes import first_line, in_words
 from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
-from planbook.results.measures import Measured
-from planbook.results.milestones import Reached
+from planbook.results.measures import Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, interval, listed

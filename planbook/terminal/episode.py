@@ -71,7 +71,7 @@ class CellRun:
 
     @property
     def printed(self) -> list[str]:
-        """What the plan printed before its first step and after each, to its end."""
+        """The plan's output before its first step and after each, to its end."""
         before = [step.printed for step in self.steps]
         return [*before, self.cell.feedback.output[sum(map(len, before)) :] if self.cell else ""]
 

@@ -1,4 +1,4 @@
-"""What a command prints for people: tables and lines, on standard error where JSON takes standard output."""
+"""Output of commands for people: tables and lines, on standard error where JSON takes standard output."""
 
 import json
 import logging
@@ -80,7 +80,7 @@ def results(summary: Summary, title: str) -> Grid | str:
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
-    """Tell how an episode of a long run ended, and what has been spent by then."""
+    """Return how an episode of a long run ended, and what has been spent by then."""
     how = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
         how = in_words(ending.cause)
@@ -98,7 +98,7 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def stream_line(summary: Summary) -> str:
-    """Tell what became of the replies of a run that streamed, and which tokens count."""
+    """Return what became of the replies of a run that streamed, and which tokens count."""
     return (
         f"Streamed: {summary.stopped_replies:,} of {counted(summary.model_calls, 'reply', 'replies')} stopped early; "
         "tokens count as far as they had come. A model that cannot be stopped (scripted, exchange, recorded) wrote its "

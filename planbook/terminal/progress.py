@@ -19,7 +19,7 @@ from planbook.wording import clock
 EVERY = 30.0
 """Seconds between two plain lines."""
 A_SECOND = 4
-"""How often the bar is drawn."""
+"""Number of times that the bar is drawn in a second."""
 BAR = 30
 """Columns."""
 

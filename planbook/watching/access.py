@@ -1,4 +1,4 @@
-"""Who may look and steer: whoever has the address that was printed, and no other user or web page of this machine."""
+"""Access control: whoever has the printed address can look and steer, no other user or web page of this machine."""
 
 import secrets
 from http.cookies import SimpleCookie
@@ -24,8 +24,8 @@ HEADERS = {
 }
 
 
-class Doors:
-    """Around the application. The token comes with the first request's address, then in a cookie.
+class AccessControl:
+    """Middleware that checks the token, which comes with the first request's address and then in a cookie.
 
     ``Host`` must be this machine's own name: a page whose name was made to lead here has another. What is posted must
     come from our own page.

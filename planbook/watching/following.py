@@ -1,4 +1,4 @@
-"""A run that is read while it goes on: what is new is read, and nothing twice."""
+"""A run that is read while it is played; each event is read once."""
 
 import threading
 import time
@@ -14,9 +14,9 @@ HAPPENS = ("act", "ask", "cell", "heard")
 
 
 class Following:
-    """The run as far as it has been read. ``version`` grows with whatever is new; ``changed`` says when an episode did.
+    """The run as far as it has been read. ``version`` grows with every change; ``changed`` has that of each episode.
 
-    ``lock`` is held by whoever reads the run or tells of it.
+    ``lock`` is held while the run is read or rendered.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -25,24 +25,24 @@ class Following:
         self.version = 0
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}
-        """How the last sitting hosted its episodes."""
+        """Options of the last invocation, such as its number of jobs."""
         self.paused = self.played = False
         self.asked = ""
-        """What was asked for last and not answered yet."""
+        """The last request that was not answered yet."""
         self.last: dict[int, Event] = {}
         """The last thing that happened in each episode."""
         self._row = 0
         self._begun = self._paused_at = 0.0
-        """When the sitting began, moved on by its pauses; and its last pause."""
+        """Start of the invocation, moved on by its pauses; and its last pause."""
         self._earlier = 0
-        """Episodes that had ended before it."""
+        """Number of episodes that had ended before the invocation."""
 
     def close(self) -> None:
-        """Give the run back."""
+        """Close the run."""
         self.run.close()
 
     def catch_up(self) -> None:
-        """Read what was written meanwhile, and look whether somebody plays the run."""
+        """Read what was written meanwhile, and check if the run is being played."""
         with self.lock:
             before, row = (self.played, self.paused, self.asked), self._row
             self.played = self.run.is_played
@@ -59,7 +59,7 @@ class Following:
         if event.kind != "task":
             self.read.take(event)
         if event.kind == "sitting":
-            self._sitting(event)
+            self._invocation(event)
         elif event.kind == "control":
             self.asked = str(event.body["do"])
         return -1
@@ -73,8 +73,8 @@ class Following:
             self.last[index] = event
         return index
 
-    def _sitting(self, event: Event) -> None:
-        """Somebody began or ended to play, paused or went on."""
+    def _invocation(self, event: Event) -> None:
+        """Take the beginning, end, pause or continuation of an invocation."""
         was_paused, self.paused = self.paused, PAUSED in event.body
         is_over = "over" in event.body and not self.paused
         self.asked = ""
@@ -106,7 +106,7 @@ class Following:
         return len(self.so_far())
 
     def left(self) -> float | None:
-        """Seconds until the end of a run that is played, if there is something to guess from."""
+        """Return the seconds until the end of a run that is played; None if there is nothing to estimate from."""
         if not self.played or self.ended == self.entries:
             return None
         elapsed = (self._paused_at if self.paused else time.time()) - self._begun

@@ -1,4 +1,4 @@
-"""The page of a run that is being watched, and the news that it appends."""
+"""The page of a run that is being watched, and the updates that it appends."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ CAN: dict[Doing, tuple[Request, ...]] = {
     "stopped": ("go on",),
     "over": (),
 }
-"""What can be asked for, by what the run is doing."""
+"""Requests that are offered, by the state of the run."""
 MOST_NOW, LONG = 8, 160
 """Episodes under way that the top of the page lists, and characters of what happens there."""
 
 
 class Pages:
-    """Tells what is followed; what is new is read just before."""
+    """Renders the run that is followed; news are read first."""
 
     def __init__(self, following: Following, steered: Steered) -> None:
         self._at, self._steered = following, steered

@@ -16,25 +16,25 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from planbook.errors import BadArgument, BadRun
-from planbook.watching.access import HOST, Doors
+from planbook.watching.access import HOST, AccessControl
 from planbook.watching.following import Following
 from planbook.watching.pages import Pages
 from planbook.watching.steered import Steered
 from planbook.workers import Request as Ask
 
 LOOK = 1.0
-"""Seconds between two looks at what is new."""
-SIGN_OF_LIFE = 15
-"""Looks after which something is sent all the same: so it is noticed that a browser has gone."""
+"""Seconds between two looks at the store."""
+HEARTBEAT = 15
+"""Looks without news after which a comment is sent, so that a closed browser is noticed."""
 
 
 def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; ``on_address`` is told the address with its token. Raises BadArgument for a taken port."""
+    """Serve until Ctrl-C; ``on_address`` gets the address with its token. Raises BadArgument for a taken port."""
     door = socket.socket()
     door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         door.bind((HOST, port))
-        door.listen()  # who comes at once, when the address is told, waits in line
+        door.listen()  # a browser that connects at once waits until the server runs
     except OSError as error:
         raise BadArgument(f"port {port} cannot be had: {error.strerror}; name another with --port") from error
     with door:
@@ -48,7 +48,7 @@ def serve(following: Following, port: int, on_address: Callable[[str], None]) ->
 
 
 class Server(uvicorn.Server):
-    """Tells those who stream that it is over: they would wait for each other otherwise."""
+    """A server that ends open streams before it shuts down; they would wait for each other otherwise."""
 
     def __init__(self, config: uvicorn.Config, over: asyncio.Event) -> None:
         super().__init__(config)
@@ -61,7 +61,7 @@ class Server(uvicorn.Server):
 
 
 def application(following: Following, token: str, port: int, over: asyncio.Event) -> ASGIApp:
-    """What is served, behind its doors."""
+    """Return the application behind its access control."""
     steered = Steered(following)
     pages = Pages(following, steered)
 
@@ -93,11 +93,11 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
         Route("/news", news),
         Route("/ask/{what}", ask, methods=["POST"]),
     ]
-    return Doors(Starlette(routes=routes), token, port)
+    return AccessControl(Starlette(routes=routes), token, port)
 
 
 async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterator[str]:
-    """Whatever is new since a version, as server-sent events; their ids are versions."""
+    """Yield updates since a version as server-sent events, whose ids are versions."""
     before, silent = "", 0
     while not over.is_set():
         version, told = await run_in_threadpool(pages.news, version)
@@ -105,7 +105,7 @@ async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterato
         if text != before:
             before, silent = text, 0
             yield f"id: {version}\ndata: {text}\n\n"
-        elif (silent := silent + 1) % SIGN_OF_LIFE == 0:
+        elif (silent := silent + 1) % HEARTBEAT == 0:
             yield ": still here\n\n"
         try:
             await asyncio.wait_for(over.wait(), LOOK)

@@ -1,4 +1,4 @@
-"""What a run is doing, and asking it to do otherwise."""
+"""The state of a run, and requests to pause, resume or stop it."""
 
 import subprocess
 import sys
@@ -12,38 +12,38 @@ from planbook.watching.following import Following
 from planbook.workers import Request, arguments, request
 
 Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "stopped", "over"]
-ON_THE_WAY: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
+PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
 class Steered:
-    """Steers the run that is followed; begins it again where nobody plays it."""
+    """Sends requests to the run that is followed; resumes it if nobody plays it."""
 
     def __init__(self, following: Following) -> None:
         self._following = following
-        self._again: Again | None = None
+        self._again: ResumedRun | None = None
 
     @property
     def doing(self) -> Doing:
-        """In a word."""
+        """The state of the run."""
         at = self._following
         if at.played:
             if at.asked in ("pause", "stop"):
-                return ON_THE_WAY[at.asked]
+                return PENDING[at.asked]
             return "paused" if at.paused else "playing"
-        if self._again is not None and self._again.goes_on:
+        if self._again is not None and self._again.is_running:
             return "starting again"
         return "over" if at.ended == at.entries else "stopped"
 
     @property
     def problem(self) -> str:
-        """Why the run could not be gone on with, if so."""
+        """The error if the run could not be resumed."""
         return "" if self._again is None or self._following.played else self._again.problem
 
     def ask(self, what: Request) -> None:
-        """Ask for it. Raises BadRun where the store cannot be written."""
+        """Send a request. Raises BadRun if the store cannot be written."""
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
-            self._again = Again(self._following)
+            self._again = ResumedRun(self._following)
         elif doing in MAKES_SENSE[what]:
             with closing(Store(self._following.run.store.place)) as store:
                 request(store, what)
@@ -54,11 +54,11 @@ MAKES_SENSE: dict[Request, tuple[Doing, ...]] = {
     "go on": ("paused", "pausing"),
     "stop": ("playing", "paused", "pausing"),
 }
-"""What can be asked of a run that is played, by what it is doing."""
+"""Requests to a run that is played, by the states in which they are taken."""
 
 
-class Again:
-    """The run, gone on with by a process of its own, which goes on when nobody watches any more."""
+class ResumedRun:
+    """A process that resumes the run, and outlives the watching."""
 
     def __init__(self, following: Following) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
@@ -72,13 +72,13 @@ class Again:
         )
 
     @property
-    def goes_on(self) -> bool:
-        """Whether it has not ended yet."""
+    def is_running(self) -> bool:
+        """True until the process ends."""
         return self._process.poll() is None
 
     @property
     def problem(self) -> str:
-        """The last line that it said, where it came to no good end."""
+        """The last line of its output if it failed."""
         if self._process.poll() in (None, errors.OK, errors.INTERRUPTED):
             return ""
         self._said.seek(0)

@@ -348,9 +348,9 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
 
 def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED], seed=1)
-    written(tmp_path / "b", [FAILED], planner="naive", models={"default": "none"})
+    written(tmp_path / "b", [FAILED], planner="naive", models={"default": "openai:small"})
     _, found, _ = run_command("stats", tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
-    assert [row["name"] for row in found["rows"]] == ["models.default=none"]
+    assert [row["name"] for row in found["rows"]] == ["models.default=openai:small"]
     assert found["left_out"] == 1
     with pytest.raises(errors.BadArgument, match="planner is naive, procedures"):
         run_command("stats", tmp_path, "--where", "planner=adapt")

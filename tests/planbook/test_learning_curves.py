@@ -99,7 +99,7 @@ def test_only_a_building_run_has_a_curve_and_a_cost(curve: Path, library: Path, 
         (("cost", curve / "after-1"), "is no building run"),
         (("test", *TOY, "--after", "1,2"), "name it with --library"),
         (("test", *TOY, "--after", "1,5", "--library", library), "has 4 building tasks"),
-        (("test", *TOY, "--after", "1,x", "--library", library), "'x' is no number of tasks"),
+        (("test", *TOY, "--after", "1,x", "--library", library), "'x' is not a number of tasks"),
     ):
         refused = planbook(*wrong, cwd=tmp_path)
         assert refused.returncode == 2

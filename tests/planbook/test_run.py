@@ -53,7 +53,7 @@ def test_a_file_in_the_way_is_told(tmp_path: Path) -> None:
 def test_what_differs_is_named(tmp_path: Path) -> None:
     Run.create(tmp_path / "run", CONFIG, TASKS).close()
     other = CONFIG.model_copy(update={"selection": Selection(seeds=(7,)), "seed": 3})
-    with pytest.raises(BadRun, match=r"other selection\.seeds, seed"):
+    with pytest.raises(BadRun, match=r"other seed, selection\.seeds"):
         Run.create(tmp_path / "run", other, TASKS)
 
 

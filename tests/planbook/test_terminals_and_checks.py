@@ -76,6 +76,17 @@ def test_narrow_tables_cut_no_figure_off(width: int) -> None:
     assert row.split()[1:] == ["5", "12", "100.0%", "56.6\N{EN DASH}100.0%", "13.6", "0.00"]
 
 
+def test_a_table_that_no_terminal_of_the_width_has_room_for_is_a_list() -> None:
+    table = right_aligned("building\ntasks", [f"figure {number}" for number in range(12)], title="a curve")
+    table.add_row("6", *["207,425"] * 12)
+    out = Console(width=60, file=StringIO(), legacy_windows=False)
+    out.print(table)
+    assert isinstance(out.file, StringIO)
+    told = " ".join(out.file.getvalue().split())
+    assert told.startswith("a curve building tasks 6: figure 0 207,425; figure 1 207,425;")
+    assert all(len(line) <= 60 for line in out.file.getvalue().splitlines())
+
+
 def test_one_task_has_a_line_and_no_table(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--task", "fetch/0", "--out", tmp_path / "run")
     assert "procedures on toy: 1 task, solved; 3 actions, 0 error steps" in played.told

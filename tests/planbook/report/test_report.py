@@ -194,8 +194,8 @@ def test_a_run_in_which_nothing_has_happened_yet_can_be_reported(tmp_path: Path)
     [
         (None, 260, ""),
         ("all", 260, ""),
-        ("failed", 20, "Only the episodes that were not solved can be opened (--episodes failed)."),
-        ("7", 7, "Only the first 7 episodes can be opened (--episodes 7)."),
+        ("failed", 20, "Of 260 episodes, 20 can be opened here: --episodes failed."),
+        ("7", 7, "Of 260 episodes, 7 can be opened here: --episodes 7."),
     ],
 )
 def test_all_episodes_can_be_opened_unless_fewer_are_asked_for(
@@ -221,7 +221,7 @@ def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
     assert opened.count("failure") == 20
     assert 20 < len(opened) < 60
     (told,) = [each for each in page.all("p", class_="note") if "can be opened here" in each]
-    assert told.startswith(f"Of 60 episodes, {len(opened)} can be opened here, those that were not solved first")
+    assert told.startswith(f"Of 60 episodes, {len(opened)} can be opened here: with all of them")
     assert "--episodes all" in told
     report_runs([folder], None, "all", as_json=True)
     assert len(Page(folder / "report.html").all("details", class_="episode")) == 60

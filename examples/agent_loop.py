@@ -1,0 +1,56 @@
+"""The sandbox inside an agent loop that knows nothing of planbook: a chat with code, whose code can harm nothing.
+
+OPENAI_API_KEY=... python examples/agent_loop.py MODEL "Which fruits start with p?"
+"""
+
+import re
+import sys
+
+from openai import OpenAI
+
+from planbook.sandbox import Limits, Sandbox
+
+SHELF = {"fruit": ["apple", "peach", "pear", "plum"], "nut": ["hazel", "walnut"]}
+
+
+def stock(kind: str) -> list[str]:
+    """List what the shop has of a kind: fruit or nut."""
+    return SHELF.get(kind, [])
+
+
+def answer(text: str) -> str:
+    """Give the final answer."""
+    answers.append(text)
+    return "thank you"
+
+
+answers: list[str] = []
+SYSTEM = (
+    """Answer by writing Python in a ```python block. It may call
+stock(kind: str) -> list[str]: """
+    + str(stock.__doc__)
+    + """
+answer(text: str): """
+    + str(answer.__doc__)
+)
+
+
+def loop(model: str, question: str, turns: int = 5) -> str:
+    """Let the model write code, run it, and show it what came of that, until it answers."""
+    client = OpenAI()
+    chat = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
+    limits = Limits(wall_seconds=5, memory_mb=128)
+    with Sandbox() as sandbox, sandbox.session({"stock": stock, "answer": answer}, limits=limits) as session:
+        for _ in range(turns):
+            reply = client.chat.completions.create(model=model, messages=chat).choices[0].message.content or ""
+            code = "\n".join(re.findall(r"```python\n(.*?)```", reply, re.DOTALL))
+            result = session.run(code)
+            if answers:
+                return answers[-1]
+            happened = f"Output: {result.output}\nValue: {result.value!r}\n{result.fault or ''}"
+            chat += [{"role": "assistant", "content": reply}, {"role": "user", "content": happened}]
+    return "no answer"
+
+
+if __name__ == "__main__":
+    print(loop(*sys.argv[1:]))

@@ -1,0 +1,118 @@
+"""Two environments of Gymnasium as environments of planbook: an adapter, and what is particular to each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+from pydantic import BaseModel
+
+from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
+
+
+class Gymnasium(Environment):
+    """Adapter: a subclass names the environment, words its observations, and offers its actions."""
+
+    gym_id: ClassVar[str]
+    gym_options: ClassVar[Mapping[str, Any]] = {}
+    goal: ClassVar[str]
+    splits = ("all",)
+    seeded = True
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        super().__init__(options)
+        self.gym = gymnasium.make(self.gym_id, **self.gym_options)
+        self.reward = 0.0
+
+    @classmethod
+    def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
+        """Make a task for each seed."""
+        (kind,) = cls.types
+        seeds = [int(each.rpartition("/")[2]) for each in selection.ids] or selection.seeds or range(5)
+        return [
+            Task(id=f"{kind}/{seed}", env=cls.name, split="all", type=kind, goal=cls.goal, seed=seed) for seed in seeds
+        ]
+
+    def begin(self, task: Task) -> Observation:
+        """Reset with the task's seed, which all chance follows from."""
+        self.reward = 0.0
+        state, _ = self.gym.reset(seed=task.seed)
+        return Observation(self.words(state))
+
+    def step(self, number: int) -> Observation:
+        """Take an action by its number."""
+        state, reward, terminated, truncated, _ = self.gym.step(number)
+        self.reward += float(reward)
+        return Observation(self.words(state), terminated=terminated, truncated=truncated)
+
+    def words(self, state: Any) -> str:
+        """Return an observation in words."""
+        raise NotImplementedError
+
+    def measures(self) -> Mapping[str, float]:
+        """Record the sum of rewards, as the reports show it."""
+        return {"reward": self.reward}
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.gym.close()
+
+
+class FrozenLake(Gymnasium):
+    """A frozen lake of 4 x 4 fields. The agent walks from the start, S, over frozen fields, F, to the goal, G.
+
+    Whoever steps into a hole, H, has failed. Rows and columns are counted from 0, top left.
+    """
+
+    name, types = "frozen_lake", ("cross",)
+    gym_id, gym_options = "FrozenLake-v1", {"is_slippery": False}
+    goal = "reach the goal, G, without stepping into a hole, H"
+
+    def words(self, state: Any) -> str:
+        """Say where the agent is, and show the map."""
+        rows = ["".join(map(bytes.decode, row)) for row in self.gym.unwrapped.desc]
+        return f"You are in row {state // 4}, column {state % 4}. The map: {' '.join(rows)}"
+
+    @action("agent.walk('down') -> 'You are in row 1, column 0. The map: SFFF FHFH FFFH HFFG'")
+    def walk(self, direction: Literal["left", "down", "right", "up"]) -> Observation:
+        """Go to the next field."""
+        return self.step(("left", "down", "right", "up").index(direction))
+
+    def verdict(self) -> Verdict:
+        """Judge by the reward, which only the goal gives."""
+        return Verdict(self.reward == 1, self.reward)
+
+
+class Taxi(Gymnasium):
+    """A taxi on 5 x 5 fields with walls, which fetches a passenger at one landmark and brings them to another."""
+
+    name, types = "taxi", ("ride",)
+    gym_id = "Taxi-v4"
+    goal = "bring the passenger to the destination"
+    landmarks: ClassVar[Sequence[str]] = ("red (0, 0)", "green (0, 4)", "yellow (4, 0)", "blue (4, 3)")
+
+    def words(self, state: Any) -> str:
+        """Say where taxi, passenger and destination are."""
+        row, column, passenger, destination = self.gym.unwrapped.decode(state)
+        where = [*self.landmarks, "in the taxi"][passenger]
+        return f"Taxi: ({row}, {column}). Passenger: {where}. Destination: {self.landmarks[destination]}."
+
+    @action("agent.drive('south') -> 'Taxi: (1, 0). Passenger: red (0, 0). Destination: blue (4, 3).'")
+    def drive(self, direction: Literal["south", "north", "east", "west"]) -> Observation:
+        """Go to the next field; a wall stops the taxi where it is."""
+        return self.step(("south", "north", "east", "west").index(direction))
+
+    @action()
+    def pick_up(self) -> Observation:
+        """Let the passenger in."""
+        return self.step(4)
+
+    @action()
+    def drop_off(self) -> Observation:
+        """Let the passenger out; at the destination, the ride is over."""
+        return self.step(5)
+
+    def verdict(self) -> Verdict:
+        """Judge by where the passenger is."""
+        _, _, passenger, destination = self.gym.unwrapped.decode(self.gym.unwrapped.s)
+        solved = passenger == destination
+        return Verdict(solved, float(solved))

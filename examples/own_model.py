@@ -1,0 +1,47 @@
+"""A model class of one's own: Ollama's chat API, which is not OpenAI's, with counts of tokens and an error of its own.
+
+python examples/own_model.py llama3.2 http://localhost:11434
+"""
+
+import json
+import sys
+import urllib.request
+from collections.abc import Sequence
+
+import planbook
+from planbook.planner import ModelError
+from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+
+
+class Ollama:
+    """A model behind Ollama. Threads may call it at once, since it keeps nothing between calls."""
+
+    def __init__(self, model: str, address: str) -> None:
+        self.name, self._model, self._address = f"ollama:{model}", model, address
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Ask for a reply. One that comes in one piece is passed to ``on_text`` as a whole."""
+        body = {
+            "model": self._model,
+            "stream": False,
+            "messages": [{"role": each.role, "content": each.content} for each in messages],
+            "options": {"temperature": sampling.temperature, "num_predict": sampling.max_tokens, "seed": sampling.seed},
+        }
+        request = urllib.request.Request(f"{self._address}/api/chat", json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=300) as answer:
+                told = json.load(answer)
+        except OSError as error:
+            raise ModelError(f"{self.name} at {self._address} did not answer: {error}") from error
+        text = told["message"]["content"]
+        if on_text:
+            on_text(text)
+        usage = Usage(prompt=told["prompt_eval_count"], completion=told["eval_count"])
+        return Reply(text=text, usage=usage, model=told["model"])
+
+
+if __name__ == "__main__":
+    played = planbook.run(env="toy", split="all:2", planner="react", model=Ollama(*sys.argv[1:]), budget={"calls": 20})
+    print(played)
+    for episode in played.episodes:
+        print(episode["task"], episode["outcome"], episode["calls"])

@@ -1,0 +1,2 @@
+for direction in ("down", "down", "right", "down", "right", "right"):
+    agent.walk(direction)

@@ -1,0 +1,123 @@
+"""Run the code blocks of a documentation page in their order, and compare what they print with what the page shows.
+
+A block says by its language what it is:
+
+- Anything whose first line is a comment with a file name (``# plan.py``) is that file.
+- Other ``python`` is a script; the ``text`` block after it is what it prints.
+- ``console`` has commands after ``$``, each followed by its output. ``...`` stands for lines left out.
+- ``sh`` installs something, or needs what tests do not have: it is only looked at (see ``KNOWN``).
+- ``text`` elsewhere is not run.
+
+Commands run in an empty folder that has the repository's ``examples``. Models called ``openai:`` answer by ``answer``.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.openai_server import Messages
+
+ROOT = Path(__file__).parents[1]
+FINDINGS = ROOT / "docs" / "findings.md"
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {FINDINGS}), ROOT / "examples" / "README.md"]
+BLOCK = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"(?:#|//) (?P<name>[\w./-]+\.\w+)\n")
+KNOWN = re.compile(r"(make|pip|python|git clone|cd|export|planbook|(tools|examples)/\S+) ?")
+FETCH = """\
+for thing in {}:
+    for number in range(1, 9):
+        if f" {{thing}}" in agent.open(f"box_{{number}}"):
+            agent.take(thing, f"box_{{number}}")
+            agent.put(thing)
+            break
+"""
+FAILS = (0, 1, 2)
+"""Exit codes of a command whose output is shown, such as a check that finds faults."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of code, without its indentation."""
+
+    language: str
+    code: str
+
+    @property
+    def file(self) -> str:
+        """The name of the file that the block is; empty if it is none."""
+        named = NAMED.match(self.code)
+        return named["name"] if named and self.language not in ("console", "sh", "text") else ""
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the blocks of a page in their order."""
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [Block(language, re.sub(f"^{indent}", "", code, flags=re.MULTILINE)) for indent, language, code in found]
+
+
+def commands(console: str) -> Iterator[tuple[str, list[str]]]:
+    """Return each command of a console block with the lines shown after it."""
+    for part in re.split(r"^\$ ", console.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        yield command, shown.splitlines()
+
+
+def run(command: list[str], folder: Path, url: str, codes: tuple[int, ...]) -> list[str]:
+    """Run one command and return the lines it printed."""
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=240)
+    told = f"{shlex.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, told
+    assert done.returncode in codes, told
+    return [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+
+
+def compare(shown: list[str], printed: list[str]) -> None:
+    """Check that the lines shown are printed, in this order."""
+    rest = iter(printed)
+    for line in shown:
+        if line.strip() not in ("...", ""):
+            assert line.rstrip() in rest, "\n".join([f"not printed as shown: {line}", *printed])
+
+
+def play(page: Path, folder: Path, url: str) -> None:
+    """Do what a page shows, in an empty folder. ``url`` is that of the model server."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    printed: list[str] | None = None
+    for number, block in enumerate(blocks(page)):
+        before, printed = printed, None
+        if block.file:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.code)
+        elif block.language == "python":
+            script = folder / f"block_{number}.py"
+            script.write_text(block.code)
+            printed = run([sys.executable, script.name], folder, url, (0,))
+        elif block.language == "console":
+            for command, shown in commands(block.code):
+                words = shlex.split(command, comments=True)
+                start = {"planbook": [sys.executable, "-m", "planbook"], "python": [sys.executable]}[words[0]]
+                compare(shown, run([*start, *words[1:]], folder, url, FAILS if shown else (0,)))
+        elif block.language == "text" and before is not None:
+            compare(block.code.splitlines(), before)
+        elif block.language == "sh":
+            assert all(KNOWN.match(line) for line in block.code.splitlines() if line and line[0] not in "# "), block
+        else:
+            assert block.language in ("text", "yaml", "toml", "json", "ini"), block
+
+
+def answer(messages: Messages) -> str:
+    """Answer as a model that knows the pages' own environments, and no other."""
+    told = str(messages)
+    if "agent.press" in told:
+        return "```python\nfor lamp in (1, 2, 3):\n    agent.press(lamp)\n```"
+    if "stock(kind" in told:
+        return "```python\nanswer(', '.join(stock('fruit')))\n```"
+    if goals := re.findall(r"[Pp]ut the (\w+)(?: and the (\w+))? on the table", told):
+        return f"```python\n{FETCH.format([thing for thing in goals[-1] if thing])}```"
+    return "```python\nprint(task.goal)\n```"

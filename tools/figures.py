@@ -1,0 +1,31 @@
+"""Keep what a command measured: `figures.py FILE.json COMMAND PRINTED`, where PRINTED ends with the command's JSON."""
+
+import json
+import os
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+KEPT = "tasks solved mean_score mean_actions mean_error_steps unlock_score measures failures seconds".split()
+ROW = ("name", "value", "unit", "ratio", "against", "goal", "met")
+
+
+def main() -> None:
+    """Write the file."""
+    target, command, printed = sys.argv[1:]
+    measured = json.loads(Path(printed).read_text(encoding="utf-8").splitlines()[-1])
+    rows = [{name: row[name] for name in ROW if row[name] not in (None, "")} for row in measured.get("rows", ())]
+    kept = {
+        "command": command,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}",
+        "rows": rows,
+        **{name: measured[name] for name in KEPT if name in measured},
+    }
+    Path(target).parent.mkdir(exist_ok=True)
+    Path(target).write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

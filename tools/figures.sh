@@ -1,0 +1,41 @@
+#!/bin/sh
+# Measure what docs/figures.md shows: the JSON that each command ends with becomes a file of docs/figures.
+# `tools/figures.sh NAME ...` measures those alone. All take an hour on 2 cores that do nothing else, and need Chromium,
+# the extra `bench`, and ALFWorld's games (ALFWORLD_DATA).
+set -eu
+cd "$(dirname "$0")/.."
+PATH=$PWD/.venv/bin:$PATH
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+wanted=" $* "
+
+measure() { # NAME COMMAND
+    name=$1
+    shift
+    case $wanted in "  " | *" $name "*) ;; *) return 0 ;; esac
+    echo "figures: $name: planbook $*"
+    runs=""
+    [ "$1" = bench ] || runs="--out $made/$name"
+    # A run that has an episode BROKEN ends with 1, and says so in its JSON.
+    # shellcheck disable=SC2086
+    planbook "$@" $runs --json >"$made/printed" 2>"$made/errors" || [ $? = 1 ] || { cat "$made/errors" >&2; exit 1; }
+    python tools/figures.py "docs/figures/$name.json" "planbook $*" "$made/printed"
+}
+
+for part in sandbox start stream envs report scale selector; do measure "bench-$part" bench $part; done
+measure alfworld-valid_seen replay --env alfworld --split valid_seen
+measure alfworld-train replay --env alfworld --split train --jobs 2
+measure alfworld-generated replay --env alfworld --split generated
+measure alfworld-valid_seen-learned test --env alfworld --split valid_seen --model none
+measure alfworld-train-learned test --env alfworld --split train --model none --jobs 2
+measure miniwob replay --env miniwob --seeds 135289,293089,620994,740719,133163
+measure miniwob-feedback-learned test --env miniwob --split feedback --model none
+measure textcraft-test replay --env textcraft --split test
+measure textcraft-dev replay --env textcraft --split dev
+measure minecraft replay --env minecraft --split full --seeds 0-2
+measure tabletop replay --env tabletop --seeds 0-99
+measure shopping replay --env shopping --split full --jobs 2
+measure shopping-naive run --planner naive --env shopping
+measure crafter replay --env crafter --seeds 0-19 --jobs 2
+measure crafter-random run --planner random --env crafter --seeds 0-19 --actions 1000 --jobs 2
+measure web replay --env web --jobs 2
