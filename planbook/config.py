@@ -19,8 +19,8 @@ from planbook.planner import Budget, method
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
-from planbook.planner.roles import DEFAULT
-from planbook.planner.strategies import is_file
+from planbook.planner.roles import DEFAULT_ROLE
+from planbook.planner.strategies import is_method_file
 from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
@@ -38,7 +38,7 @@ Executor = Literal["threads", "processes", "ray"]
 def _of_role(text: str, mark: str) -> tuple[str, str]:
     """Return the role that an option is for, and the rest; without a role it is for all."""
     role, found, rest = text.partition(mark)
-    return (role, rest) if found and role.isidentifier() else (DEFAULT, text)
+    return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
 def by_role(given: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
@@ -255,7 +255,7 @@ class Config(Playing):
     @property
     def title(self) -> str:
         """The name of what plays: the planner, or the plan file that was given."""
-        planner = Path(self.planner).name if is_file(self.planner) else self.planner
+        planner = Path(self.planner).name if is_method_file(self.planner) else self.planner
         return str(self.planner_options.get("source", planner))
 
     @property

@@ -17,11 +17,11 @@ from planbook.manuals import SHIPPED, usual_starts
 from planbook.manuals.demonstrations import FOLDER
 from planbook.manuals.formulator import PROMPTS as MANUALS
 from planbook.planner import METHODS, method
-from planbook.planner.graph import PROMPTS as GRAPHS
+from planbook.planner.graph import GRAPH_PROMPTS as GRAPHS
 from planbook.planner.models import Sampling
-from planbook.planner.models.tokens import SHIPPED as PRICES
-from planbook.planner.roles import DEFAULT
-from planbook.planner.strategies import is_file, registered
+from planbook.planner.models.tokens import SHIPPED_PRICES as PRICES
+from planbook.planner.roles import DEFAULT_ROLE
+from planbook.planner.strategies import is_method_file, registered_methods
 from planbook.planner.templates import PROMPTS as PLANNER
 from planbook.rules.telling import PROMPTS as RULES
 from planbook.runs import CONFIG_FILE, MadeOf, Run, is_run
@@ -101,7 +101,7 @@ def price_digests(config: Config, prices: Path | None) -> dict[str, str]:
 def seeds_of(config: Config) -> dict[str, int | None]:
     """Return the run's own seed, and those sent to models in the first repeat; the next repeat has one more."""
     found: dict[str, int | None] = {"run": config.seed}
-    sampling = {DEFAULT: Sampling(), **config.sampling} if config.models else {}
+    sampling = {DEFAULT_ROLE: Sampling(), **config.sampling} if config.models else {}
     for role, each in sampling.items():
         found[f"sampling of {role}"] = None if each.seed is None else each.seed + config.seed
     return found
@@ -112,11 +112,11 @@ def prompt_digests(config: Config) -> dict[str, str]:
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     found: dict[str, str] = {}
-    if is_file(config.planner):
+    if is_method_file(config.planner):
         file = Path(config.planner.partition(":")[0])
         found |= {f"the method's file {file.name}": file_digest(file)[:SHOWN], **of_modules_beside(file, "method")}
     elif config.planner not in METHODS:
-        found |= of_registered(registered()[config.planner].value, "method")
+        found |= of_registered(registered_methods()[config.planner].value, "method")
     if strategy.roles:
         found |= _of_files({**PLANNER.files(*EVERYWHERE), **strategy.templates})
     if config.learning is not None:

@@ -30,7 +30,7 @@ from planbook.option_values import Option, option, option_of, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import method
 from planbook.planner.models import Sampling
-from planbook.planner.roles import DEFAULT
+from planbook.planner.roles import DEFAULT_ROLE
 from planbook.workers import Hosting
 
 
@@ -237,8 +237,8 @@ class Settings(Playing, Building, Invocation):
         """Return the sampling of each role: what was given for it, else for all, else the usual of the method."""
         given = {role: each.model_dump(exclude_unset=True) for role, each in self.sampling.items()}
         if usual:
-            given[DEFAULT] = {**usual, **given.get(DEFAULT, {})}
-        everyone = given.get(DEFAULT, {})
+            given[DEFAULT_ROLE] = {**usual, **given.get(DEFAULT_ROLE, {})}
+        everyone = given.get(DEFAULT_ROLE, {})
         return {role: validated(Sampling, {**everyone, **own}, "--sampling") for role, own in given.items()}
 
 

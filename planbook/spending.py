@@ -6,7 +6,7 @@ from pathlib import Path
 
 from planbook.errors import BadArgument
 from planbook.planner import Budget, Spent
-from planbook.planner.budget import add
+from planbook.planner.budget import add_cost
 from planbook.planner.models import Prices, Reply
 from planbook.store import Event
 
@@ -56,5 +56,5 @@ def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
             seconds += (event.at if over else last) - begun if begun is not None else 0.0
             begun = None if over else event.at
         last = event.at
-        spent = add(spent, event.kind, event.body, price)
+        spent = add_cost(spent, event.kind, event.body, price)
     return spent.model_copy(update={"seconds": seconds + (last - begun if begun is not None else 0.0)})

@@ -15,7 +15,7 @@ AGENT = "agent"
 TASK = "task"
 
 
-class Call(Protocol):
+class CallFunction(Protocol):
     """Carries out one call of plan code."""
 
     def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
@@ -25,7 +25,7 @@ class Call(Protocol):
 class PlanFunction:
     """An action or query as the sandbox takes it: a callable with the signature that plan code sees."""
 
-    def __init__(self, spec: ActionSpec, call: Call) -> None:
+    def __init__(self, spec: ActionSpec, call: CallFunction) -> None:
         self._spec, self._call = spec, call
         self.__name__ = spec.name
         self.__doc__ = spec.doc
@@ -50,7 +50,7 @@ def received(observation: Observation) -> JsonValue:
     return value
 
 
-def plan_functions(offer: Offered, act: Call, answer: Call) -> dict[str, Callable[..., object]]:
+def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> dict[str, Callable[..., object]]:
     """Return the functions of an environment's plans by dotted name.
 
     ``act`` carries out actions, ``answer`` queries.

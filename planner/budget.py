@@ -11,7 +11,7 @@ from pydantic import Field
 from planbook.planner.errors import BudgetEnded
 from planbook.planner.journal import Body, EventKind
 from planbook.planner.ledger import Amount, Ledger, OwnLedger
-from planbook.planner.models.types import Reply, Usage, place
+from planbook.planner.models.types import Reply, Usage, journal_place
 from planbook.planner.types import Record
 
 
@@ -150,7 +150,7 @@ class Meter:
         if not self.limits_calls:
             yield
             return
-        key, amount = place(), self._amount(model, most)
+        key, amount = journal_place(), self._amount(model, most)
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
@@ -223,7 +223,7 @@ class Meter:
         with self._lock:
             self._own = self._own + cost
         if cost.calls and self.limits_calls:
-            self._ledger.settle(place(), amount_of(cost))
+            self._ledger.settle(journal_place(), amount_of(cost))
         if cost.actions and self.budget.actions is not None:
             self._actions = self._ledger.act(cost.actions)
 
@@ -278,7 +278,7 @@ def plus(one: Spent, other: Spent) -> Spent:
     return (one + other).model_copy(update={"seconds": one.seconds})
 
 
-def add(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
+def add_cost(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:
     """Return the amount spent after one more event."""
     cost = cost_of(kind, body, price)
     return spent if cost is None else spent + cost

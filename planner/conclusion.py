@@ -10,7 +10,7 @@ from planbook.planner.action_docs import action_docs
 from planbook.planner.errors import UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
-from planbook.planner.roles import PLANNER, as_text
+from planbook.planner.roles import PLANNER_ROLE, as_text
 from planbook.planner.scope import Scope
 from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
@@ -40,10 +40,10 @@ def conclude(
     told: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
     try:
         if trajectory.ending.outcome.solved:
-            plan = scope.ask(PLANNER, _prompt(trajectory), read=as_plan, history=history, **told).value
+            plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **told).value
             return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
         told["knowledge"] = trajectory.knowledge
-        return scope.ask(PLANNER, _prompt(trajectory), read=_as_reflection, history=history, **told).value
+        return scope.ask(PLANNER_ROLE, _prompt(trajectory), read=_as_reflection, history=history, **told).value
     except UnusableReply:
         return Conclusion(text="")
 

@@ -20,7 +20,7 @@ EARLIER = 0
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownState:
     """What is known about the environment's state, in the form that the sandbox's dry run asks for."""
 
     declared: Preconditions = field(compare=False)
@@ -29,7 +29,7 @@ class Known:
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
-    ) -> "tuple[Known, Impossible | None]":
+    ) -> "tuple[KnownState, Impossible | None]":
         """Return what is known after a call. Queries change nothing; a method's own function may change anything."""
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
@@ -45,15 +45,15 @@ class Known:
         after, refusal = self.beliefs.after(deed, line)
         shown = str(Action(name, tuple(given)))
         found = Impossible(shown, refusal.why, tuple(filter(None, refusal.since))) if refusal else None
-        return Known(self.declared, self.specs, after), found
+        return KnownState(self.declared, self.specs, after), found
 
-    def either(self, other: "Known") -> "Known":
+    def either(self, other: "KnownState") -> "KnownState":
         """Return what holds in both states."""
-        return Known(self.declared, self.specs, self.beliefs.either(other.beliefs))
+        return KnownState(self.declared, self.specs, self.beliefs.either(other.beliefs))
 
-    def forgotten(self) -> "Known":
+    def forgotten(self) -> "KnownState":
         """Return a state in which nothing changeable is known."""
-        return Known(self.declared, self.specs, Beliefs({}, {}))
+        return KnownState(self.declared, self.specs, Beliefs({}, {}))
 
     def attribute(self, path: str) -> object:
         """Return the value of an attribute of ``agent``, if it has only one possible value."""
@@ -78,9 +78,9 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
     return value if fits else NOT_KNOWN  # type: ignore[return-value]
 
 
-def known_after(world: Environment, declared: Preconditions, steps: Iterable[Step]) -> Known:
+def known_after(world: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
     """Return what is known after an episode's steps."""
-    known = Known(declared, world.offer.actions, Beliefs.at_start(declared))
+    known = KnownState(declared, world.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
             known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER)
@@ -88,7 +88,7 @@ def known_after(world: Environment, declared: Preconditions, steps: Iterable[Ste
 
 
 def cannot_succeed(
-    code: str, functions: Mapping[str, object], known: Known, task: Mapping[str, JsonValue], world: Environment
+    code: str, functions: Mapping[str, object], known: KnownState, task: Mapping[str, JsonValue], world: Environment
 ) -> list[Fault]:
     """Return the calls of a plan that cannot succeed whenever they are reached."""
     found = dry_run(

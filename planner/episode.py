@@ -26,7 +26,7 @@ from planbook.planner.memory import Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
 from planbook.planner.reply_stream import Note
-from planbook.planner.roles import FIRST_SAMPLE, SILENT, Answer, Roles, Sample
+from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Claim, Held, Span
 from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, of_streamed
@@ -60,7 +60,7 @@ class Episode:
         settings: EpisodeSettings,
         path: str = "task/0",
         memory: Memory | None = None,
-        roles: Roles = SILENT,
+        roles: Roles = NO_MODELS,
         guard: Callable[[], None] = lambda: None,
     ) -> None:
         self.task, self.world, self.settings, self.path = task, world, settings, path

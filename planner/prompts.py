@@ -8,7 +8,7 @@ from typing import Protocol
 
 from jinja2 import BaseLoader, DictLoader, Environment, FileSystemLoader, StrictUndefined, meta
 
-from planbook.planner.models.context import block, blocks
+from planbook.planner.models.context import blocks, prompt_block
 from planbook.planner.models.types import Message
 from planbook.planner.rendered import Rendered, data_of_named
 
@@ -62,7 +62,7 @@ class Prompts:
             lstrip_blocks=True,
             autoescape=False,
         )
-        self._environment.filters |= {"fenced": fenced, "block": block, "blocks": blocks}
+        self._environment.filters |= {"fenced": fenced, "block": prompt_block, "blocks": blocks}
         self._prompts: dict[str, Prompt] = {}
 
     @classmethod

@@ -13,9 +13,9 @@ from planbook.planner.models.tokens import most_usage
 from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, labelled
 
 Read = TypeVar("Read")
-DEFAULT = "default"
+DEFAULT_ROLE = "default"
 """The role whose model and sampling apply to every role without its own."""
-PLANNER = "planner"
+PLANNER_ROLE = "planner"
 """The role that plans in most methods."""
 REPAIRS = 2
 """Number of times an unusable reply is answered with what was missing."""
@@ -90,7 +90,7 @@ class Roles:
 
     def sampling(self, role: str) -> Sampling:
         """Return the sampling of a role."""
-        sampling = self._sampling.get(role) or self._sampling.get(DEFAULT) or Sampling()
+        sampling = self._sampling.get(role) or self._sampling.get(DEFAULT_ROLE) or Sampling()
         return sampling if sampling.seed is None else sampling.model_copy(update={"seed": sampling.seed + self._seed})
 
     def fit(self, role: str, messages: Sequence[Message]) -> Fitted:
@@ -130,5 +130,5 @@ def no_model(role: str) -> Model:
     raise ModelError(f"the {role} has no model to ask; name one with --model, for example --model openai:NAME")
 
 
-SILENT = Roles(no_model, {})
+NO_MODELS = Roles(no_model, {})
 """The roles of a run without models."""

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planbook.planner.journal import Body, EventKind, Journal, record, write
-from planbook.planner.models.types import Given, Message, Reply, data_of_prompt, placed
+from planbook.planner.models.types import Message, PromptData, Reply, data_of_prompt, placed
 from planbook.planner.prompts import Question
 from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
-from planbook.planner.roles import FIRST_SAMPLE, SILENT, Answer, Roles, Sample
+from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.spans import Held, Payload, Span, moment
 from planbook.planner.templates import PROMPTS
 
@@ -29,7 +29,7 @@ class Scope:
     An episode, each of its rounds and each frame has a scope. Anything else that asks a model gets a scope of its own.
     """
 
-    def __init__(self, journal: Journal, path: str, roles: Roles = SILENT) -> None:
+    def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
         self.path, self.journal, self.roles = path, journal, roles
         self._events: Counter[EventKind] = Counter()
         self._children: Counter[str] = Counter()
@@ -150,7 +150,7 @@ class Scope:
             "messages": [message.model_dump(mode="json") for message in fitted.messages],
         }
         number = self._next("ask")
-        given = Given(number=self._templates[template], data=data_of_prompt(messages))
+        given = PromptData(number=self._templates[template], data=data_of_prompt(messages))
         self._templates[template] += 1
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
@@ -178,7 +178,7 @@ class Scope:
         self,
         number: int,
         request: Mapping[str, JsonValue],
-        given: Given,
+        given: PromptData,
         recorded: Any,
         listen: Callable[[Note], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.planner.journal import EventKind
 
-BEGIN, UPDATE, END, MOMENT = "begin", "update", "end", "moment"
+SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
 """Values of a span event's ``at``; a moment begins and ends at once."""
 OLD_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
 """Event kinds of planbook 0.1. Each is the end of a span of that name."""
@@ -78,12 +78,12 @@ class Span(Generic[Held]):
     def __init__(self, write: Write, payload: Held) -> None:
         self._write, self.payload, self._ended = write, payload, False
         data = payload.model_dump(mode="json")
-        self._number = write({"at": BEGIN, "name": payload.span, **_head(payload), "data": data})
+        self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_head(payload), "data": data})
 
     def update(self, **changes: object) -> Held:
         """Record the fields that have changed, if any, and return the payload."""
         if changed := self._changed(changes):
-            self._tell(UPDATE, changed)
+            self._tell(SPAN_UPDATE, changed)
         return self.payload
 
     def end(self, **changes: object) -> Held:
@@ -91,7 +91,7 @@ class Span(Generic[Held]):
         if self._ended:
             return self.update(**changes)
         self._ended = True
-        self._tell(END, self._changed(changes))
+        self._tell(SPAN_END, self._changed(changes))
         return self.payload
 
     def _tell(self, at: str, changed: dict[str, JsonValue]) -> None:
@@ -114,7 +114,7 @@ class Span(Generic[Held]):
 
 def moment(payload: Payload) -> dict[str, JsonValue]:
     """Return the event of a span that begins and ends at once."""
-    return {"at": MOMENT, "name": payload.span, **_head(payload), "data": payload.model_dump(mode="json")}
+    return {"at": SPAN_MOMENT, "name": payload.span, **_head(payload), "data": payload.model_dump(mode="json")}
 
 
 def _head(payload: Payload) -> dict[str, JsonValue]:
@@ -139,7 +139,7 @@ class SpanEvent(Protocol):
 
 def is_update(event: SpanEvent) -> bool:
     """Return whether an event only changes the payload of a span."""
-    return event.kind == "span" and event.body["at"] == UPDATE
+    return event.kind == "span" and event.body["at"] == SPAN_UPDATE
 
 
 class RecordedSpan(BaseModel):
@@ -176,14 +176,14 @@ class Spans:
         body = event.body
         number = self._numbers.get(event.scope, 0)
         self._numbers[event.scope] = number + 1
-        if body["at"] in (BEGIN, MOMENT):
-            end = order if body["at"] == MOMENT else None
+        if body["at"] in (SPAN_BEGIN, SPAN_MOMENT):
+            end = order if body["at"] == SPAN_MOMENT else None
             self._begin((event.scope, number), order, end, body)
             return
         found = self._found[event.scope, body["of"]]
         found["data"] |= self._kept(found["name"], body["data"])
         found |= {"title": body["title"], "status": body["status"]}
-        if body["at"] == END:
+        if body["at"] == SPAN_END:
             found["end"] = order
 
     def _begin(self, key: tuple[str, int], order: int, end: int | None, body: Mapping[str, Any]) -> None:

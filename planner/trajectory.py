@@ -15,24 +15,24 @@ from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 from planbook.envs import Observation, Task
 from planbook.planner.journal import Body, EventKind
 from planbook.planner.memory import Recall
-from planbook.planner.models.types import Given, Message, Reply, Sampling
+from planbook.planner.models.types import Message, PromptData, Reply, Sampling
 from planbook.planner.rendered import Text
-from planbook.planner.spans import BEGIN, END, MOMENT, RecordedSpan, Spans, is_update
+from planbook.planner.spans import SPAN_BEGIN, SPAN_END, SPAN_MOMENT, RecordedSpan, Spans, is_update
 from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Cell, Ending, Outcome, Record, Step
 
 OBSERVATION = TypeAdapter(Observation)
-SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
+TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
 """Files with another number cannot be read by this version."""
 
 
-class Part(Record):
+class TrajectoryPart(Record):
     """Base of the parts of a trajectory."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, allow_inf_nan=False, serialize_by_alias=True)
 
 
-class RunFacts(Part):
+class RunFacts(TrajectoryPart):
     """Facts about the run that the episode comes from."""
 
     planner: str
@@ -53,7 +53,7 @@ class Recalled(Recall):
     order: int = Field(ge=0)
 
 
-class Rewind(Part):
+class Rewind(TrajectoryPart):
     """A return of environment and namespace to an earlier moment of the round."""
 
     order: int = Field(ge=0)
@@ -62,7 +62,7 @@ class Rewind(Part):
     """Number of the round's steps that stand, from its beginning; the steps after them are undone."""
 
 
-class Round(Part):
+class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     worded: ClassVar = frozenset({"rewinds", "task"})
@@ -85,7 +85,7 @@ class Round(Part):
     rewinds: tuple[Rewind, ...] = ()
 
 
-class Call(Part):
+class Call(TrajectoryPart):
     """One question to a language model, and its reply."""
 
     order: int = Field(ge=0)
@@ -94,7 +94,7 @@ class Call(Part):
     template: str
     """Name of the prompt."""
     model: str
-    given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
+    given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
     """The data of the prompt, by which ``planbook.planner.models.recordings`` finds replies."""
     sampling: Sampling
     messages: tuple[Message, ...]
@@ -105,10 +105,10 @@ class Call(Part):
     reply: Reply
 
 
-class Trajectory(Part):
+class Trajectory(TrajectoryPart):
     """One episode: the task, everything that was done for it, and its ending."""
 
-    schema_version: Literal["planbook.trajectory/2"] = Field(default=SCHEMA, alias="schema")
+    schema_version: Literal["planbook.trajectory/2"] = Field(default=TRAJECTORY_SCHEMA, alias="schema")
     path: str = Field(default="", exclude=True)
     """Scope of the episode in the journal that it was read from."""
     task: Task
@@ -145,7 +145,7 @@ class Shown(Record):
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
 
 
-class Event(Protocol):
+class TrajectoryEvent(Protocol):
     """One event of a journal."""
 
     @property
@@ -161,7 +161,7 @@ class Event(Protocol):
         """The content of the event."""
 
 
-Happened = TypeVar("Happened", bound=Event)
+Happened = TypeVar("Happened", bound=TrajectoryEvent)
 
 
 def as_asked(events: Iterable[Happened]) -> list[Happened]:
@@ -182,7 +182,7 @@ def as_asked(events: Iterable[Happened]) -> list[Happened]:
     return [event for _, event in sorted(placed, key=itemgetter(0))]
 
 
-def read_trajectory(path: str, events: Iterable[Event], task: Task | None = None) -> Trajectory:
+def read_trajectory(path: str, events: Iterable[TrajectoryEvent], task: Task | None = None) -> Trajectory:
     """Read the episode at ``path`` from the events of its scope and below, in order, as far as it got.
 
     ``task`` is used for an episode that may not have begun; without it, such an episode raises LookupError.
@@ -206,7 +206,7 @@ class _Reader:
         self._path, self._rounds, self._spans = path, list[dict[str, Any]](), Spans()
         self._calls, self._found = list[Call](), dict[str, Any]()
 
-    def take(self, order: int, event: Event) -> None:
+    def take(self, order: int, event: TrajectoryEvent) -> None:
         """Take one event; events of other kinds are ignored."""
         body, here = event.body, {"order": order, "scope": self._inner(event.scope)}
         self._spans.take(event, order)
@@ -263,16 +263,16 @@ def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
 
 # Writing.
 
-Row = tuple[str, EventKind, int, Body]
+TrajectoryRow = tuple[str, EventKind, int, Body]
 """A journal event: scope, kind, number and body."""
 _Moment = tuple[int, str, EventKind, Body]
 """The same with the order in place of the number."""
 
 
-def rows_of(trajectory: Trajectory, path: str) -> list[Row]:
+def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
     """Return the events of the episode at a place of a run, in order: scope, kind, number and body of each."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
-    rows: list[Row] = []
+    rows: list[TrajectoryRow] = []
     for _, scope, kind, body in sorted(_moments(trajectory, path), key=itemgetter(0)):
         rows.append((scope, kind, numbers[scope, kind], body))
         numbers[scope, kind] += 1
@@ -305,13 +305,13 @@ def _of_round(played: Round, task: Task, path: str) -> Iterable[_Moment]:
 
 def _of_spans(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
     """Yield the begin and end events of spans. An end names its beginning by the number that this has in its scope."""
-    ends = [(span.end, span, END) for span in spans if span.end not in (None, span.order)]
-    begins = [(span.order, span, MOMENT if span.end == span.order else BEGIN) for span in spans]
+    ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
+    begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]
     numbers: Counter[str] = Counter()
     begun: dict[tuple[str, int], int] = {}
     for order, span, at in sorted([*begins, *ends], key=lambda each: each[0] or 0):
         body: dict[str, Any] = {"at": at, "title": span.title, "status": span.status, "data": {}}
-        if at == END:
+        if at == SPAN_END:
             body["of"] = begun[span.scope, span.order]
         else:
             body |= {"name": span.name, "data": span.data}

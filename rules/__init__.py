@@ -21,7 +21,7 @@ from planbook.rules.cases import (
 )
 from planbook.rules.consolidator import consolidate
 from planbook.rules.draft import apply
-from planbook.rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
+from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
 from planbook.rules.evidence import Citation, Evidence, count
 from planbook.rules.generalise import Attempt, Generalised, Verification, generalise, verified
@@ -51,7 +51,6 @@ __all__ = [
     "BuilderSettings",
     "Built",
     "Case",
-    "Change",
     "Citation",
     "DeleteRule",
     "Edit",
@@ -70,6 +69,7 @@ __all__ = [
     "Reflection",
     "Rule",
     "RuleBook",
+    "RuleChange",
     "RuleSystem",
     "RuleType",
     "RulesError",

@@ -9,7 +9,7 @@ from planbook.planner import action_docs
 from planbook.planner.models import Message
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case, Form, Permissions
-from planbook.rules.edits import Author, Change
+from planbook.rules.edits import Author, RuleChange
 from planbook.rules.system import Edited, RuleSystem, Trajectories, run_edits
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
@@ -57,7 +57,7 @@ class Editor:
     where: str
     case: Case | None = None
     trajectories: Trajectories | None = None
-    sound: Change | None = None
+    sound: RuleChange | None = None
 
     def read(self, reply: str) -> Edited:
         """Run the edits of a reply. Raises ValueError with the message for the model."""

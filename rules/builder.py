@@ -8,7 +8,7 @@ from planbook.planner.models import Message
 from planbook.rules.asking import BuilderSettings, Editor
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
-from planbook.rules.edits import Change
+from planbook.rules.edits import RuleChange
 from planbook.rules.telling import PROMPTS
 from planbook.sandbox import Sandbox
 
@@ -24,7 +24,7 @@ class Built:
     """
 
     book: RuleBook
-    change: Change | None = None
+    change: RuleChange | None = None
     case: Case | None = None
     blame: Blame | None = None
     analysis: str = ""
@@ -84,7 +84,7 @@ def _manage(
     classified: Classified | None,
     told: dict[str, Any],
     settings: BuilderSettings,
-) -> tuple[Change | None, str]:
+) -> tuple[RuleChange | None, str]:
     """Ask for the edits that the case calls for (listings 13 to 18); return them, and what was left out.
 
     Of a last reply that is not sound as a whole, the calls that are sound stand.

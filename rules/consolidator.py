@@ -7,7 +7,7 @@ from planbook.planner import Scope, UnusableReply
 from planbook.rules.asking import BuilderSettings, Editor
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import CONSOLIDATOR
-from planbook.rules.edits import Change
+from planbook.rules.edits import RuleChange
 from planbook.rules.evidence import Evidence
 from planbook.rules.system import Trajectories
 from planbook.rules.telling import PROMPTS
@@ -25,13 +25,13 @@ def consolidate(
     evidence: Mapping[str, Evidence],
     trajectories: Trajectories,
     settings: BuilderSettings,
-) -> tuple[RuleBook, tuple[Change, ...]]:
+) -> tuple[RuleBook, tuple[RuleChange, ...]]:
     """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit.
 
     ``evidence`` maps a rule's id to how often it was used. Unusable replies change nothing more. Raises ModelError,
     BudgetEnded.
     """
-    changes: list[Change] = []
+    changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
     for left in range(ROUNDS, 0, -1):

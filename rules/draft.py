@@ -3,13 +3,13 @@
 from planbook.rules import checks
 from planbook.rules.book import RuleBook, cites
 from planbook.rules.cases import Permissions
-from planbook.rules.edits import Batch, Change, DeleteRule, Edit, Touched, UpdateRule, WriteRule
+from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, Touched, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
 from planbook.rules.naming import rule_id, rule_number
 from planbook.rules.types import Rule
 
 
-def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> Change:
+def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
     """Return the change that a batch makes to a book. Raises BatchRefused with every fault of the batch."""
     draft = Draft(book, permissions)
     for edit in batch.edits:
@@ -86,25 +86,25 @@ class Draft:
         """Invalidate the batch because of a call that is no edit, or that comes too late."""
         self._faults.append(EditFault(len(self._edits) + 1, call, message))
 
-    def change(self, batch: Batch) -> Change:
+    def change(self, batch: Batch) -> RuleChange:
         """Return the whole batch as a change. Raises BatchRefused."""
         if faults := sorted(self._faults + self._left_undone(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
         return self._change(batch)
 
-    def sound_part(self, batch: Batch) -> Change | None:
+    def sound_part(self, batch: Batch) -> RuleChange | None:
         """Return the edits that are sound as a change, whatever is wrong with others; None where they are not sound."""
         if not self._sound or self._left_undone():
             return None
         self._assigned = [id for id in self._assigned if id in self._rules]
         return self._change(batch.model_copy(update={"edits": tuple(self._sound)}))
 
-    def _change(self, batch: Batch) -> Change:
+    def _change(self, batch: Batch) -> RuleChange:
         before = {rule.id: rule for rule in self._before.active}
         ids = sorted({*before, *self._rules}, key=rule_number)
         touched = [Touched(id=id, before=before.get(id), after=self._rules.get(id)) for id in ids]
         changed = tuple(each for each in touched if each.before != each.after)
-        return Change(batch=batch, assigned=tuple(self._assigned), touched=changed, next_number=self._next)
+        return RuleChange(batch=batch, assigned=tuple(self._assigned), touched=changed, next_number=self._next)
 
     # One edit.
 

@@ -76,7 +76,7 @@ class Touched(Learnt):
     after: Rule | None
 
 
-class Change(Learnt):
+class RuleChange(Learnt):
     """The change that a batch makes to a book. ``assigned`` lists the ids of new rules in the order of the edits."""
 
     batch: Batch

@@ -50,7 +50,7 @@ def helper_code(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _HelperPart:
     """A top-level statement: an import, a constant, a function or a class."""
 
     name: str
@@ -76,7 +76,7 @@ class _Collection:
         self._world = {part.name: part for part in _parts(world.helpers, "the world")}
         self._reserved = {TASK, *(name.partition(".")[0] for name in (*self._functions, *self._attributes))}
         self._names = bound_names(world.helpers) | {TASK}
-        self.parts: list[_Part] = []
+        self.parts: list[_HelperPart] = []
         self.skipped: list[str] = []
 
     def take(self, origin: str, code: str) -> None:
@@ -93,7 +93,7 @@ class _Collection:
             if why:
                 self.skipped.append(f"{origin}: {definition.name} is left out: {why}")
 
-    def _take(self, name: str, parts: list[_Part]) -> str | None:
+    def _take(self, name: str, parts: list[_HelperPart]) -> str | None:
         """Add a definition with all that it needs; return why not if it is left out."""
         (own,) = (part for part in parts if part.name == name)
         given = self._given().get(name)
@@ -103,7 +103,7 @@ class _Collection:
             return f"{given.origin} defines it already"
         return None
 
-    def _add(self, parts: list[_Part]) -> str | None:
+    def _add(self, parts: list[_HelperPart]) -> str | None:
         """Add parts that need each other; why not, if they do not fit."""
         given = self._given()
         new = [part for part in parts if part.name not in given]
@@ -122,7 +122,9 @@ class _Collection:
         self.parts = candidate
         return None
 
-    def _problems(self, parts: list[_Part], new: list[_Part], given: Mapping[str, _Part]) -> Iterator[str]:
+    def _problems(
+        self, parts: list[_HelperPart], new: list[_HelperPart], given: Mapping[str, _HelperPart]
+    ) -> Iterator[str]:
         together = [*given.values(), *new]
         imports = [ast.unparse(part.node) for part in together if part.is_import]
         classes = [p.name for p in together if isinstance(p.node, ast.ClassDef) and not p.node.decorator_list]
@@ -138,17 +140,17 @@ class _Collection:
             elif not (part.is_definition and given[part.name].is_definition) and _differ(part, given[part.name]):
                 yield f"{part.name} means something else in {given[part.name].origin}"
 
-    def _given(self) -> dict[str, _Part]:
+    def _given(self) -> dict[str, _HelperPart]:
         return {**{part.name: part for part in self.parts}, **self._world}
 
 
-def _parts(code: str, origin: str) -> list[_Part]:
+def _parts(code: str, origin: str) -> list[_HelperPart]:
     """Return the statements of code that parses, each with the comment above it."""
-    lines, parts, end = code.split("\n"), list[_Part](), 0
+    lines, parts, end = code.split("\n"), list[_HelperPart](), 0
     for node in parse_source(code).body:
         source = "\n".join(lines[end : node.end_lineno]).strip("\n")
         end = node.end_lineno or end
-        parts.append(_Part(_name(node), origin, source, node))
+        parts.append(_HelperPart(_name(node), origin, source, node))
     return parts
 
 
@@ -164,11 +166,11 @@ def _name(node: ast.stmt) -> str:
     return ""
 
 
-def _differ(one: _Part, other: _Part) -> bool:
+def _differ(one: _HelperPart, other: _HelperPart) -> bool:
     return ast.dump(one.node) != ast.dump(other.node)
 
 
-def _joined(parts: Sequence[_Part]) -> str:
+def _joined(parts: Sequence[_HelperPart]) -> str:
     """Return the parts as code: imports first, the others in their order."""
     imports = [part.source for part in parts if part.is_import]
     others = [("\n\n" if part.is_definition else "") + part.source for part in parts if not part.is_import]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from planbook.rules.book import RuleBook, rule_text
-from planbook.rules.edits import Change, Touched
+from planbook.rules.edits import RuleChange, Touched
 from planbook.rules.errors import BadHistory
 from planbook.rules.naming import rule_number
 from planbook.rules.types import HOW_IT_IS_DONE, Learnt
@@ -17,7 +17,7 @@ class Applied(Learnt):
     """A batch was applied."""
 
     kind: Literal["applied"] = "applied"
-    change: Change
+    change: RuleChange
 
 
 class Undone(Learnt):
@@ -67,7 +67,7 @@ class History(Learnt):
         """The current rules. Raises BadHistory."""
         return replay(self.initial, self.entries)
 
-    def record(self, change: Change) -> "History":
+    def record(self, change: RuleChange) -> "History":
         """Return the history with one more change. Raises BadHistory unless it was made for the current book."""
         change.on(self.book)
         return self._with(Applied(change=change))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case, Permissions
 from planbook.rules.draft import Draft
-from planbook.rules.edits import Author, Batch, Change, DeleteRule, Edit, UpdateRule, WriteRule
+from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
 from planbook.sandbox import CellResult, Limits, Sandbox, check
 
@@ -113,11 +113,11 @@ class RuleSystem:
         """Return the calls as one batch. Raises BatchRefused with all its faults."""
         return self.change().batch
 
-    def sound_part(self) -> Change | None:
+    def sound_part(self) -> RuleChange | None:
         """Return the change that the sound calls make if others invalidate the batch; None if there is none."""
         return self._draft.sound_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
 
-    def change(self) -> Change:
+    def change(self) -> RuleChange:
         """Return the change that the batch makes. Raises BatchRefused."""
         batch = Batch(edits=self._draft.edits, who=self._who, where=self._where, case=self._case)
         return self._draft.change(batch)
@@ -144,7 +144,7 @@ class Edited:
     With a change, ``message`` is the output of the code and the trajectories that it requested.
     """
 
-    change: Change | None
+    change: RuleChange | None
     message: str
     stopped: bool = False
     left_out: tuple[str, ...] = ()

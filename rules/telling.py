@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.planner import Prompts, action_docs
 from planbook.planner.action_docs import heads, signatures
-from planbook.planner.models.context import block
+from planbook.planner.models.context import prompt_block
 from planbook.planner.prompts import fence_around
 from planbook.planner.rendered import Rendered
 from planbook.rules.naming import rule_number
@@ -50,7 +50,7 @@ def tell_manual(knowledge: Knowledge) -> str:
 
 def spare_code(manual: str) -> str:
     """Mark the code of a manual as blocks that a prompt may leave out."""
-    return _CODE.sub(lambda code: block(code[0], "example of a rule"), manual)
+    return _CODE.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
 
 
 def in_brief(rule: Rule, defined: Collection[str]) -> Rule:

@@ -9,7 +9,7 @@ from typing import Any
 
 from planbook.envs import Action, Beliefs, Environment, EpisodeEnded, Preconditions, Task
 from planbook.planner import functions_to_check, plan_attributes
-from planbook.planner.dry_runs import Known
+from planbook.planner.dry_runs import KnownState
 from planbook.sandbox import DryRun, dry_run
 
 
@@ -56,7 +56,7 @@ def followed(
     return dry_run(
         plan,
         functions_to_check(world),
-        Known(declared, world.offered().actions, Beliefs.at_start(declared)),
+        KnownState(declared, world.offered().actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(world),
         values=values,
         helpers=[world.helpers, helpers],

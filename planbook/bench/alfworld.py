@@ -22,7 +22,7 @@ GOAL = 500.0
 
 
 @dataclass
-class Times:
+class GameTimes:
     """Seconds that one engine took, a game each."""
 
     loads: list[float] = field(default_factory=list)
@@ -33,8 +33,8 @@ def rows() -> list[Row]:
     """Steps a second and load + reset of both engines, and how many times faster the direct one is."""
     played, source = _games()
     scripts = [_script(game) for game in played]
-    direct, reference = Times(), Times()
-    engines: list[tuple[GameEngine, Times, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
+    direct, reference = GameTimes(), GameTimes()
+    engines: list[tuple[GameEngine, GameTimes, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
     for engine, times, rounds in engines:
         for game, script in zip(played, scripts, strict=True):
             _measure(engine, game, script, times, rounds)
@@ -68,7 +68,7 @@ def _script(game: AlfworldGame) -> list[str]:
     return commands
 
 
-def _measure(engine: GameEngine, game: AlfworldGame, script: list[str], times: Times, rounds: int) -> None:
+def _measure(engine: GameEngine, game: AlfworldGame, script: list[str], times: GameTimes, rounds: int) -> None:
     def load() -> None:
         engine.load(game)
         engine.reset()
@@ -86,7 +86,7 @@ def _seconds(work: Callable[[], object], rounds: int) -> float:
     return cpu_seconds(lambda: [work() for _ in range(rounds)]) / rounds
 
 
-def _loads(direct: Times, reference: Times, against: str) -> list[Row]:
+def _loads(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
     ours, theirs = median(direct.loads), median(reference.loads)
     return [
         Row("alfworld direct: load + reset", ours * 1e3, "ms", *_compared(theirs / ours, against)),
@@ -94,7 +94,7 @@ def _loads(direct: Times, reference: Times, against: str) -> list[Row]:
     ]
 
 
-def _steps(direct: Times, reference: Times, against: str) -> list[Row]:
+def _steps(direct: GameTimes, reference: GameTimes, against: str) -> list[Row]:
     ours, theirs = 1 / median(direct.steps), 1 / median(reference.steps)
     return [
         Row("alfworld direct: steps", ours, "/s", *_compared(ours / theirs, against)),

@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler, ABC):
         self.wfile.write(f"{len(content):x}\r\n".encode() + content + b"\r\n")
 
 
-class _Server(ThreadingHTTPServer):
+class _ModelServer(ThreadingHTTPServer):
     """Takes many connections at once, and does not mind clients that hang up."""
 
     daemon_threads = True
@@ -68,7 +68,7 @@ class _Server(ThreadingHTTPServer):
 @contextmanager
 def served(handler: type[Handler]) -> Iterator[int]:
     """Serve on a free port of this machine until the block ends."""
-    server = _Server(("127.0.0.1", 0), handler)
+    server = _ModelServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server.server_port

@@ -14,7 +14,7 @@ from typing import Any
 
 from planbook.bench import Row
 from planbook.config import RECORDINGS
-from planbook.planner.models.recordings import read
+from planbook.planner.models.recordings import read_recording
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.runs import Run
 
@@ -41,7 +41,7 @@ def rows(names: Sequence[str] = RECORDED) -> list[Row]:
 
 def recorded_requests(name: str) -> list[Any]:
     """Play a recording that ships, and return its requests with their replies, in the words of today's templates."""
-    header, _ = read(RECORDINGS / f"{name}.jsonl")
+    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
         command = [*header.command.split(), "--model", f"recorded:{name}", "--out", str(folder)]

@@ -36,7 +36,7 @@ ROUNDS = 3
 SAMPLE_SECONDS = 0.25
 
 
-class Played(NamedTuple):
+class ScaleFigures(NamedTuple):
     """How long a run took, and the most private memory that this process and those below it had at a time."""
 
     seconds: float
@@ -101,7 +101,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
         return found
 
 
-def _memory(executor: Executor, alone: Played, together: Played) -> Row:
+def _memory(executor: Executor, alone: ScaleFigures, together: ScaleFigures) -> Row:
     more = (together.megabytes - alone.megabytes) / (IN_FLIGHT - 1)
     against = f"{together.megabytes:,.0f} MB for {IN_FLIGHT} jobs, {alone.megabytes:,.0f} MB for one in threads"
     return Row(f"private memory a job: {executor}", more, "MB", None, against)
@@ -115,11 +115,11 @@ def _play(config: Config, tasks: Sequence[Task], hosting: Hosting) -> float:
         return time.perf_counter() - begun
 
 
-def _weighed(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: int) -> Played:
+def _weighed(config: Config, tasks: Sequence[Task], hosting: Hosting, spared: int) -> ScaleFigures:
     """The same, with a look at the memory now and then, which takes time itself; that of ``spared`` does not count."""
     with _watched(spared) as peak:
         seconds = _play(config, tasks, hosting)
-    return Played(seconds, max(peak))
+    return ScaleFigures(seconds, max(peak))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from planbook.commands.executing import read_plan
 from planbook.envs import Beliefs, Environment, Preconditions, Selection, Task
 from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.planner.action_docs import TASK, seen_task
-from planbook.planner.dry_runs import Known
+from planbook.planner.dry_runs import KnownState
 from planbook.sandbox import DryRun, dry_run
 from planbook.settings import Settings
 
@@ -32,7 +32,7 @@ def _dry_run(
     return dry_run(
         text,
         functions_to_check(world, options),
-        Known(declared, world.offered(options).actions, Beliefs.at_start(declared)),
+        KnownState(declared, world.offered(options).actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(world),
         values={TASK: _task_seen(world, options, task)},
         helpers=helpers,

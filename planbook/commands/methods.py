@@ -13,7 +13,7 @@ from planbook.option_values import option_facts, options_table
 from planbook.papers import settings_of_papers
 from planbook.planner import METHODS, Method, method
 from planbook.planner.errors import UnknownStrategy
-from planbook.planner.strategies import registered
+from planbook.planner.strategies import registered_methods
 from planbook.terminal.printing import answer
 
 SOMETIMES = "sometimes"
@@ -44,7 +44,7 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
     """The methods that ship and those that other packages register; and of registered ones why they cannot be used."""
     methods, unusable = {**METHODS}, dict[str, str]()
-    for name, point in registered().items():
+    for name, point in registered_methods().items():
         if name in METHODS:
             unusable[name] = f"{point.value} is registered as {name!r}, the name of a method that ships: it is not used"
             continue

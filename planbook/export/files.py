@@ -22,7 +22,7 @@ from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.faults import faults_of
 from planbook.planner import Trajectory
-from planbook.planner.trajectory import SCHEMA
+from planbook.planner.trajectory import TRAJECTORY_SCHEMA
 from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")
@@ -104,7 +104,7 @@ def parsed(text: str | bytes) -> Trajectory:
 def _faults(error: ValidationError, line: bytes) -> list[str]:
     """Return each fault with its field; the value is left out, as it may be anything."""
     errors = error.errors(include_url=False, include_input=False)
-    if errors[0]["type"] != "json_invalid" and _schema_of(line) != SCHEMA:
+    if errors[0]["type"] != "json_invalid" and _schema_of(line) != TRAJECTORY_SCHEMA:
         return [_schema_fault(line)]
     return [_fault(each) for each in errors]
 
@@ -116,9 +116,10 @@ def _fault(error: ErrorDetails) -> str:
 
 def _schema_fault(line: bytes) -> str:
     found = _schema_of(line)
-    if isinstance(found, str) and found.startswith(SCHEMA.partition("/")[0]):
-        return f"schema: {json.dumps(found)[:60]} is read by another version of planbook; this one reads {SCHEMA}"
-    return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {SCHEMA}"
+    if isinstance(found, str) and found.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
+        other = json.dumps(found)[:60]
+        return f"schema: {other} is read by another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
+    return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
 
 
 def _schema_of(line: bytes) -> Any:
@@ -199,7 +200,7 @@ def write_rows(episodes: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> No
     arrow, parquet = _arrow()
     kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
     kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
-    schema = arrow.schema(list(kinds.items()), metadata={"schema": SCHEMA})
+    schema = arrow.schema(list(kinds.items()), metadata={"schema": TRAJECTORY_SCHEMA})
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for group in _groups(episodes):
             try:

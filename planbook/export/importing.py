@@ -14,7 +14,7 @@ from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
 from planbook.export.files import BadEpisode, read_episodes, sha256_of
 from planbook.planner import PlannerError, Trajectory, rows_of
-from planbook.planner.trajectory import Row
+from planbook.planner.trajectory import TrajectoryRow
 from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 
 SHOWN = 30
@@ -124,7 +124,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
 
 def _filled(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
     """Fill a folder with the episodes of the files. Raises BadArgument, BadRun."""
-    found, rows = _Files(), list[Row]()
+    found, rows = _Files(), list[TrajectoryRow]()
     with closing(Run.create(folder, Config(planner=SEVERAL, env=SEVERAL, actions=0), [])) as run:
         for index, trajectory in enumerate(chain.from_iterable(map(found.read, paths))):
             entry = Entry(index=index, task=trajectory.task, repeat=trajectory.repeat)

@@ -18,21 +18,21 @@ from planbook.option_values import pairs
 from planbook.options import JSON, Command, options
 from planbook.planner import graph as written
 from planbook.planner.graph import (
-    FORMATS,
+    GRAPH_FORMATS,
     SHIPPED_GRAPHS,
     GraphDatabase,
     GraphFile,
     GraphNode,
-    file_faults,
+    graph_faults,
     graph_of,
     graph_path,
+    graph_text,
     nearest,
     read_graph,
-    text_of,
     value_text,
     whole_graph,
 )
-from planbook.planner.roles import DEFAULT
+from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
@@ -80,8 +80,8 @@ def new(file: Path) -> int:
 def check(name: str, as_json: bool) -> int:
     """Check GRAPH without running it: every fault at once, with lines."""
     path = graph_path(name)
-    text = text_of(path)
-    faults = file_faults(text, path)
+    text = graph_text(path)
+    faults = graph_faults(text, path)
     out = console(as_json)
     for fault in faults:
         out.print(f"{path}:{fault}", markup=False, soft_wrap=True)
@@ -110,12 +110,14 @@ def _layers(file: GraphFile) -> list[list[str]]:
 
 @graph.command()
 @click.argument("name", metavar="GRAPH")
-@click.option("--format", "form", default=None, type=click.Choice(sorted(FORMATS)), help="Else by the file's ending.")
+@click.option(
+    "--format", "form", default=None, type=click.Choice(sorted(GRAPH_FORMATS)), help="Else by the file's ending."
+)
 @click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
     """Sample GRAPH, with every branch and loop."""
     form = _form(form, out)
-    drawn = FORMATS[form](read_graph(graph_path(name)))
+    drawn = GRAPH_FORMATS[form](read_graph(graph_path(name)))
     if out and out.suffix.lower() == ".md":
         drawn = f"```mermaid\n{drawn}```\n"
     if out is None:
@@ -160,7 +162,7 @@ def run(
 ) -> int:
     """Run GRAPH: print its nodes as they are answered, and the last answer at the end."""
     path = graph_path(name)
-    text = text_of(path)
+    text = graph_text(path)
     file = graph_of(text, path)
     put = values_of(file, values, files)
     refuse_agents(file, path, put)
@@ -183,10 +185,10 @@ def run(
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     """Return a model for every role that the graph asks. Raises BadArgument, ModelError."""
     models = {role: lasting_model(model) for role, model in named.items()}
-    known = {DEFAULT, *file.roles}
+    known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")
-    silent = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT))]
+    silent = [role for role in file.roles if not (models.get(role) or models.get(DEFAULT_ROLE))]
     if silent:
         raise BadArgument(
             f"{file.name} asks a model ({', '.join(silent)}): name one with --model, for example --model openai:NAME "

@@ -36,7 +36,7 @@ from planbook.planner import (
 from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, value_text
 from planbook.planner.models import Sampling
 from planbook.planner.models.waiting import Timeouts
-from planbook.planner.spans import END, MOMENT, spans_in
+from planbook.planner.spans import SPAN_END, SPAN_MOMENT, spans_in
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
@@ -229,7 +229,7 @@ class _Traversing:
             return
         span: Any = body
         self._begun[span["title"]] = node = {**self._begun.get(span["title"], {}), **span["data"]}
-        if span["at"] in (MOMENT, END):
+        if span["at"] in (SPAN_MOMENT, SPAN_END):
             ERRORS.print(_node_line(self._begun.pop(node["node"]), self.given.passes), soft_wrap=True)
 
 

@@ -14,7 +14,7 @@ from planbook.knowledge import EVERYTHING, LEARNT, SPOILT, KnowledgeState, group
 from planbook.manuals import Coverage, coverage
 from planbook.manuals.coverage import goals_of
 from planbook.planner import Spent
-from planbook.planner.budget import add
+from planbook.planner.budget import add_cost
 from planbook.rules import count
 from planbook.runs import Run
 from planbook.spending import Price, prices_from
@@ -72,7 +72,7 @@ def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
     price = price or prices_from(None)
     formulating = Spent()
     for event in run.store.events(FORMULATING.rstrip("/"), "ask"):
-        formulating = add(formulating, event.kind, event.body, price)
+        formulating = add_cost(formulating, event.kind, event.body, price)
     return BuildingCost(
         after=tuple(_steps(run, price)),
         task_types=len({entry.task.type for entry in run.entries()}),
@@ -106,7 +106,7 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
     for event in run.own_events():
         if event.scope.startswith(FORMULATING):
             continue
-        spent = add(spent, event.kind, event.body, price)
+        spent = add_cost(spent, event.kind, event.body, price)
         match = LEARNT.fullmatch(event.scope)
         if match and event.kind == "learnt" and SPOILT not in event.body:
             index, knowledge = int(match[1]), cast(Any, event.body)["knowledge"]

@@ -27,7 +27,7 @@ from planbook.manuals.knowledge import MANUAL
 from planbook.manuals.writing import replace_files
 from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
-from planbook.planner.models.waiting import never
+from planbook.planner.models.waiting import never_stopped
 from planbook.rules import Rule, tell_world
 from planbook.runs import Entry, Run
 from planbook.store import Watch
@@ -136,7 +136,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     states = learnt_in(run)
     if not any(state.knowledge.rules for state in states.values()):
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
-    roles = roles_of(run, never, config)
+    roles = roles_of(run, never_stopped, config)
     with run.meter.formulating():
         for group, state in states.items():
             if rules := state.knowledge.rules:

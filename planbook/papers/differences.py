@@ -10,7 +10,7 @@ from planbook.papers.our_run import KnowledgeOrigin, OurRun, comparable_options
 from planbook.papers.published import PaperBuilding, PaperSetting, Publication
 from planbook.planner import Outcome
 from planbook.planner.models import Sampling
-from planbook.planner.roles import DEFAULT, PLANNER
+from planbook.planner.roles import DEFAULT_ROLE, PLANNER_ROLE
 
 SAME_EITHER_WAY = ("engine",)
 """Options of environments that change no observation."""
@@ -87,7 +87,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
         yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
     elif RETRIEVAL not in config.without and run.origin and run.origin.building:
         yield "rules in a prompt", "those that the task needs (--without retrieval tells all)", "all of them"
-    sampling = config.sampling.get(PLANNER) or config.sampling.get(DEFAULT) or Sampling()
+    sampling = config.sampling.get(PLANNER_ROLE) or config.sampling.get(DEFAULT_ROLE) or Sampling()
     yield "temperature", sampling.temperature, setting.sampling.get("temperature")
     yield "context, in tokens", sampling.context, setting.sampling.get("context")
     if setting.building is None and config.library != SHIPPED_LIBRARY:

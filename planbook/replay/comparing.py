@@ -12,8 +12,8 @@ from planbook.outcomes import UNPLAYED, outcome_of, why
 from planbook.planner import Body, Ending, EventKind, JournalMismatch, MemoryJournal, Roles
 from planbook.planner.errors import ModelError, NotRecorded
 from planbook.planner.models import Message, OnText, Reply, Sampling
-from planbook.planner.models.answers import tell
-from planbook.planner.models.types import place
+from planbook.planner.models.answers import pass_on
+from planbook.planner.models.types import journal_place
 from planbook.replay.events import describe
 from planbook.runs import Entry, Run, last_path
 from planbook.workers import EpisodeWorker
@@ -139,7 +139,7 @@ class NewEvents(MemoryJournal):
         return found
 
 
-class RecordedReplies:
+class RerunModel:
     """A model that gives each question the reply at the same place of the recording, whatever the prompt says."""
 
     name = "recorded"
@@ -149,12 +149,12 @@ class RecordedReplies:
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply. Raises NotRecorded where nothing was asked."""
-        scope, _, number = place().rpartition("/")
+        scope, _, number = journal_place().rpartition("/")
         body: Any = self._recorded.get((scope, "ask", int(number)))
         if body is None:
             raise NotRecorded("the planner asks more than was answered then")
         reply = Reply.model_validate(body["reply"])
-        text, _ = tell(reply.text, on_text)
+        text, _ = pass_on(reply.text, on_text)
         return reply.model_copy(update={"text": text})
 
 
@@ -196,7 +196,7 @@ def _judged(
     """Add what only the whole episode shows: play it to its end with the recorded replies."""
     before, journal = worker.roles, NewEvents(recorded)
     worker.drop_environment()
-    worker.roles = Roles(lambda role: RecordedReplies(recorded), run.config.sampling)
+    worker.roles = Roles(lambda role: RerunModel(recorded), run.config.sampling)
     try:
         ending = worker.play(entry, path, journal)
     except MissingRequirement:

@@ -10,7 +10,7 @@ from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Ending, EpisodeStopped, Memory, Spent
-from planbook.planner.budget import add
+from planbook.planner.budget import add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
@@ -134,7 +134,7 @@ class RunDriver:
         if self._run.config.models:
             for row, event in self._run.store.after(self._row, "ask"):
                 self._row = row
-                self._seen = add(self._seen, event.kind, event.body, self._prices)
+                self._seen = add_cost(self._seen, event.kind, event.body, self._prices)
         self._run.meter.recount(self._before + self._seen)
         if self._steering.stopped:
             self._stop()

@@ -16,7 +16,7 @@ from planbook.planner import (
     method,
     play,
 )
-from planbook.planner.roles import SILENT
+from planbook.planner.roles import NO_MODELS
 from planbook.runs import DIVERGED, Entry, Run, set_aside
 from planbook.sandbox import Sandbox
 from planbook.store import Watch, started_over
@@ -29,7 +29,7 @@ class EpisodeWorker:
     """
 
     def __init__(
-        self, config: Config, sandbox: Sandbox, guard: Callable[[], None] = lambda: None, roles: Roles = SILENT
+        self, config: Config, sandbox: Sandbox, guard: Callable[[], None] = lambda: None, roles: Roles = NO_MODELS
     ) -> None:
         self.sandbox, self.guard, self.roles = sandbox, guard, roles
         self._config = config

@@ -12,12 +12,12 @@ from planbook.errors import BadArgument
 from planbook.planner import METHODS, Roles, method
 from planbook.planner.errors import NotRecorded, UnknownModel
 from planbook.planner.models import Message, Model, OnText, RecordedModel, Reply, Sampling, load_model
-from planbook.planner.models.answers import tell
-from planbook.planner.models.recordings import Asked, Entries, Entry, explain
+from planbook.planner.models.answers import pass_on
+from planbook.planner.models.recordings import RecordedMessage, RecordedReplies, RecordedReply, explain_missing
 from planbook.planner.models.tokens import usage_of_cut
-from planbook.planner.models.types import place, request_key
-from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
-from planbook.planner.roles import DEFAULT, no_model
+from planbook.planner.models.types import journal_place, request_key
+from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
+from planbook.planner.roles import DEFAULT_ROLE, no_model
 from planbook.runs import Run, is_run
 from planbook.store import without_restart
 
@@ -25,7 +25,7 @@ ROLES = ("builder", "consolidator", "formulator")
 """The roles that learn; all others play."""
 
 
-KNOWN_ROLES = {DEFAULT, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
+KNOWN_ROLES = {DEFAULT_ROLE, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
 
 
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
@@ -41,7 +41,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
         return stopped()
 
     def load(role: str) -> Model:
-        spec = config.models.get(role) or config.models.get(DEFAULT)
+        spec = config.models.get(role) or config.models.get(DEFAULT_ROLE)
         if spec is None:
             return no_model(role)
         with lock:
@@ -52,7 +52,9 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
     return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
 
 
-def opened(spec: str, stopped: Stopped = never, timeouts: Timeouts = USUAL, *, strict: bool = False) -> Model:
+def opened(
+    spec: str, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
+) -> Model:
     """Open a model by its name; a shipped recording is named without its folder.
 
     A recording may be a run, too; a ``strict`` one answers only prompts of the same words. Raises ModelError, BadRun.
@@ -90,14 +92,14 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     known |= {*strategy.roles}
     if unknown := sorted({*config.models, *config.sampling} - known):
         raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
-    silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT))}
+    silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}
     if missing := sorted(silent - _never_asked(config, silent - {*more})):
         raise BadArgument(
             f"{config.title} asks a model ({', '.join(missing)}): name one with --model, for example "
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
         )
     for role in roles - silent:
-        opened(config.models.get(role) or config.models[DEFAULT])
+        opened(config.models.get(role) or config.models[DEFAULT_ROLE])
 
 
 def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
@@ -122,7 +124,7 @@ class RunAnswers:
         self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
         self._at: dict[tuple[str, str], Reply] = {}
         self._replies: dict[str, Reply] = {}
-        self._entries = Entries()
+        self._entries = RecordedReplies()
         with closing(Run.open(self.folder)) as run:
             for event in run.store.events(kind="ask"):
                 self._take(event.scope, event.n, event.body)
@@ -131,11 +133,11 @@ class RunAnswers:
         """Return the recorded reply. Raises NotRecorded, which names the nearest recorded request."""
         found = self._entries.find(messages, sampling, strict=self.strict)
         if found is None:
-            told = explain(self.folder, messages, sampling, self._entries, strict=self.strict)
+            told = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
             raise NotRecorded(f"{told}. The run goes another way than it did then; name a --model that can answer")
         key = found.entry.key
-        reply = self._at.get((without_restart(place()), key)) or self._replies[key]
-        text, finish = tell(reply.text, on_text)
+        reply = self._at.get((without_restart(journal_place()), key)) or self._replies[key]
+        text, finish = pass_on(reply.text, on_text)
         return reply.model_copy(
             update={
                 "text": text,
@@ -154,13 +156,13 @@ class RunAnswers:
         self._at[without_restart(f"{scope}/{number}"), key] = reply
         self._replies.setdefault(key, reply)
         self._entries.add(
-            Entry(
+            RecordedReply(
                 key=key,
                 label=f"{body['role']}: {body['template']}",
                 given=body.get("given"),
                 model=reply.model,
                 sampling=sampling,
-                messages=tuple(map(Asked.of, messages)),
+                messages=tuple(map(RecordedMessage.of, messages)),
                 text="",
             )
         )

@@ -68,17 +68,17 @@ from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.answers import Shape, shape_of
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import FORMATS
-from planbook.planner.graph.file import SHIPPED_GRAPHS, file_faults, graph_of, graph_path, read_graph, text_of
+from planbook.planner.graph.drawing import GRAPH_FORMATS
+from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
 from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.templating import Expression, Template, nearest, value_text
-from planbook.planner.graph.traverse import PROMPTS, NodeAnswered, Pass, run_pass
+from planbook.planner.graph.traverse import GRAPH_PROMPTS, NodeAnswered, Pass, run_pass
 
 __all__ = [
-    "FORMATS",
-    "PROMPTS",
+    "GRAPH_FORMATS",
+    "GRAPH_PROMPTS",
     "ROLE",
     "SHIPPED_GRAPHS",
     "AfterQueryError",
@@ -100,14 +100,14 @@ __all__ = [
     "Pass",
     "Shape",
     "Template",
-    "file_faults",
+    "graph_faults",
     "graph_of",
     "graph_path",
+    "graph_text",
     "nearest",
     "read_graph",
     "run_pass",
     "shape_of",
-    "text_of",
     "value_text",
     "whole_graph",
 ]

@@ -180,5 +180,5 @@ def _quoted(*lines: str) -> str:
     return '"' + "\\n".join(escaped) + '"'
 
 
-FORMATS: Mapping[str, Callable[[GraphFile], str]] = {"mermaid": mermaid, "svg": svg}
+GRAPH_FORMATS: Mapping[str, Callable[[GraphFile], str]] = {"mermaid": mermaid, "svg": svg}
 """The formats of a drawing."""

@@ -42,10 +42,10 @@ def graph_path(name: str) -> Path:
 
 def read_graph(path: Path) -> GraphFile:
     """Return the graph of a file. Raises BadGraphFile: every fault, each as ``FILE:LINE: where: what to do``."""
-    return graph_of(text_of(path), path)
+    return graph_of(graph_text(path), path)
 
 
-def text_of(path: Path) -> str:
+def graph_text(path: Path) -> str:
     """Return the text of a graph file. Raises BadGraphFile."""
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -63,7 +63,7 @@ def graph_of(text: str, path: Path) -> GraphFile:
     return file
 
 
-def file_faults(text: str, path: Path) -> list[FileFault]:
+def graph_faults(text: str, path: Path) -> list[FileFault]:
     """Return everything that is wrong with the text of a graph file, by line; no hook is executed."""
     return _examined(text, path)[1]
 

@@ -24,7 +24,7 @@ from planbook.planner.roles import FIRST_SAMPLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
-PROMPTS = Prompts(Path(__file__).parent / "templates")
+GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 Answers = Mapping[str, JsonValue]
 """Answers by the names of their nodes."""
 LONGEST_RECORDED = 2_000
@@ -307,7 +307,7 @@ def compose(
         prompt = node.prompt.render(variables(database, answers, **node.given))
     except GraphError as error:
         raise GraphError(f"node {node.name}: prompt: {error}") from error
-    text = PROMPTS["node"].render(
+    text = GRAPH_PROMPTS["node"].render(
         answers=[] if node.compose else [(name, value_text(answers[name])) for name in told],
         context=context,
         prompt=prompt,

@@ -11,13 +11,13 @@ from pathlib import Path
 from planbook.planner.errors import ModelError, ModelRefused
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Finish, Message, OnText, Reply, Sampling, label, request_key
-from planbook.planner.models.waiting import Stopped, never, pause
+from planbook.planner.models.waiting import Stopped, never_stopped, pause
 
 PIECE = 16
 """Characters passed on at a time."""
 
 
-def tell(text: str, on_text: OnText | None) -> tuple[str, Finish]:
+def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
     """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped before the end."""
     if on_text is None:
         return text, "stop"
@@ -36,7 +36,7 @@ class ScriptedModel:
 
     def __init__(self, answer: Answer | Sequence[str], name: str = "scripted") -> None:
         self.name = name
-        self._answer: Answer = answer if callable(answer) else Texts(answer, name)
+        self._answer: Answer = answer if callable(answer) else ScriptedTexts(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the next reply. Raises ModelRefused if the function fails or the texts are used up."""
@@ -49,12 +49,12 @@ class ScriptedModel:
             raise ModelRefused(f"the script of {self.name} raised {type(error).__name__}: {error}") from error
         if not isinstance(whole, str):
             raise ModelRefused(f"the script of {self.name} returned a {type(whole).__name__}; it must return a str")
-        text, finish = tell(whole, on_text)
+        text, finish = pass_on(whole, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=self.name, seconds=time.monotonic() - start)
 
 
-class Texts:
+class ScriptedTexts:
     """A list of replies, each given once."""
 
     def __init__(self, texts: Sequence[str], name: str) -> None:
@@ -101,7 +101,7 @@ class ExchangeModel:
     again, so a resumed run waits for nothing twice. Every waiting thread has a prompt of its own: answer in any order.
     """
 
-    def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never) -> None:
+    def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never_stopped) -> None:
         self.name, self.folder = f"{KIND}:{folder}", Path(folder)
         self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
 
@@ -114,7 +114,7 @@ class ExchangeModel:
             whole = self._wait(prompt.with_name(prompt.name.replace(".prompt.md", ".answer.md")))
         except OSError as error:
             raise ModelRefused(f"exchange of prompts in {self.folder} failed: {error}") from error
-        text, finish = tell(whole, on_text)
+        text, finish = pass_on(whole, on_text)
         usage = estimated_usage(messages, text)
         return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
 

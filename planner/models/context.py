@@ -35,7 +35,7 @@ SHORTEST_CUT = 400
 """Minimum characters of a piece that is cut."""
 
 
-def block(text: str, name: str) -> str:
+def prompt_block(text: str, name: str) -> str:
     """Mark a text as a block of that name. Raises ValueError for a name that the policy does not have."""
     if name not in (*LEFT_OUT_FIRST, WHOLE):
         raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(LEFT_OUT_FIRST)} and {WHOLE}")
@@ -45,7 +45,7 @@ def block(text: str, name: str) -> str:
 def blocks(text: str, name: str) -> str:
     """Mark each section of a Markdown text, from one heading of the second level to the next, as a block."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    return "".join([head, *(block(section, name) for section in sections)])
+    return "".join([head, *(prompt_block(section, name) for section in sections)])
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _Block:
     """A part of a message: a block, if it has a name."""
 
     text: str
@@ -85,11 +85,11 @@ class _Piece:
 
 
 @dataclass(frozen=True)
-class _Draft:
+class _FittedConversation:
     """A conversation in pieces, the places of messages that are left out, and the characters of blocks that are."""
 
     asked: tuple[Message, ...]
-    pieces: tuple[tuple[_Piece, ...], ...]
+    pieces: tuple[tuple[_Block, ...], ...]
     left_out: frozenset[int] = frozenset()
     spared: int = 0
 
@@ -103,18 +103,18 @@ class _Draft:
         kept = [(place, each) for place, each in enumerate(self.pieces) if place not in self.left_out]
         return [(place, n) for place, each in kept for n, piece in enumerate(each) if piece.name == name][::-1]
 
-    def without(self, place: int, number: int) -> "_Draft":
+    def without(self, place: int, number: int) -> "_FittedConversation":
         """Leave out a block."""
         message = list(self.pieces[place])
-        block = message[number]
-        message[number] = _Piece(f"[left out to fit the context: {block.name}]\n", WHOLE)
+        prompt_block = message[number]
+        message[number] = _Block(f"[left out to fit the context: {prompt_block.name}]\n", WHOLE)
         pieces = (*self.pieces[:place], tuple(message), *self.pieces[place + 1 :])
-        return replace(self, pieces=pieces, spared=self.spared + len(block.text))
+        return replace(self, pieces=pieces, spared=self.spared + len(prompt_block.text))
 
 
-def _drafts(messages: Sequence[Message]) -> Iterator[_Draft]:
+def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
     """The conversation, then with one thing less each."""
-    draft = _Draft(tuple(messages), tuple(_pieces(each.content) for each in messages))
+    draft = _FittedConversation(tuple(messages), tuple(_pieces(each.content) for each in messages))
     yield draft
     for name in LEFT_OUT_FIRST:
         for exchange in _exchanges(messages) if name == EXCHANGES else ():
@@ -123,15 +123,15 @@ def _drafts(messages: Sequence[Message]) -> Iterator[_Draft]:
             yield (draft := draft.without(place, number))
 
 
-def _pieces(content: str) -> tuple[_Piece, ...]:
-    pieces, end = list[_Piece](), 0
+def _pieces(content: str) -> tuple[_Block, ...]:
+    pieces, end = list[_Block](), 0
     for found in _BLOCK.finditer(content):
-        pieces += [_Piece(content[end : found.start()]), _Piece(found[2], found[1])]
+        pieces += [_Block(content[end : found.start()]), _Block(found[2], found[1])]
         end = found.end()
-    return (*pieces, _Piece(content[end:]))
+    return (*pieces, _Block(content[end:]))
 
 
-def _saying(message: Message, pieces: Iterable[_Piece]) -> Message:
+def _saying(message: Message, pieces: Iterable[_Block]) -> Message:
     """The message with other words, made from the same data."""
     text, content = "".join(piece.text for piece in pieces), message.content
     known = Rendered.known(text, content.data) if isinstance(content, Rendered) else text
@@ -168,7 +168,7 @@ def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, 
     return (*before[:-1], Message(role=last.role, content=f"{last.content}\n\n{note}"), *after)
 
 
-def _cut(draft: _Draft, room: int) -> Fitted:
+def _cut(draft: _FittedConversation, room: int) -> Fitted:
     """Cut the longest pieces to the greatest common length at which all of it fits."""
     fitted = _cut_to(draft, SHORTEST_CUT)
     if (least := estimate_prompt(fitted.messages)) > room:
@@ -187,10 +187,10 @@ def _cut(draft: _Draft, room: int) -> Fitted:
     return fitted
 
 
-def _cut_to(draft: _Draft, length: int) -> Fitted:
+def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
     """Keep about so many characters of every piece that may be cut."""
     missing = 0
-    messages = list[tuple[_Piece, ...]]()
+    messages = list[tuple[_Block, ...]]()
     for message in draft.pieces:
         cut = [(piece, 0) if piece.name == WHOLE else _shortened(piece, length) for piece in message]
         messages.append(tuple(piece for piece, _ in cut))
@@ -199,7 +199,7 @@ def _cut_to(draft: _Draft, length: int) -> Fitted:
     return Fitted(kept.messages(), len(draft.left_out), draft.spared + missing)
 
 
-def _shortened(piece: _Piece, length: int) -> tuple[_Piece, int]:
+def _shortened(piece: _Block, length: int) -> tuple[_Block, int]:
     """Keep half of the length at each end, whole lines where there are some. Return how much is missing, too."""
     text = piece.text
     if len(text) <= length:
@@ -208,7 +208,7 @@ def _shortened(piece: _Piece, length: int) -> tuple[_Piece, int]:
     head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]
     missing = len(text) - len(head) - len(tail)
     note = f"\n[{_count(missing, 'character')} cut here to fit the context]\n"
-    return _Piece(f"{head}{note}{tail}", piece.name), missing
+    return _Block(f"{head}{note}{tail}", piece.name), missing
 
 
 def _count(number: int, noun: str) -> str:

@@ -35,7 +35,16 @@ from planbook.planner.models.openai_replies import (
 )
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Message, OnText, Reply, Sampling
-from planbook.planner.models.waiting import QUIET, USUAL, Gate, Stopped, Timeouts, from_thread, never, pause
+from planbook.planner.models.waiting import (
+    QUIET,
+    USUAL_TIMEOUTS,
+    Gate,
+    Stopped,
+    Timeouts,
+    from_thread,
+    never_stopped,
+    pause,
+)
 
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -63,11 +72,11 @@ class OpenAIModel:
         base_url: str | None = None,
         api_key: str | None = None,
         concurrency: int = MOST_REQUESTS,
-        timeouts: Timeouts = USUAL,
+        timeouts: Timeouts = USUAL_TIMEOUTS,
         retries: int = 6,
         backoff: float = 1.0,
         extra_body: Mapping[str, object] | None = None,
-        stopped: Stopped = never,
+        stopped: Stopped = never_stopped,
     ) -> None:
         """Read OPENAI_BASE_URL and OPENAI_API_KEY where they are not given.
 

@@ -17,14 +17,14 @@ from typing import IO, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from planbook.planner.errors import NotRecorded, UnknownModel
-from planbook.planner.models.answers import PIECE, tell
+from planbook.planner.models.answers import PIECE, pass_on
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.types import (
     Finish,
-    Given,
     Message,
     Model,
     OnText,
+    PromptData,
     Reply,
     Sampling,
     Speaker,
@@ -53,7 +53,7 @@ class Header(Record):
     command: str = ""
 
 
-class Asked(Record):
+class RecordedMessage(Record):
     """One message of a recorded prompt: enough to identify it, not the whole text."""
 
     role: Speaker
@@ -62,27 +62,27 @@ class Asked(Record):
     head: str
 
     @classmethod
-    def of(cls, message: Message) -> "Asked":
+    def of(cls, message: Message) -> "RecordedMessage":
         """Return the record of a message."""
         text = message.content
         return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD])
 
 
-class Entry(Record):
+class RecordedReply(Record):
     """One request and its reply. ``label`` names role and template, ``model`` is what answered."""
 
     key: str
     label: str = ""
-    given: Given | None = Field(default=None, exclude_if=lambda given: given is None)
+    given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
     model: str
     sampling: Sampling
-    messages: tuple[Asked, ...]
+    messages: tuple[RecordedMessage, ...]
     finish: Finish = "stop"
     usage: Usage = Field(default=Usage())
     text: str
 
     @classmethod
-    def of(cls, messages: Sequence[Message], sampling: Sampling, reply: Reply) -> "Entry":
+    def of(cls, messages: Sequence[Message], sampling: Sampling, reply: Reply) -> "RecordedReply":
         """Return the record of a request and its reply."""
         return cls(
             key=request_key(messages, sampling),
@@ -90,7 +90,7 @@ class Entry(Record):
             given=given(),
             model=reply.model,
             sampling=sampling,
-            messages=tuple(map(Asked.of, messages)),
+            messages=tuple(map(RecordedMessage.of, messages)),
             finish=reply.finish,
             usage=reply.usage,
             text=reply.text,
@@ -100,23 +100,23 @@ class Entry(Record):
 class Found(NamedTuple):
     """A recorded reply; ``reworded`` if its prompt had the same data in other words."""
 
-    entry: Entry
+    entry: RecordedReply
     reworded: bool
 
 
-class Entries:
+class RecordedReplies:
     """The replies of a recording. If a prompt has two replies, the first counts."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self._by_key: dict[str, Entry] = {}
-        self._by_data: dict[tuple[object, ...], Entry] = {}
+    def __init__(self, entries: Iterable[RecordedReply] = ()) -> None:
+        self._by_key: dict[str, RecordedReply] = {}
+        self._by_data: dict[tuple[object, ...], RecordedReply] = {}
         for entry in entries:
             self.add(entry)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RecordedReply]:
         return iter(self._by_key.values())
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: RecordedReply) -> None:
         """Add a reply."""
         self._by_key.setdefault(entry.key, entry)
         if entry.given is not None:
@@ -144,7 +144,7 @@ def _drawn(label: str, sampling: Sampling) -> tuple[object, ...]:
     return label, sampling.temperature, sampling.seed, sampling.sample
 
 
-def read(path: Path) -> tuple[Header, list[Entry]]:
+def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
     """Return the whole recording, without a last line that was cut off. Raises UnknownModel for any other file."""
     try:
         lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
@@ -155,10 +155,12 @@ def read(path: Path) -> tuple[Header, list[Entry]]:
     header = _parsed(path, 1, lines[0], Header)
     if header.recording != FORMAT:
         raise UnknownModel(f"{path} is a recording of format {header.recording}; this version reads format {FORMAT}")
-    return header, [_parsed(path, number, line, Entry) for number, line in enumerate(lines[1:], 2) if line.strip()]
+    return header, [
+        _parsed(path, number, line, RecordedReply) for number, line in enumerate(lines[1:], 2) if line.strip()
+    ]
 
 
-def append(path: Path, header: Header, entry: Entry) -> None:
+def append(path: Path, header: Header, entry: RecordedReply) -> None:
     """Add an entry that survives the death of this process; a line that an earlier kill cut off goes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
@@ -232,10 +234,10 @@ class RecordedModel:
     ) -> None:
         self.path, self._inner, self.strict = Path(path), inner, strict
         self.name = f"recorded:{path}" + (f"+{inner.name}" if inner else "")
-        self._header, entries = (Header(), []) if inner and not self.path.exists() else read(self.path)
+        self._header, entries = (Header(), []) if inner and not self.path.exists() else read_recording(self.path)
         if inner and self._header == Header():
             self._header = Header(made_with=made_with or inner.name)
-        self._entries = Entries(entries)
+        self._entries = RecordedReplies(entries)
         self._lock = threading.Lock()
         self._asking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
@@ -254,10 +256,10 @@ class RecordedModel:
             if found is None and self._inner is not None:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
-            told = explain(self.path, messages, sampling, self._entries, strict=self.strict)
+            told = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
             raise NotRecorded(f"{told}. {MISSING.format(self.path)}")
         entry, reworded = found
-        text, finish = tell(entry.text, on_text)
+        text, finish = pass_on(entry.text, on_text)
         usage = usage_of_cut(entry.usage, entry.text, text)
         return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
 
@@ -265,7 +267,7 @@ class RecordedModel:
         listener = Listener(on_text) if on_text else None
         reply = inner.complete(messages, sampling, listener)
         if reply.finish == "stop":
-            entry = Entry.of(messages, sampling, reply)
+            entry = RecordedReply.of(messages, sampling, reply)
             with self._lock:
                 append(self.path, self._header, entry)
                 self._entries.add(entry)
@@ -300,11 +302,11 @@ class Listener:
             self._wanted = self._on_text(piece)
 
 
-def explain(
-    path: Path, messages: Sequence[Message], sampling: Sampling, entries: Entries, *, strict: bool = False
+def explain_missing(
+    path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
     """Return what a person is told when a recording has no answer."""
-    asked, known = tuple(map(Asked.of, messages)), list(entries)
+    asked, known = tuple(map(RecordedMessage.of, messages)), list(entries)
     named = f" of {label()}" if label() else ""
     told = f"{path} has no answer to this prompt{named} ({_ending(asked)})"
     if strict and entries.find(messages, sampling):
@@ -315,7 +317,7 @@ def explain(
     return f"{told}; the nearest of its {len(known)} {_difference(nearest, asked, sampling)}{_data_of(nearest)}"
 
 
-def _data_of(nearest: Entry) -> str:
+def _data_of(nearest: RecordedReply) -> str:
     """Say that the data differ, if that is known."""
     now = given()
     if nearest.given is None or now is None or nearest.label != label():
@@ -323,7 +325,7 @@ def _data_of(nearest: Entry) -> str:
     return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
 
 
-def _likeness(entry: Entry, asked: Sequence[Asked]) -> tuple[int, bool, bool, int]:
+def _likeness(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
     """Return the sort key: equal messages, then same prompt name, same message count, longest equal beginning."""
     pairs = list(zip(entry.messages, asked, strict=False))
     same = sum(one == other for one, other in pairs)
@@ -331,7 +333,7 @@ def _likeness(entry: Entry, asked: Sequence[Asked]) -> tuple[int, bool, bool, in
     return same, entry.label == label(), len(entry.messages) == len(asked), alike
 
 
-def _difference(entry: Entry, asked: Sequence[Asked], sampling: Sampling) -> str:
+def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling: Sampling) -> str:
     named = f"(of {entry.label}) " if entry.label else ""
     recorded = entry.messages
     for number, (then, now) in enumerate(zip(recorded, asked, strict=False), 1):
@@ -351,12 +353,12 @@ def _difference(entry: Entry, asked: Sequence[Asked], sampling: Sampling) -> str
     return f"{named}has the same messages, drawn otherwise: {', '.join(changed)}"
 
 
-def _ending(asked: Sequence[Asked]) -> str:
+def _ending(asked: Sequence[RecordedMessage]) -> str:
     messages = f"{len(asked)} message{'' if len(asked) == 1 else 's'}"
     return f"{messages}, the last: {_shown(asked[-1])}" if asked else messages
 
 
-def _shown(message: Asked) -> str:
+def _shown(message: RecordedMessage) -> str:
     return f"({message.role}, {message.head!r}, {message.length} characters)"
 
 

@@ -11,7 +11,7 @@ from planbook.planner.errors import UnknownModel
 from planbook.planner.models.answers import ExchangeModel, ScriptedModel
 from planbook.planner.models.recordings import RecordedModel
 from planbook.planner.models.types import Model
-from planbook.planner.models.waiting import USUAL, Stopped, Timeouts, never
+from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
 
 FORMS = {
     "openai:NAME": "a model of OpenAI's, or of the server at OPENAI_BASE_URL",
@@ -36,7 +36,7 @@ def register_model(model: Model) -> str:
     return name
 
 
-def load_model(spec: str, *, stopped: Stopped = never, timeouts: Timeouts = USUAL) -> Model:
+def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
     """Return the model of that full name, see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
 
     A model that waits checks ``stopped``; a model behind a server keeps to ``timeouts``.

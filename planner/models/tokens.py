@@ -67,7 +67,7 @@ def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
     return Usage(prompt=estimate_prompt(messages), completion=estimate_tokens(text), estimated=True)
 
 
-SHIPPED = Path(__file__).with_name("prices.json")
+SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 MILLION = 1_000_000
 _VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)")
 _MAKER = re.compile(r"openai[:/]")
@@ -95,7 +95,7 @@ class Prices(Record):
     @classmethod
     def load(cls, path: str | Path | None = None) -> "Prices":
         """Read a table, by default the one that ships. Raises BadPrices, saying what is wrong in the file."""
-        path = Path(path) if path else SHIPPED
+        path = Path(path) if path else SHIPPED_PRICES
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:

@@ -86,7 +86,7 @@ class Model(Protocol):
         """Return a reply. Raises ModelError and its subclasses."""
 
 
-class Given(Record):
+class PromptData(Record):
     """The data of a prompt: the digest, and the number of earlier prompts of the same template in the scope."""
 
     number: int
@@ -95,7 +95,7 @@ class Given(Record):
 
 _label: ContextVar[str] = ContextVar("label", default="")
 _place: ContextVar[str] = ContextVar("place", default="")
-_given: ContextVar[Given | None] = ContextVar("given", default=None)
+_given: ContextVar[PromptData | None] = ContextVar("given", default=None)
 
 
 @contextmanager
@@ -114,9 +114,9 @@ def label() -> str:
 
 
 @contextmanager
-def placed(place: str, given: Given) -> Iterator[None]:
+def placed(journal_place: str, given: PromptData) -> Iterator[None]:
     """Set the journal place and the prompt data of the questions asked inside."""
-    tokens = _place.set(place), _given.set(given)
+    tokens = _place.set(journal_place), _given.set(given)
     try:
         yield
     finally:
@@ -124,12 +124,12 @@ def placed(place: str, given: Given) -> Iterator[None]:
         _given.reset(tokens[1])
 
 
-def place() -> str:
+def journal_place() -> str:
     """Return where in the journal what this thread is asking will stand: its scope, and its number there."""
     return _place.get()
 
 
-def given() -> Given | None:
+def given() -> PromptData | None:
     """Return the data of the prompt that this thread is asking; None outside of an episode."""
     return _given.get()
 

@@ -31,10 +31,10 @@ class Timeouts(Record):
     idle: float = Field(default=300.0, gt=0)
 
 
-USUAL = Timeouts()
+USUAL_TIMEOUTS = Timeouts()
 
 
-def never() -> bool:
+def never_stopped() -> bool:
     """Return False: nothing stops the run."""
     return False
 

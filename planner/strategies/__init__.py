@@ -12,7 +12,7 @@ from planbook.planner.strategies import adapt, advocate, agentkit, automanual, c
 from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.planner.strategies.base import Figures, Grid, Method, Options, Played, Strategy
 from planbook.planner.strategies.code import GivenCode, code_of
-from planbook.planner.strategies.outside import in_file, of_entry_point, registered
+from planbook.planner.strategies.outside import in_file, of_entry_point, registered_methods
 
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
 
@@ -25,11 +25,11 @@ FIGURES = tuple(dict.fromkeys(figures for each in METHODS.values() for figures i
 
 def method(name: str) -> Method:
     """Return the planning method of that name, or of FILE.py:NAME. Raises UnknownStrategy, saying which there are."""
-    if is_file(name):
+    if is_method_file(name):
         return in_file(name)
     if name in METHODS:  # other packages may not replace a shipped one
         return METHODS[name]
-    others = registered()
+    others = registered_methods()
     if name not in others:
         raise UnknownStrategy(
             f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *others])}, or FILE.py:NAME"
@@ -51,7 +51,7 @@ def left_out_of_figures() -> Mapping[str, frozenset[str]]:
     return {held.span: held.bulky for each in METHODS.values() for held in each.spans}
 
 
-def is_file(name: str) -> bool:
+def is_method_file(name: str) -> bool:
     """Return whether a method is named by the file that it stands in."""
     return name.partition(":")[0].endswith(".py")
 
@@ -69,8 +69,8 @@ __all__ = [
     "Strategy",
     "code_of",
     "figures_of",
-    "is_file",
+    "is_method_file",
     "left_out_of_figures",
     "method",
-    "registered",
+    "registered_methods",
 ]

@@ -30,9 +30,9 @@ from planbook.planner.graph import (
     NodeAnswered,
     graph_of,
     graph_path,
+    graph_text,
     read_graph,
     run_pass,
-    text_of,
 )
 from planbook.planner.strategies.base import Figures, Method, Options, Played, told_task
 from planbook.planner.templates import PROMPTS
@@ -76,7 +76,7 @@ class AgentKitOptions(Options):
         if not isinstance(given, Mapping) or given.get("text") is not None:
             return given
         name = given.get("graph")
-        return {**given, "text": text_of(Path(name))} if isinstance(name, str) and Path(name).is_file() else given
+        return {**given, "text": graph_text(Path(name))} if isinstance(name, str) and Path(name).is_file() else given
 
     def in_force(self, world: str) -> dict[str, JsonValue]:
         """Return all options with the graph's name and steps, without its text."""
@@ -88,9 +88,9 @@ class AgentKitOptions(Options):
     def texts(self, world: str) -> Mapping[str, str]:
         """Return the texts of the graph, its hooks, and the environment's own graph, whose manual is shared."""
         name, own = self.graph_name(world), SHIPPED_GRAPHS / f"{world}.yaml"
-        found = {f"graph {Path(name).stem}": text_of(graph_path(name)) if self.text is None else self.text}
+        found = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
         if own.is_file() and own.stem != name:
-            found[f"manual of the graph {world}"] = text_of(own)
+            found[f"manual of the graph {world}"] = graph_text(own)
         files = {hook.rpartition(":")[0] for hook in self.graph_file(world).hooks if ":" in hook}
         return found | {f"hooks {file}": (Path(name).parent / file).read_text("utf-8") for file in sorted(files)}
 

@@ -8,7 +8,7 @@ from planbook.planner.action_docs import action_docs_of, heads
 from planbook.planner.episode import Episode
 from planbook.planner.memory import Recall
 from planbook.planner.models.types import Message
-from planbook.planner.roles import PLANNER
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planbook.planner.strategies.code import code_of, given_code
 from planbook.planner.templates import PROMPTS
@@ -42,7 +42,7 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):
         ask_and_run(
             episode,
-            PLANNER,
+            PLANNER_ROLE,
             PROMPTS["automanual/task"],
             PROMPTS["automanual/feedback"],
             countdown(_replans(episode, chosen)),
@@ -93,7 +93,7 @@ METHODS: Mapping[str, Method] = {
         automanual,
         AutoManualOptions,
         "free-form code, with rules, skills and feedback",
-        (PLANNER,),
+        (PLANNER_ROLE,),
         streams=True,
         templates=PROMPTS.files("automanual/*.j2"),
     )

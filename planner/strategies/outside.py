@@ -15,7 +15,7 @@ ENTRY_POINT_GROUP = "planbook.planners"
 
 
 @cache
-def registered() -> Mapping[str, EntryPoint]:
+def registered_methods() -> Mapping[str, EntryPoint]:
     """Return the methods that other packages register, by name; none is imported."""
     return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda each: each.name)}
 

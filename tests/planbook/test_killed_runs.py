@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import RECORDINGS
-from planbook.planner.models.recordings import read
+from planbook.planner.models.recordings import read_recording
 from planbook.planner.rendered import digest
 from tests.command import ROOT
 from tests.flows import BUILD, asks, events, files, here, history, table
@@ -234,7 +234,7 @@ def test_formulating_killed_in_between_does_not_ask_again(tmp_path: Path, undist
 
 def replies(name: str, folder: Path) -> dict[str, str]:
     """What the recording answers to which conversation, in the words of today."""
-    header, _ = read(RECORDINGS / f"{name}.jsonl")
+    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     run = [*header.command.split(), "--model", f"recorded:{name}", "--out", folder]
     assert here(*run).returncode == 0
     return {conversation(each["messages"]): each["reply"]["text"] for each in asks(folder)}
@@ -259,7 +259,7 @@ def speaking(recorded: Mapping[str, str], deadly: int = 0, pid: Path = Path()) -
 
 
 def command(name: str, folder: Path) -> list[str]:
-    header, _ = read(RECORDINGS / f"{name}.jsonl")
+    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     return [*header.command.split(), "--model", "openai:served", "--out", str(folder)]
 
 

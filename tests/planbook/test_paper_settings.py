@@ -9,7 +9,7 @@ from planbook.envs import load_environment
 from planbook.errors import BadArgument
 from planbook.papers import paper_settings, publications, settings_of_papers
 from planbook.planner import METHODS
-from planbook.planner.roles import DEFAULT
+from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings
 from tests.command import planbook, result
 from tests.flows import scripted
@@ -44,7 +44,7 @@ def test_a_run_records_what_its_paper_sets(planner: str, env: str, split: str) -
     assert config.paper == theirs.paper
     assert theirs.options.items() <= config.planner_options.items()
     assert theirs.env_options.items() <= config.env_options.items()
-    sampling = config.sampling[DEFAULT].model_dump() if config.sampling else {}
+    sampling = config.sampling[DEFAULT_ROLE].model_dump() if config.sampling else {}
     assert theirs.sampling.items() <= sampling.items()
     assert theirs.actions in (config.actions, None)
     assert set(theirs.without) <= set(config.without)

@@ -11,7 +11,7 @@ import pytest
 from planbook.config import RECORDINGS
 from planbook.envs.alfworld import Alfworld
 from planbook.knowledge import learnt_in
-from planbook.planner.models.recordings import read
+from planbook.planner.models.recordings import read_recording
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
 from planbook.rules.memory import LearntMemory
@@ -65,7 +65,7 @@ def test_the_prompt_is_the_one_that_people_have_read(prompts: dict[str, Any]) ->
 def test_the_rules_that_are_chosen_hold_what_recorded_planners_cited(tmp_path: Path) -> None:
     """Measured on the recording that needs neither downloaded games nor a browser: 24 of 25."""
     name = "alfworld-generated"
-    header, _ = read(RECORDINGS / f"{name}.jsonl")
+    header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     run = [*header.command.split(), "--model", f"recorded:{name}", "--no-procedures", "--out", str(tmp_path / "run")]
     here(*run)
     cited = found = 0

@@ -8,7 +8,7 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Selection
 from planbook.planner import Budget, BudgetEnded, Meter, Spent
-from planbook.planner.budget import add
+from planbook.planner.budget import add_cost
 from planbook.planner.models import Reply, Usage
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
@@ -92,10 +92,10 @@ def test_the_rows_say_what_the_meter_counted(seed: int) -> None:
 
 
 def test_other_events_cost_nothing_and_an_unknown_price_stays_unknown() -> None:
-    assert add(Spent(calls=1), "cell", {}, cents) == Spent(calls=1)
-    spent = add(Spent(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
+    assert add_cost(Spent(calls=1), "cell", {}, cents) == Spent(calls=1)
+    spent = add_cost(Spent(money=1.0), "ask", asked(0.0, model="unheard of").body, cents)
     assert spent.money is None
-    assert add(spent, "ask", asked(0.0).body, cents).money is None
+    assert add_cost(spent, "ask", asked(0.0).body, cents).money is None
 
 
 def test_prompts_that_were_cut_are_counted() -> None:

@@ -8,7 +8,7 @@ from planbook.envs import Action, Observation, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeOver, EpisodeSettings, FeedbackKind, MemoryJournal, Outcome, method, play
 from planbook.planner.models import ScriptedModel
-from planbook.planner.roles import SILENT, Roles
+from planbook.planner.roles import NO_MODELS, Roles
 from planbook.sandbox import Limits, Sandbox
 
 TAKE_OVER = """
@@ -54,7 +54,7 @@ class Watched(Toy):
         return super().act(action)
 
 
-def episode(sandbox: Sandbox, roles: Roles = SILENT, **terms: Any) -> tuple[Episode, Watched]:
+def episode(sandbox: Sandbox, roles: Roles = NO_MODELS, **terms: Any) -> tuple[Episode, Watched]:
     task, world = Toy.tasks(Selection(ids=("fetch/0",)))[0], Watched()
     given = EpisodeSettings(**{"actions": 30, **terms})
     return Episode(task, world, sandbox, MemoryJournal(), settings=given, roles=roles), world

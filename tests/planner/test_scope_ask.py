@@ -10,7 +10,7 @@ import pytest
 from planbook.planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply, as_text
 from planbook.planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel, label
 from planbook.planner.prompts import Prompts
-from planbook.planner.roles import SILENT, Roles, Sample
+from planbook.planner.roles import NO_MODELS, Roles, Sample
 
 QUESTION = "What is {{ what }}?"
 PATH = "task/0/round/0"
@@ -246,7 +246,7 @@ def test_a_guard_is_asked_before_every_call_and_only_then(prompts: Prompts) -> N
 
 def test_a_role_without_a_model_says_how_to_name_one(prompts: Prompts) -> None:
     with pytest.raises(ModelError, match="the builder has no model to ask; name one with --model"):
-        Scope(MemoryJournal(), PATH, SILENT).ask("builder", prompts["question"], read=number, what="it")
+        Scope(MemoryJournal(), PATH, NO_MODELS).ask("builder", prompts["question"], read=number, what="it")
 
 
 def test_recordings_say_which_prompt_was_answered(prompts: Prompts, tmp_path: Path) -> None:

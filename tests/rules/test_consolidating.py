@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from planbook.rules import Change, Evidence, RuleBook, consolidate
+from planbook.rules import Evidence, RuleBook, RuleChange, consolidate
 from planbook.rules.consolidator import ROUNDS
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
@@ -21,7 +21,7 @@ def trajectories(ids: list[str]) -> str:
 
 def consolidated(
     sandbox: Sandbox, *texts: str, evidence: Mapping[str, Evidence] | None = None
-) -> tuple[RuleBook, Sequence[Change], Replies]:
+) -> tuple[RuleBook, Sequence[RuleChange], Replies]:
     scope, model = asking(*texts)
     book, changes = consolidate(scope, sandbox, BOOK, evidence or {}, trajectories, TERMS)
     return book, changes, model

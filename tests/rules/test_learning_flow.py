@@ -20,7 +20,7 @@ from planbook.planner import (
     play,
     read_trajectory,
 )
-from planbook.planner.roles import SILENT, Roles
+from planbook.planner.roles import NO_MODELS, Roles
 from planbook.planner.strategies import Options
 from planbook.rules import Knowledge, LearntMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox
@@ -91,7 +91,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
     made = generalise(scope, knowledge, "fetch", [episode, told], verify, world=Toy, actions=30)
     assert made.verified_on == (FIRST_SAMPLE.id, SECOND.id)
-    silent = Run(sandbox, SILENT)
+    silent = Run(sandbox, NO_MODELS)
     memory = LearntMemory(admit(knowledge, made.procedure), Toy)
     assert silent.play(LATER, "procedures", Options(), memory).ending.outcome is Outcome.DIRECT_SUCCESS
     first_of_all = AutoManualOptions(procedures_first=True)

@@ -7,13 +7,13 @@ from planbook.rules import (
     USER,
     BadHistory,
     BatchRefused,
-    Change,
     DeleteRule,
     Edit,
     Form,
     Permissions,
     Rule,
     RuleBook,
+    RuleChange,
     RuleType,
     UnknownRule,
     UpdateRule,
@@ -86,7 +86,7 @@ def test_what_is_written_updated_and_deleted_is_told_with_before_and_after() -> 
     book = change.on(BOOK)
     assert book.ids == ("rule_0", "rule_1", "rule_2", "rule_4")
     assert BOOK.ids == ("rule_0", "rule_1", "rule_2", "rule_3")
-    assert Change.model_validate_json(change.model_dump_json()) == change
+    assert RuleChange.model_validate_json(change.model_dump_json()) == change
 
 
 def test_an_update_changes_what_is_given_and_appends_to_the_log() -> None:

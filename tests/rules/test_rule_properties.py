@@ -10,13 +10,13 @@ from planbook.rules import (
     Batch,
     BatchRefused,
     Case,
-    Change,
     DeleteRule,
     Edit,
     History,
     Permissions,
     Rule,
     RuleBook,
+    RuleChange,
     RuleType,
     UpdateRule,
     WriteRule,
@@ -123,7 +123,7 @@ def test_every_rule_that_is_named_is_there(moves: list[Batch]) -> None:
         assert all(known.issuperset(cites(rule)) for rule in history.book.active)
 
 
-def accepted(book: RuleBook, batch: Batch) -> Change | None:
+def accepted(book: RuleBook, batch: Batch) -> RuleChange | None:
     try:
         return apply(book, batch, USER)
     except BatchRefused as refused:

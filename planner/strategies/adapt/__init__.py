@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.roles import PLANNER
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.adapt.controller import (
     PLANNING,
     PLANNING_DETAILED,
@@ -24,7 +24,7 @@ from planbook.planner.strategies.adapt.controller import (
     try_again,
 )
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, Subtask
-from planbook.planner.strategies.adapt.figures import Decomposition
+from planbook.planner.strategies.adapt.figures import DecompositionFigures
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 
@@ -41,24 +41,24 @@ METHODS: Mapping[str, Method] = {
         adapt,
         AdaptOptions,
         "execute first, take apart only what fails (ADaPT)",
-        (EXECUTOR, PLANNER),
+        (EXECUTOR, PLANNER_ROLE),
         (*DEMONSTRATIONS, PLANNING),
-        sometimes={PLANNER: _deep},
+        sometimes={PLANNER_ROLE: _deep},
         streams=True,
         spans=(Subtask,),
-        figures=(Decomposition,),
+        figures=(DecompositionFigures,),
         templates=_TEMPLATES,
     ),
     "plan-and-execute": Method(
         plan_and_execute,
         PlannedOptions,
         "one detailed plan, each step executed",
-        (PLANNER, EXECUTOR),
+        (PLANNER_ROLE, EXECUTOR),
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
         stand_ins=(PLANNING,),
         streams=True,
         spans=(Subtask,),
-        figures=(Decomposition,),
+        figures=(DecompositionFigures,),
         templates=_TEMPLATES,
     ),
     "react": Method(
@@ -69,7 +69,7 @@ METHODS: Mapping[str, Method] = {
         DEMONSTRATIONS,
         streams=True,
         spans=(Subtask,),
-        figures=(Decomposition,),
+        figures=(DecompositionFigures,),
         templates=_TEMPLATES,
     ),
     "reflexion": Method(
@@ -81,7 +81,7 @@ METHODS: Mapping[str, Method] = {
         sometimes={REFLECTOR: _deep},
         streams=True,
         spans=(Subtask,),
-        figures=(Decomposition,),
+        figures=(DecompositionFigures,),
         templates=_TEMPLATES,
     ),
     "try-again": Method(
@@ -92,7 +92,7 @@ METHODS: Mapping[str, Method] = {
         DEMONSTRATIONS,
         streams=True,
         spans=(Subtask,),
-        figures=(Decomposition,),
+        figures=(DecompositionFigures,),
         templates=_TEMPLATES,
     ),
 }

@@ -9,7 +9,7 @@ from planbook.planner.action_docs import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
 from planbook.planner.frames import Functions
-from planbook.planner.roles import FIRST_SAMPLE, PLANNER, Sample
+from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, claimed, execute, handed_on, whole_task
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
@@ -98,14 +98,14 @@ class Recursion:
         """
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
-            span = frame.scope.span(Subtask(by=PLANNER, text=subtask, depth=depth))
+            span = frame.scope.span(Subtask(by=PLANNER_ROLE, text=subtask, depth=depth))
 
             def end(done: bool | None, note: str = "") -> None:
                 claimed(self._episode, span.end(done=done, note=note))
 
             try:
                 plan = self._plan(frame.scope, subtask, depth, note)
-                self._episode.run(plan.code, source=PLANNER, thought=Thought(text=plan.thought))
+                self._episode.run(plan.code, source=PLANNER_ROLE, thought=Thought(text=plan.thought))
             except UnusableReply as unusable:
                 end(False, str(unusable))
                 return False
@@ -179,7 +179,7 @@ class Recursion:
             "actions_per_reply": self._options.actions_per_reply,
             "levels": self._deepest - depth - 1,
         }
-        return scope.ask(PLANNER, PROMPTS["adapt/plan"], read=read_decomposition, history=[system], **told).value
+        return scope.ask(PLANNER_ROLE, PROMPTS["adapt/plan"], read=read_decomposition, history=[system], **told).value
 
 
 REFLECTOR = "reflector"

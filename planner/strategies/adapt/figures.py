@@ -6,7 +6,7 @@ from typing import Self
 
 from pydantic import BaseModel
 
-from planbook.planner.roles import PLANNER
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.adapt.executor import EXECUTOR, TOP, Subtask
 from planbook.planner.strategies.base import Figures, Grid, Played, mean_of, told
 from planbook.planner.types import Ending
@@ -31,7 +31,7 @@ class Audit(BaseModel):
     """Episodes that were broken or not played. They count as not solved, whatever was claimed."""
 
 
-class Decomposition(Figures):
+class DecompositionFigures(Figures):
     """The figures under ``subtasks`` in ``--json``. Means are over played episodes, rates over all tasks.
 
     ``claimed_rate`` counts claims of success, and episodes that ended as solved before any claim; ``judged_rate`` is
@@ -73,7 +73,7 @@ class Decomposition(Figures):
         audit = _audit(all_played)
         return cls(
             executor_calls=calls[EXECUTOR],
-            planner_calls=calls[PLANNER],
+            planner_calls=calls[PLANNER_ROLE],
             mean_executor_calls=executor,
             mean_planner_calls=planner,
             mean_calls_by_type={kind: _calls(played) for kind, played in of_type.items()},
@@ -83,7 +83,7 @@ class Decomposition(Figures):
             claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
             judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
             executor_claims=_claims(each.done for each in every if each.by == EXECUTOR),
-            planner_claims=_claims(each.done for each in every if each.by == PLANNER),
+            planner_claims=_claims(each.done for each in every if each.by == PLANNER_ROLE),
         )
 
     def tell(self) -> Iterable[str | Grid]:
@@ -121,7 +121,7 @@ def _calls(played: Given) -> tuple[float, float]:
     """Return the mean number of calls of executor and planner over the played episodes."""
     calls = Counter(each.by for _, subtasks in played for each in subtasks)
     episodes = max(1, sum(ending.outcome.played for ending, _ in played))
-    return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER] / episodes, 2)
+    return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER_ROLE] / episodes, 2)
 
 
 def _deepest(played: Given) -> float | None:

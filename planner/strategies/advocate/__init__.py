@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.roles import PLANNER
-from planbook.planner.strategies.advocate.figures import Search
+from planbook.planner.roles import PLANNER_ROLE
+from planbook.planner.strategies.advocate.figures import SearchFigures
 from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planbook.planner.strategies.advocate.search import (
     DevilsAdvocateOptions,
@@ -24,7 +24,7 @@ from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 
-_ROLES = (PLANNER, EVALUATOR, SUMMARIZER)
+_ROLES = (PLANNER_ROLE, EVALUATOR, SUMMARIZER)
 
 
 def _summarised(options: BaseModel, world: Environment) -> bool:
@@ -42,7 +42,7 @@ METHODS: Mapping[str, Method] = {
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
         spans=(PlanMade, BranchTried),
-        figures=(Search,),
+        figures=(SearchFigures,),
         templates=_TEMPLATES,
     ),
     "lats": Method(
@@ -52,7 +52,7 @@ METHODS: Mapping[str, Method] = {
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
         spans=(PlanMade, BranchTried),
-        figures=(Search,),
+        figures=(SearchFigures,),
         templates=_TEMPLATES,
     ),
     "plan-act": Method(
@@ -62,7 +62,7 @@ METHODS: Mapping[str, Method] = {
         _ROLES,
         sometimes={SUMMARIZER: _summarised},
         spans=(PlanMade, BranchTried),
-        figures=(Search,),
+        figures=(SearchFigures,),
         templates=_TEMPLATES,
     ),
 }

@@ -10,7 +10,7 @@ from planbook.planner.strategies.base import Figures, Played, mean_of, told
 from planbook.planner.types import Ending
 
 
-class Search(Figures):
+class SearchFigures(Figures):
     """The figures under ``search`` in ``--json``. Means are over played episodes, rates over all tasks.
 
     Actions count whether or not a rewind undid them (Devil's Advocate, table 1). A solved episode was solved in its

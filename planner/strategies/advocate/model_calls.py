@@ -15,7 +15,7 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
-from planbook.planner.roles import PLANNER, Sample, as_text
+from planbook.planner.roles import PLANNER_ROLE, Sample, as_text
 from planbook.planner.strategies.advocate.tree import Moment, Tree
 from planbook.planner.strategies.base import Options
 from planbook.planner.templates import PROMPTS
@@ -198,16 +198,16 @@ class ModelCalls:
         """
         goal, whole = self._episode.task.goal, self._options.whole_subtasks
         told = {"goal": goal, "seen": self._short(start), "earlier": earlier, "notes": self._notes, "whole": whole}
-        return self._ask(PLANNER, "plan", read_outline, **told)
+        return self._ask(PLANNER_ROLE, "plan", read_outline, **told)
 
     def act(self, moment: Moment, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for code for the subtask (section 3.2). Return it with the conversation; None if no reply is usable."""
         told = {**self._situation(moment), "seen": moment.seen, "subtask": self.parts[moment.subtask]}
         told["defined"] = sorted(self._frame.names - {TASK})
-        whole, history = self._options.whole_subtasks, [self._system(PLANNER)]
+        whole, history = self._options.whole_subtasks, [self._system(PLANNER_ROLE)]
         try:
             prompt, sample = PROMPTS["advocate/act"], sample or self._sample
-            answer = self._episode.ask(PLANNER, prompt, history=history, sample=sample, whole=whole, **told)
+            answer = self._episode.ask(PLANNER_ROLE, prompt, history=history, sample=sample, whole=whole, **told)
         except NoPlan:
             return None, ()
         return answer.value, answer.history
@@ -216,7 +216,7 @@ class ModelCalls:
         """Ask for other code, in case that was wrong (section 3.3.1); None if there is nothing else."""
         try:
             answer = self._frame.scope.ask(
-                PLANNER, PROMPTS["advocate/remedy"], read=read_other, history=history, sample=self._sample
+                PLANNER_ROLE, PROMPTS["advocate/remedy"], read=read_other, history=history, sample=self._sample
             )
         except UnusableReply:
             return None, ()
@@ -225,7 +225,7 @@ class ModelCalls:
     def mapped(self, code: str, moment: Moment) -> str | None:
         """Return the code adapted to the present page; None if what it works on is gone (section 3.3.2)."""
         try:
-            found = self._ask(PLANNER, "map", read_other, code=code, then=moment.written_for, now=moment.page)
+            found = self._ask(PLANNER_ROLE, "map", read_other, code=code, then=moment.written_for, now=moment.page)
         except UnusableReply:
             return code
         return found.code if found else None
@@ -251,7 +251,7 @@ class ModelCalls:
 
     def answer(self, moment: Moment) -> str | None:
         """Ask for the answer to the task, from the notes and the page; None if no reply is usable."""
-        return self._ask_or(None, PLANNER, "answer", read_answer, **self._situation(moment), seen=moment.seen)
+        return self._ask_or(None, PLANNER_ROLE, "answer", read_answer, **self._situation(moment), seen=moment.seen)
 
     def _judged(
         self, question: str, read: Callable[[str], Evaluation], before: Moment, code: str, after: Moment
@@ -305,7 +305,7 @@ class ModelCalls:
 
     def _system(self, role: str) -> Message:
         world = self._episode.world
-        if role != PLANNER:
+        if role != PLANNER_ROLE:
             return PROMPTS["advocate/judge"].system(about=world.about)
         return PROMPTS["advocate/system"].system(
             about=world.about,

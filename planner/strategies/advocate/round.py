@@ -12,7 +12,7 @@ from planbook.planner.feedback import Ran
 from planbook.planner.frames import Frame, Functions
 from planbook.planner.models.types import Message
 from planbook.planner.rendered import Rendered
-from planbook.planner.roles import PLANNER, Sample
+from planbook.planner.roles import PLANNER_ROLE, Sample
 from planbook.planner.spans import Span
 from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, ModelCalls, Past, meaning
 from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
@@ -153,7 +153,7 @@ class AdvocateRound:
         answering = self._episode.world.answering
         answer = self.model_calls.answer(moment) if answering else None
         if answer is not None:
-            self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER)
+            self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
         raise (RoundOver if self._options.until_solved else EpisodeOver)(HELD_COMPLETE)
 
     def end(self, ended: str) -> Past:
@@ -171,7 +171,7 @@ class AdvocateRound:
 
     def _run(self, branch: Branch, code: str) -> Feedback:
         most = None if self._options.whole_subtasks else 1
-        return self._episode.run(code, source=PLANNER, thought=branch.thought, actions=most)
+        return self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
 
     def _unless_idle(self) -> None:
         """End a round whose code no longer acts, which would otherwise never end."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.roles import PLANNER
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options
-from planbook.planner.strategies.deps.figures import Goals
+from planbook.planner.strategies.deps.figures import GoalFigures
 from planbook.planner.strategies.deps.pursuit import CONTROLLER, GoalTried, PursuitOptions
 from planbook.planner.strategies.deps.replanning import (
     ASSERTIONS,
@@ -46,8 +46,8 @@ def _replanned(options: BaseModel, world: Environment) -> bool:
     return isinstance(options, ReplanningOptions) and options.replans > 0
 
 
-_PURSUING = (PLANNER, CONTROLLER)
-_EXPLAINED = (PLANNER, EXPLAINER, CONTROLLER)
+_PURSUING = (PLANNER_ROLE, CONTROLLER)
+_EXPLAINED = (PLANNER_ROLE, EXPLAINER, CONTROLLER)
 _WHERE_CONTROLLED = {CONTROLLER: _controlled}
 _WHERE_EXPLAINED = {CONTROLLER: _controlled, EXPLAINER: _replanned}
 
@@ -62,14 +62,14 @@ METHODS: Mapping[str, Method] = {
         (THOUGHTS,),
         _WHERE_CONTROLLED,
         spans=(GoalTried,),
-        figures=(Goals,),
+        figures=(GoalFigures,),
         templates=_TEMPLATES,
     ),
     "code-as-policies": Method(
         code_as_policies,
         Options,
         "one program that decides by what it sees",
-        (PLANNER,),
+        (PLANNER_ROLE,),
         (POLICIES,),
         streams=True,
         templates=_TEMPLATES,
@@ -82,7 +82,7 @@ METHODS: Mapping[str, Method] = {
         (DEMONSTRATION, EXPLAINED),
         _WHERE_EXPLAINED,
         spans=(GoalTried,),
-        figures=(Goals,),
+        figures=(GoalFigures,),
         templates=_TEMPLATES,
     ),
     "deps": Method(
@@ -93,7 +93,7 @@ METHODS: Mapping[str, Method] = {
         (DEMONSTRATION, EXPLAINED),
         _WHERE_EXPLAINED,
         spans=(GoalTried,),
-        figures=(Goals,),
+        figures=(GoalFigures,),
         templates=_TEMPLATES,
     ),
     "inner-monologue": Method(
@@ -104,14 +104,14 @@ METHODS: Mapping[str, Method] = {
         (LISTS,),
         _WHERE_CONTROLLED,
         spans=(GoalTried,),
-        figures=(Goals,),
+        figures=(GoalFigures,),
         templates=_TEMPLATES,
     ),
     "progprompt": Method(
         prog_prompt,
         Options,
         "one program with assertions",
-        (PLANNER,),
+        (PLANNER_ROLE,),
         (ASSERTIONS,),
         streams=True,
         templates=_TEMPLATES,
@@ -124,7 +124,7 @@ METHODS: Mapping[str, Method] = {
         (LISTS,),
         _WHERE_CONTROLLED,
         spans=(GoalTried,),
-        figures=(Goals,),
+        figures=(GoalFigures,),
         templates=_TEMPLATES,
     ),
     "zero-shot-replan": Method(
@@ -135,7 +135,7 @@ METHODS: Mapping[str, Method] = {
         (LISTS,),
         _WHERE_CONTROLLED,
         spans=(GoalTried,),
-        figures=(Goals,),
+        figures=(GoalFigures,),
         templates=_TEMPLATES,
     ),
 }

@@ -12,7 +12,7 @@ MOST_REASONS, TOLD_REASONS, LONGEST_REASON = 20, 3, 200
 """Number of reasons counted, number shown in the terminal, and characters of each."""
 
 
-class Goals(Figures):
+class GoalFigures(Figures):
     """The figures under ``goals`` in ``--json``.
 
     Means are over episodes in which a goal was tried; rounds count from 0.

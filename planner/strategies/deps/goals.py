@@ -45,7 +45,7 @@ class Goal(Record):
         return call_of(self.action)
 
 
-class Plan(Record):
+class GoalPlan(Record):
     """The goals of a plan in order, and its lines that name none."""
 
     goals: tuple[Goal, ...]
@@ -58,7 +58,7 @@ def goal_docs(world: Environment) -> ActionDocs:
     return action_docs_of(world).model_copy(update={"actions": goals, "helpers": ""})
 
 
-def collect(episode: Episode, role: str, reply: str) -> Plan:
+def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan. Raises ValueError that says why the reply is none.
 
     A line that is no valid call stands for the goal it is most like (appendix C.4); one that is like none names no
@@ -79,7 +79,7 @@ def collect(episode: Episode, role: str, reply: str) -> Plan:
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe goals are only listed at first; their calls return nothing.")
     if collector.goals:
-        return Plan(goals=tuple(collector.goals), no_goals=tuple(collector.unlike))
+        return GoalPlan(goals=tuple(collector.goals), no_goals=tuple(collector.unlike))
     if collector.unlike:
         goals = ", ".join(f"{AGENT}.{name}" for name in episode.world.goals.specs)
         listed = "\n".join(collector.unlike)

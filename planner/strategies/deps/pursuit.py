@@ -19,7 +19,7 @@ from planbook.planner.models.types import Message
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span, status_of
 from planbook.planner.strategies.base import Options
-from planbook.planner.strategies.deps.goals import Goal, Plan
+from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.horizon import probabilities
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
 from planbook.planner.templates import PROMPTS
@@ -212,7 +212,7 @@ class Pursuit:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
         self._plans = 0
 
-    def follow(self, plan: Plan) -> Pursued:
+    def follow(self, plan: GoalPlan) -> Pursued:
         """Try the goals until one fails. Raises EpisodeOver if the episode ends with one."""
         tried: list[Tried] = []
         left = list(plan.goals)

@@ -12,10 +12,10 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
-from planbook.planner.roles import PLANNER
+from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import said_or_nothing
-from planbook.planner.strategies.deps.goals import Plan, collect, goal_docs
+from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 from planbook.planner.templates import PROMPTS
@@ -120,10 +120,10 @@ def ask_for_plan(
     prompt: Prompt,
     history: Sequence[Message],
     about: Mapping[str, Any],
-    read: Callable[[Episode, str, str], Plan] = collect,
-) -> tuple[Plan, Sequence[Message]]:
+    read: Callable[[Episode, str, str], GoalPlan] = collect,
+) -> tuple[GoalPlan, Sequence[Message]]:
     """Return the goals that the planner names, and the conversation. Raises UnusableReply."""
-    answer = scope.ask(PLANNER, prompt, read=partial(read, episode, PLANNER), history=history, **about)
+    answer = scope.ask(PLANNER_ROLE, prompt, read=partial(read, episode, PLANNER_ROLE), history=history, **about)
     return answer.value, answer.history
 
 
@@ -201,12 +201,12 @@ def inner_monologue(episode: Episode, options: BaseModel) -> None:
             about = {"pursued": pursuit.follow(plan), "state": episode.world.state()}
 
 
-def _first_goal(episode: Episode, role: str, reply: str) -> Plan:
+def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Return a plan of the first goal that a reply names, or of none if it says that the task is done.
 
     Raises ValueError.
     """
-    return Plan(goals=() if says_done(reply) else collect(episode, role, reply).goals[:1])
+    return GoalPlan(goals=() if says_done(reply) else collect(episode, role, reply).goals[:1])
 
 
 def says_done(reply: str) -> bool:
@@ -227,4 +227,4 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
     told = system(episode, template, demonstration, action_docs_of(episode.world))
     with episode.frame("plan"):
-        episode.stream(PLANNER, PROMPTS["deps/task"], history=[told], **situation(episode))
+        episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[told], **situation(episode))

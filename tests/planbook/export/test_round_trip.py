@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planbook.export.faults import faults_of
 from planbook.export.files import line_of, parsed, read_rows, write_rows, written
 from planbook.planner import Trajectory, read_trajectory, rows_of
-from planbook.planner.trajectory import SCHEMA
+from planbook.planner.trajectory import TRAJECTORY_SCHEMA
 from planbook.store import Event
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -70,7 +70,7 @@ def trajectories(draw: Any) -> Trajectory:
     measures = draw(st.dictionaries(TEXT, st.floats(allow_nan=False, allow_infinity=False), max_size=2))
     ending: dict[str, Any] = {"outcome": "failure", "cause": "done", "measures": measures}
     whole = {
-        "schema": SCHEMA,
+        "schema": TRAJECTORY_SCHEMA,
         "task": draw(TASK),
         "run": {"planner": draw(TEXT.filter(bool)), "config": draw(st.dictionaries(TEXT, JSON, max_size=3))},
         "recall": draw(st.none() | st.fixed_dictionaries({"order": st.just(next(orders)), "text": TEXT})),

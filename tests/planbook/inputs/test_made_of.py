@@ -18,7 +18,7 @@ from planbook.inputs import inputs, prompt_digests
 from planbook.manuals import SHIPPED
 from planbook.planner import METHODS
 from planbook.planner.models import Sampling
-from planbook.planner.models.recordings import read
+from planbook.planner.models.recordings import read_recording
 from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes
 from planbook.runs import installed as versions_module
 from tests.command import planbook
@@ -49,7 +49,7 @@ def test_every_method_that_asks_has_its_templates() -> None:
 
 @pytest.mark.parametrize("recording", sorted(RECORDINGS.glob("*.jsonl")), ids=lambda path: path.stem)
 def test_every_prompt_that_was_ever_recorded_is_among_those_of_its_method(recording: Path) -> None:
-    header, entries = read(recording)
+    header, entries = read_recording(recording)
     words = header.command.split()
     planner = words[words.index("--planner") + 1] if "--planner" in words else "automanual"
     learning = Learning() if words[0] == "build" else None

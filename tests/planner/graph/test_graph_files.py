@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import BadGraphFile, Graph, GraphError, file_faults, graph_of, read_graph, whole_graph
+from planbook.planner.graph import BadGraphFile, Graph, GraphError, graph_faults, graph_of, read_graph, whole_graph
 from tests.planner.graph.given import Answers, passed
 
 DRIVE = Path(__file__).parent / "drive.yaml"
@@ -16,7 +16,7 @@ FILE = Path("folder/graph.yaml")
 
 
 def faults(text: str) -> list[str]:
-    return [str(fault) for fault in file_faults(dedent(text).strip() + "\n", FILE)]
+    return [str(fault) for fault in graph_faults(dedent(text).strip() + "\n", FILE)]
 
 
 def test_the_example_is_read_as_it_is_written() -> None:
@@ -212,11 +212,11 @@ def test_hooks_of_a_file_beside_the_graph_are_found_and_checking_executes_nothin
     )
     path = tmp_path / "graph.yaml"
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louder}\n")
-    assert file_faults(path.read_text(), path) == []
+    assert graph_faults(path.read_text(), path) == []
     file = read_graph(path)
     assert passed(Graph(*file.nodes.values()), Answers(a="so"), hooks=file.hooks).answers == {"a": "SO!"}
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:louderr, finish: mine.txt:f}\n")
-    told = [str(fault) for fault in file_faults(path.read_text(), path)]
+    told = [str(fault) for fault in graph_faults(path.read_text(), path)]
     assert told == [
         '2: nodes.a.check: mine.py: there is no function louderr; did you mean "louder"?',
         "2: nodes.a.finish: mine.txt:f is not a hook; write FILE.py:function",
@@ -227,7 +227,7 @@ def test_hooks_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     path = tmp_path / "graph.yaml"
     path.write_text("nodes:\n  a: {prompt: x, check: mine.py:f}\n")
     (tmp_path / "mine.py").write_text("def f(:\n")
-    assert "mine.py cannot be parsed" in str(file_faults(path.read_text(), path)[0])
+    assert "mine.py cannot be parsed" in str(graph_faults(path.read_text(), path)[0])
     (tmp_path / "mine.py").write_text("def f(a, b): return a\n1 / 0\n")
     with pytest.raises(GraphError, match=r"mine\.py failed while it was read: ZeroDivisionError"):
         read_graph(path)
@@ -277,11 +277,11 @@ def test_whatever_stands_in_a_file_has_faults_or_can_be_run(whole: object, nodes
         {"nodes": {"a": {"prompt": "x", **nodes}}} if isinstance(nodes, dict) else 1,
     ):
         text = json.dumps(value)
-        if not file_faults(text, FILE):
+        if not graph_faults(text, FILE):
             assert whole_graph(graph_of(text, FILE)).layers()
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_text_has_faults_that_are_told_and_no_other_error(text: str) -> None:
-    for fault in file_faults(text, FILE):
+    for fault in graph_faults(text, FILE):
         assert str(fault)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from planbook.planner.errors import ContextExceeded
 from planbook.planner.models import Fitted, Message, Sampling, estimate_prompt, estimate_tokens, fit, room
-from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, block
+from planbook.planner.models.context import CLOSE, NAMED, OPEN, WHOLE, prompt_block
 from planbook.planner.models.types import Speaker
 
 WORDS = "word " * 100
@@ -47,8 +47,8 @@ def test_the_last_reply_stays_for_the_next_question_builds_on_it() -> None:
 
 
 def test_whole_blocks_are_left_out_in_the_stated_order_and_named() -> None:
-    examples = "".join(f"Rule {n}.\n{block(f'example {n} ' + WORDS, 'example of a rule')}\n" for n in range(2))
-    told = f"{examples}{block('code ' + WORDS, 'code of an earlier task')}\nThe task."
+    examples = "".join(f"Rule {n}.\n{prompt_block(f'example {n} ' + WORDS, 'example of a rule')}\n" for n in range(2))
+    told = f"{examples}{prompt_block('code ' + WORDS, 'code of an earlier task')}\nThe task."
     messages = [message("system", "Be brief."), message("user", told), *conversation(2)[2:]]
     whole = estimate_prompt(fit(messages, 10_000).messages)
     block_tokens, note = estimate_prompt([message("user", WORDS)]), 20
@@ -69,17 +69,17 @@ def test_whole_blocks_are_left_out_in_the_stated_order_and_named() -> None:
 
 def test_a_whole_block_is_never_cut() -> None:
     episode = "".join(f"step {number}\n" for number in range(100))
-    told = f"{'rules ' * 500}{block(episode, WHOLE)}{'question ' * 100}"
+    told = f"{'rules ' * 500}{prompt_block(episode, WHOLE)}{'question ' * 100}"
     (fitted,) = fit([message("user", told)], estimate_prompt([message("user", episode)]) + 400).messages
     assert episode in fitted.content
     with pytest.raises(ContextExceeded):
-        fit([message("user", block(episode, WHOLE))], 300)
+        fit([message("user", prompt_block(episode, WHOLE))], 300)
 
 
 def test_templates_name_no_block_that_the_policy_does_not_have() -> None:
     with pytest.raises(ValueError, match="a prompt has no blocks 'poem'; there are code of an earlier task, "):
-        block("text", "poem")
-    assert block(" \n", "demonstration") == " \n"
+        prompt_block("text", "poem")
+    assert prompt_block(" \n", "demonstration") == " \n"
 
 
 def test_the_longest_message_is_cut_in_its_middle_between_two_lines() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.deps.figures import Goals, rounds
+from planbook.planner.strategies.deps.figures import GoalFigures, rounds
 from planbook.planner.strategies.deps.pursuit import GoalTried
 from planbook.results import read_run, summarise
 from planbook.runs import Run
@@ -19,7 +19,7 @@ def goal(call: str, done: bool = True, **more: Any) -> dict[str, Any]:
     return {"goal": call, "chosen": call, "line": 1, "done": done, "reason": "" if done else "no table", **more}
 
 
-def read(folder: Path, episodes: list[tuple[str, bool, list[dict[str, Any]]]]) -> Goals | None:
+def read(folder: Path, episodes: list[tuple[str, bool, list[dict[str, Any]]]]) -> GoalFigures | None:
     tasks = [
         Task(id=f"x/{number}", env="toy", split="all", type=sentence.split()[0], goal=sentence)
         for number, (sentence, _, _) in enumerate(episodes)
@@ -32,7 +32,7 @@ def read(folder: Path, episodes: list[tuple[str, bool, list[dict[str, Any]]]]) -
             run.store.put(entry.path, "outcome", 0, Ending(outcome=outcome, cause="x").model_dump(mode="json"))
         found = summarise(list(read_run(run).episodes.values()), 1.0, "run").methods
     counted = found.get("goals")
-    assert counted is None or isinstance(counted, Goals)
+    assert counted is None or isinstance(counted, GoalFigures)
     return counted
 
 

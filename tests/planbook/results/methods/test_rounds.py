@@ -7,7 +7,7 @@ from typing import Any
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.advocate.figures import Search
+from planbook.planner.strategies.advocate.figures import SearchFigures
 from planbook.planner.strategies.agentkit import Passes
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run
@@ -53,9 +53,9 @@ def summarised(run: Run) -> Summary:
     return summarise(list(read_run(run).episodes.values()), 1.0, "run")
 
 
-def searched(run: Run) -> Search:
+def searched(run: Run) -> SearchFigures:
     found = summarised(run).methods["search"]
-    assert isinstance(found, Search)
+    assert isinstance(found, SearchFigures)
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.adapt.figures import Audit, Claims, Decomposition
+from planbook.planner.strategies.adapt.figures import Audit, Claims, DecompositionFigures
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import DIVERGED, Run
 from tests.command import ROOT, planbook, result
@@ -46,9 +46,9 @@ def put(run: Run, path: str, said: Sequence[Said]) -> None:
         run.store.put(f"{path}/round/0/{by}/{number}", "subtask", 0, body)
 
 
-def figures(summary: Summary) -> Decomposition:
+def figures(summary: Summary) -> DecompositionFigures:
     found = summary.methods["subtasks"]
-    assert isinstance(found, Decomposition)
+    assert isinstance(found, DecompositionFigures)
     return found
 
 
