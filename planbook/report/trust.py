@@ -8,7 +8,7 @@ from planbook.config import by_dotted_name
 from planbook.outcomes import in_words
 from planbook.planner import Outcome
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, links, marked, moment
+from planbook.report.blocks import Block, Line, link, links, marked, moment
 from planbook.results import UNSAFE, RunResults, claim_lines, failure_lines
 from planbook.runs import Imported, RunFile
 from planbook.wording import counted, listed
@@ -38,12 +38,22 @@ def trust_blocks(run: RunResults, anchor: str) -> Iterator[Block]:
         ["outcome", "episodes", "meaning"], [*rows, ["all", f"{summary.tasks:,}", ""]], "meanings", total=True
     )
     yield from map(blocks.paragraph, failure_lines(summary))
+    yield from _tracebacks(run, anchor)
     if run.run.unsafe_no_sandbox:
         yield blocks.paragraph(UNSAFE, "unsafe")
     yield blocks.heading("Claims against the environment's verdict")
     yield from _claims(run, anchor)
     yield blocks.heading("What the run was made of")
     yield from _made_of(run)
+
+
+def _tracebacks(run: RunResults, anchor: str) -> Iterator[Block]:
+    """Give the tracebacks of broken episodes, each under a link to its episode."""
+    for row in [each for each in run.counted if each.outcome is Outcome.BROKEN][:MOST]:
+        first, _, trace = (row.ending.message if row.ending else "").partition("\n")
+        if trace:
+            line = [link(row.entry.task.id, f"{anchor}-{row.index}"), f": {first}"]
+            yield blocks.more(line, [blocks.pre(trace)])
 
 
 def _claims(run: RunResults, anchor: str) -> Iterator[Block]:

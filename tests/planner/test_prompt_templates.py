@@ -55,6 +55,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "larger_examples": (False, True),
     "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
+    "calls": ({"rule_1": ["find(agent, name)"]}, {"rule_1": ["find()"], "rule_2": ["take()", "put()"]}),
     "cells": ([CELL], []),
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),
@@ -116,6 +117,7 @@ AS_TEXT = {
 }
 ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
+    ("rules/calls.j2", "rules"): ("The rules.", "Other rules."),
     ("rules/generalise.j2", "skill"): (SKILL, SKILL.model_copy(update={"task": OTHER})),
 }
 """Where a word means something else, or is never missing."""
