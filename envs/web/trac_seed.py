@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from trac.env import Environment
+sys.modules["babel"] = None  # type: ignore[assignment]  # Trac's translations would change its pages, or fail.
+
+from trac.env import Environment  # noqa: E402
 
 PROJECT = Path(__file__).with_name("trac_project")
 OPTIONS = (

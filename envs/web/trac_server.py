@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+sys.modules["babel"] = None  # type: ignore[assignment]  # Trac's translations would change its pages, or fail.
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
 """Time at the start of an episode; every call of the clock is a second later than the one before."""

@@ -9,6 +9,7 @@ import pytest
 from tests.blackbox.harness import ROOT, cases, named_runs, planbook
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = "\n".join([README, *(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))])
 GROUPS = ("graph",)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 LISTED = {
@@ -25,7 +26,7 @@ LISTED = {
     "test --store": "the same",
 }
 FOREIGN = {"--no-deps": "an option of pip"}
-PROCESSES = {130: "test_processes.py interrupts a run"}
+PROCESSES = {5: "tests of approvals: nothing waits in a case", 130: "test_processes.py interrupts a run"}
 
 
 @cache
@@ -68,9 +69,9 @@ def _exercised() -> set[str]:
     return found
 
 
-def _in_readme() -> list[str]:
-    """Return what README.md has after `planbook`, up to the end of the line or of the code."""
-    code = re.findall(r"```(?:text|console)\n(.*?)```", README, re.DOTALL) + re.findall(r"`([^`\n]+)`", README)
+def _in_pages() -> list[str]:
+    """Return what README.md and the pages have after `planbook`, up to the end of the line or of the code."""
+    code = re.findall(r"```(?:text|console|sh)\n(.*?)```", PAGES, re.DOTALL) + re.findall(r"`([^`\n]+)`", PAGES)
     lines = [line for block in code for line in block.splitlines()]
     return [line.split("planbook ", 1)[1] for line in lines if re.match(r"(\$ )?planbook [a-z]", line)]
 
@@ -87,7 +88,7 @@ def test_every_option_of_the_readme_is_an_option_of_a_command() -> None:
 
 
 def test_every_command_line_of_the_readme_fits_its_command() -> None:
-    lines = [line for line in _in_readme() if _command_of(line) in _commands()]
+    lines = [line for line in _in_pages() if _command_of(line) in _commands()]
     assert len(lines) > 30
     wrong = [
         (line, option) for line in lines for option in OPTION.findall(line) if option not in _options(_command_of(line))
@@ -96,15 +97,15 @@ def test_every_command_line_of_the_readme_fits_its_command() -> None:
 
 
 def test_readme_and_help_name_the_same_commands() -> None:
-    named = {word for line in _in_readme() for word in line.split()[:1]}
+    named = {word for line in _in_pages() for word in line.split()[:1]}
     assert named - {command.split()[0] for command in _commands()} == set()
     tops = {command.split()[0] for command in _commands()}
     assert tops - named <= {"demo"}
 
 
-def test_every_exit_code_of_the_readme_has_a_case() -> None:
-    sentence = re.sub(r"\s+", " ", README).partition("Exit codes:")[2].partition(". ")[0]
-    documented = {int(number) for number in re.findall(r"(?:^|, ) ?(\d+) ", sentence)}
+def test_every_documented_exit_code_has_a_case() -> None:
+    table = PAGES.partition("## Exit codes")[2].partition("\n## ")[0]
+    documented = {int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
     assert documented >= {0, 1, 2, 3, 4, 130}
     assert documented - {case.code for case in cases()} - PROCESSES.keys() == set()
 
