@@ -101,9 +101,9 @@ def test_selections_hold_for_a_world_that_does_not_look_at_them(tmp_path: Path) 
     plan = tmp_path / "plan.py"
     plan.write_text("agent.press(1)\n")
     given = ("exec", plan, "--env", tmp_path / "lights.py", "--json")
-    assert result(planbook(*given, "--task", "only_one/2", "--out", tmp_path / "a"))["tasks"] == 1
+    assert result(planbook(*given, "--task", "lamp/2", "--out", tmp_path / "a"))["tasks"] == 1
     assert result(planbook(*given, "--split", "all:2", "--out", tmp_path / "b"))["tasks"] == 2
-    for wrong in (("--split", "nope"), ("--types", "nope"), ("--task", "only_one/99")):
+    for wrong in (("--split", "nope"), ("--types", "nope"), ("--task", "lamp/99")):
         assert planbook(*given, *wrong).returncode == 2
 
 

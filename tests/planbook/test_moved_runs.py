@@ -29,7 +29,7 @@ def moved(tmp_path: Path) -> Path:
     (first / "mine").mkdir(parents=True)
     (first / "mine" / "lights.py").write_text(LIGHTS)
     (first / "press.py").write_text(METHOD)
-    played = here(*command(first), "--task", "only_one/1", "--out", first / "runs" / "r")
+    played = here(*command(first), "--task", "lamp/1", "--out", first / "runs" / "r")
     assert played.returncode == 0, played.told
     first.rename(now)
     return now
@@ -42,7 +42,7 @@ def command(folder: Path) -> tuple[object, ...]:
 def test_a_moved_run_is_replayed_and_gone_on_with(moved: Path) -> None:
     replayed = here("replay", moved / "runs" / "r", "--json")
     assert (replayed.returncode, replayed.result["by_sameness"]["same"]) == (0, 1), replayed.told
-    again = here(*command(moved), "--task", "only_one/1", "--out", moved / "runs" / "r", "--json")
+    again = here(*command(moved), "--task", "lamp/1", "--out", moved / "runs" / "r", "--json")
     assert (again.returncode, again.result["solved"]) == (0, 1), again.told
     repeated = here("rerun", moved / "runs" / "r", "--out", moved / "runs" / "again")
     assert repeated.returncode == 0, repeated.told

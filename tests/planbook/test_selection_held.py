@@ -57,7 +57,7 @@ def test_a_fixed_set_of_tasks_is_built_on_without_drawing_seeds(tmp_path: Path) 
     built = here("build", "--env", tmp_path / "lights.py", "--model", f"scripted:{tmp_path}/model.py:answer",
                  "--out", tmp_path / "run", "--json")  # fmt: skip
     assert built.returncode == 0, built.told
-    assert tasks_of(tmp_path / "run") == ["only_one/1", "only_one/2", "only_one/3"]
+    assert tasks_of(tmp_path / "run") == ["lamp/1", "lamp/2", "lamp/3"]
 
 
 @pytest.mark.parametrize(
