@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-sys.modules["babel"] = None  # type: ignore[assignment]  # Trac's translations would change its pages, or fail.
+for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would take them, and fail
+    sys.modules[_other] = None  # type: ignore[assignment]
 
 from trac.env import Environment  # noqa: E402
 
