@@ -23,8 +23,7 @@ from pathlib import Path
 from tests.openai_server import Messages
 
 ROOT = Path(__file__).parents[1]
-FINDINGS = ROOT / "docs" / "findings.md"
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {FINDINGS}), ROOT / "examples" / "README.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "README.md"]
 BLOCK = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"(?:#|//) (?P<name>[\w./-]+\.\w+)\n")
 KNOWN = re.compile(r"(make|pip|python|git clone|cd|export|planbook|(tools|examples)/\S+) ?")

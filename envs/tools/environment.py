@@ -18,7 +18,7 @@ from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25, did_you_mean
 from planbook.envs.tools.judging import Looking, Situation, judged
 from planbook.envs.tools.schemas import Argument, given
-from planbook.envs.tools.tasks import SPLITS, Goal, read_goals, tasks_of
+from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
 
 MANY = 50
@@ -122,7 +122,7 @@ class ToolEnvironment(Environment):
     # Tasks.
 
     @classmethod
-    def file_goals(cls, options: BaseModel | None) -> Mapping[str, Goal]:
+    def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
         """Return the goals of the file of tasks, by id. Raises BadSelection."""
         path = getattr(options, "tasks", "")
         if not path:
@@ -233,7 +233,7 @@ class ToolEnvironment(Environment):
         return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
 
     @property
-    def _goal(self) -> Goal | None:
+    def _goal(self) -> TaskGoal | None:
         path = getattr(self.options, "tasks", "")
         return read_goals(Path(path)).get(self.task.id) if path and self.task else None
 

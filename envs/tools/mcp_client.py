@@ -46,7 +46,7 @@ FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}
 
 
 @dataclass(frozen=True)
-class Server:
+class McpServer:
     """A server as it was named, variables not yet replaced."""
 
     name: str
@@ -55,7 +55,7 @@ class Server:
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def replaced(self) -> tuple["Server", tuple[str, ...]]:
+    def replaced(self) -> tuple["McpServer", tuple[str, ...]]:
         """Return the server with its variables replaced, and its secrets. Raises EnvironmentBroken."""
         secrets: set[str] = set()
 
@@ -71,39 +71,39 @@ class Server:
 
         env = {key: filled(value) for key, value in self.env.items()}
         headers = {key: filled(value) for key, value in self.headers.items()}
-        made = Server(self.name, tuple(map(filled, self.command)), filled(self.url), env, headers)
+        made = McpServer(self.name, tuple(map(filled, self.command)), filled(self.url), env, headers)
         secrets |= {*env.values(), *headers.values(), *(each.rpartition(" ")[2] for each in headers.values())}
         return made, tuple(sorted((each for each in secrets if len(each) >= SECRET_LENGTH), key=len, reverse=True))
 
 
-def servers(rest: str) -> list[Server]:
+def servers(rest: str) -> list[McpServer]:
     """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
     if re.match(r"https?://", rest):
-        return [Server(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
+        return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
     if rest.endswith(".json") and " " not in rest:
         return list(_of_file(Path(rest)))
     words = shlex.split(rest)
     if not words:
         raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
     named = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
-    return [Server(Path((named or ["server"])[-1]).stem, tuple(words))]
+    return [McpServer(Path((named or ["server"])[-1]).stem, tuple(words))]
 
 
-def _of_file(path: Path) -> Iterator[Server]:
+def _of_file(path: Path) -> Iterator[McpServer]:
     """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
     try:
         listed = json.loads(path.read_text())["mcpServers"]
         for name, each in listed.items():
             command = (each["command"], *each.get("args", ())) if "command" in each else ()
-            yield Server(name, command, each.get("url", ""), each.get("env", {}), each.get("headers", {}))
+            yield McpServer(name, command, each.get("url", ""), each.get("env", {}), each.get("headers", {}))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
 
 
-class Connection:
+class McpConnection:
     """One connection to a server. Belongs to one thread at a time, and is closed by ``close``."""
 
-    def __init__(self, server: Server, timeout: float) -> None:
+    def __init__(self, server: McpServer, timeout: float) -> None:
         self._server, self._secrets = server.replaced()
         self._timeout = timeout
         self.changed = False

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra, package_version, texts_digest
 from planbook.envs.tools.environment import ENDING, RESERVED, Effect, Tool, ToolEnvironment, ToolFailed, ToolOptions
-from planbook.envs.tools.mcp_client import WAIT, Connection, Server, content, servers
+from planbook.envs.tools.mcp_client import WAIT, McpConnection, McpServer, content, servers
 from planbook.envs.tools.schemas import (
     Schema,
     annotation_of,
@@ -40,7 +40,7 @@ class McpOptions(ToolOptions):
     restart: bool = Field(default=True, description="Start or connect to the servers anew for each task.")
 
 
-class Source:
+class ServerTool:
     """A tool of a server: its schemas, and the check of what goes in."""
 
     def __init__(self, server: str, tool: types.Tool) -> None:
@@ -71,13 +71,13 @@ class McpEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = McpOptions
     restores = "Servers are started anew and the actions repeated; what a server changed elsewhere stays."
-    named: ClassVar[Sequence[Server]] = ()
+    named: ClassVar[Sequence[McpServer]] = ()
     listing: ClassVar[Mapping[str, str]] = {}
     """The digest of each server's tools."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, McpConnection] = {}
 
     def start(self, task: Task) -> str:
         """Connect to the servers. Raises EnvironmentBroken."""
@@ -85,7 +85,7 @@ class McpEnvironment(ToolEnvironment):
             self.close()
             timeout = getattr(self.options, "timeout", WAIT)
             for server in self.named:
-                self._connections[server.name] = Connection(server, timeout)
+                self._connections[server.name] = McpConnection(server, timeout)
         for name in self._connections:
             self._hold_to_tools(name)
         return ""
@@ -98,7 +98,7 @@ class McpEnvironment(ToolEnvironment):
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
         """Check the arguments, call the tool, and return plain data or text."""
-        source: Source = tool.source
+        source: ServerTool = tool.source
         source.check(arguments)
         connection = self._connections[source.server]
         if connection.changed:
@@ -142,7 +142,7 @@ def environment(rest: str) -> type[ToolEnvironment]:
     listing: dict[str, str] = {}
     for server in named:
         try:
-            connection = Connection(server, WAIT)
+            connection = McpConnection(server, WAIT)
             try:
                 found = connection.tools()
             finally:
@@ -179,7 +179,7 @@ def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
     if output and not is_wrapped(output):
         returned = f"Returns {shape(output, output)}"
     doc = "\n".join(filter(None, (tool.description or "", parameter_docs(arguments, tool.input_schema), returned)))
-    return Tool(name, arguments, _returns(output), doc.strip(), Source(server, tool), _effect(tool.annotations))
+    return Tool(name, arguments, _returns(output), doc.strip(), ServerTool(server, tool), _effect(tool.annotations))
 
 
 def _allows(schema: Any, value: object, root: Schema) -> bool:

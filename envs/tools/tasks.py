@@ -50,7 +50,7 @@ class Judge(BaseModel):
         return (self.asserted,) if isinstance(self.asserted, str) else self.asserted
 
 
-class Goal(BaseModel):
+class TaskGoal(BaseModel):
     """One task of the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -64,15 +64,15 @@ class Goal(BaseModel):
     judge: Judge | None = None
 
 
-class GoalFile(BaseModel):
+class TaskFile(BaseModel):
     """The whole file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tasks: tuple[Goal, ...]
+    tasks: tuple[TaskGoal, ...]
 
 
-def read_goals(path: Path) -> Mapping[str, Goal]:
+def read_goals(path: Path) -> Mapping[str, TaskGoal]:
     """Return the goals of a file, by id. Raises BadSelection with all its faults and their lines."""
     try:
         return _read(path, path.stat().st_mtime_ns)
@@ -81,13 +81,13 @@ def read_goals(path: Path) -> Mapping[str, Goal]:
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, changed: int) -> Mapping[str, Goal]:
+def _read(path: Path, changed: int) -> Mapping[str, TaskGoal]:
     file = read_yaml(path.read_text(errors="replace"))
     faults = file if isinstance(file, list) else []
-    goals: Sequence[Goal] = ()
+    goals: Sequence[TaskGoal] = ()
     if isinstance(file, YamlFile):
         try:
-            goals = GoalFile.model_validate(file.value).tasks
+            goals = TaskFile.model_validate(file.value).tasks
         except ValidationError as error:
             faults = [file.fault(_place(each["loc"]), each["msg"]) for each in error.errors()]
         faults = faults or list(_faults(file, goals, path.parent))
@@ -100,7 +100,7 @@ def _place(where: tuple[int | str, ...]) -> Where:
     return tuple(each for each in where if each not in ("str", "tuple[str, ...]"))
 
 
-def _faults(file: YamlFile, goals: Sequence[Goal], folder: Path) -> Iterator[FileFault]:
+def _faults(file: YamlFile, goals: Sequence[TaskGoal], folder: Path) -> Iterator[FileFault]:
     if not goals:
         yield file.fault(("tasks",), "there are no tasks; write at least one")
     seen: set[str] = set()
@@ -144,7 +144,7 @@ def call_with(function: Callable[..., Any], **values: object) -> Any:
     return function(**{name: value for name, value in values.items() if name in {each.name for each in parameters}})
 
 
-def tasks_of(goals: Mapping[str, Goal], env: str, selection: Selection) -> list[Task]:
+def tasks_of(goals: Mapping[str, TaskGoal], env: str, selection: Selection) -> list[Task]:
     """Return the tasks of a file's goals. Those that name no split belong to the selected one."""
     return [
         Task(

@@ -1,4 +1,4 @@
-"""A scripted model for ``refine.py`` on the toy environment: it plans and criticises."""
+"""A scripted model for ``examples/refine.py`` on the toy environment: it plans and criticises."""
 
 from collections.abc import Sequence
 
