@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
-from planbook.planner.strategies import Grid
+from planbook.planner import Grid
 
 PLAIN_WIDTH = 110
 """Columns where the output is no terminal."""

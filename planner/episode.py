@@ -8,7 +8,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner import feedback as words
-from planbook.planner.action_docs import AGENT, plan_functions, received, seen_task
+from planbook.planner.agent import AGENT, plan_functions, received, seen_task
 from planbook.planner.dry_runs import cannot_succeed, known_after
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (

@@ -8,7 +8,7 @@ from functools import wraps
 from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
-from planbook.planner.action_docs import AGENT, TASK, plan_attributes
+from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planbook.planner.scope import Scope
 from planbook.sandbox import (

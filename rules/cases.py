@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from planbook.planner.types import Outcome
+from planbook.planner import Outcome
 from planbook.rules.types import Learnt, Rule, RuleType
 
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from planbook.bench import Row
 from planbook.config import RECORDINGS
-from planbook.planner.models.recordings import read_recording
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner import estimate_tokens, read_recording
 from planbook.runs import Run
 
 RECORDED = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")

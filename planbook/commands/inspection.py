@@ -15,8 +15,7 @@ from planbook.console import console
 from planbook.envs import ActionSpec, Environment, Selection, Task, known_environments, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.option_values import option_facts, options_table
-from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planbook.planner.action_docs import AGENT, TASK
+from planbook.planner import AGENT, TASK, functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.sandbox import DryRun, Fault, Sandbox, bound_names, check, check_procedure
 from planbook.settings import Settings
 from planbook.terminal.printing import answer

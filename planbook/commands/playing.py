@@ -35,6 +35,7 @@ from planbook.learning import (
 )
 from planbook.outcomes import first_line
 from planbook.planner import (
+    ERROR_KINDS,
     BudgetEnded,
     Cell,
     Ending,
@@ -43,7 +44,6 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.planner.types import ERROR_KINDS
 from planbook.results import UNSAFE, Summary, failure_lines, figure_parts, read_run, spending_lines
 from planbook.resuming import check_config, notice_changes
 from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings

@@ -9,11 +9,22 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.outcomes import UNPLAYED, outcome_of, why
-from planbook.planner import Body, Ending, EventKind, JournalMismatch, MemoryJournal, Roles
-from planbook.planner.errors import ModelError, NotRecorded
-from planbook.planner.models import Message, OnText, Reply, Sampling
-from planbook.planner.models.answers import pass_on
-from planbook.planner.models.types import journal_place
+from planbook.planner import (
+    Body,
+    Ending,
+    EventKind,
+    JournalMismatch,
+    MemoryJournal,
+    Message,
+    ModelError,
+    NotRecorded,
+    OnText,
+    Reply,
+    Roles,
+    Sampling,
+    journal_place,
+    pass_on,
+)
 from planbook.replay.events import describe
 from planbook.runs import Entry, Run, last_path
 from planbook.workers import EpisodeWorker

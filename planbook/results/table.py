@@ -10,9 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planbook.planner import Outcome, Spent
-from planbook.planner.budget import cost_of
-from planbook.planner.strategies import figures_of
+from planbook.planner import Outcome, Spent, cost_of, figures_of
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise

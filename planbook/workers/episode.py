@@ -5,6 +5,7 @@ from collections.abc import Callable
 from planbook.config import Config
 from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
 from planbook.planner import (
+    NO_MODELS,
     Ending,
     Episode,
     EpisodeSettings,
@@ -16,7 +17,6 @@ from planbook.planner import (
     method,
     play,
 )
-from planbook.planner.roles import NO_MODELS
 from planbook.runs import DIVERGED, Entry, Run, set_aside
 from planbook.sandbox import Sandbox
 from planbook.store import Watch, started_over

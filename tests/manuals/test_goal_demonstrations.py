@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
-from planbook.manuals.demonstrations import FOLDER, Demonstrating
+from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
-from planbook.planner.action_docs import AGENT, PlanFunction
+from planbook.planner.agent import AGENT, PlanFunction
 from planbook.planner.models import ScriptedModel
 from planbook.sandbox import Sandbox, check, read_reply
 
@@ -38,7 +38,7 @@ HOUSEHOLD = ("deps", "goals", "thoughts")
 
 def sections(world: str, name: str) -> list[tuple[Task, str]]:
     """The tasks that a file shows, each with its text."""
-    text = (SHIPPED / world / FOLDER / f"{name}.md").read_text()
+    text = (SHIPPED / world / DEMONSTRATIONS_FOLDER / f"{name}.md").read_text()
     found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     return [(task(world, title, body), body) for title, body in found]
 
@@ -55,7 +55,7 @@ def task(world: str, title: str, body: str) -> Task:
 
 IN_MINECRAFT = re.findall(
     r"^> Failed: agent\.(.*)\n> In the plan: .*\n> There is now: Inventory: (.*)\.$",
-    (SHIPPED / "minecraft" / FOLDER / "explained.md").read_text(),
+    (SHIPPED / "minecraft" / DEMONSTRATIONS_FOLDER / "explained.md").read_text(),
     re.MULTILINE,
 )
 

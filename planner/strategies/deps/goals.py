@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.action_docs import AGENT, ActionDocs, PlanFunction, action_docs_of, call_of, shown
+from planbook.planner.agent import AGENT, ActionDocs, PlanFunction, action_docs_of, call_of, shown
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions

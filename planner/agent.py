@@ -103,14 +103,14 @@ def action_docs(world: type[Environment], options: BaseModel | None = None, goal
     )
 
 
-def heads(code: str) -> str:
+def function_heads(code: str) -> str:
     """Return signatures and docstrings of the functions in code. Code with anything else is returned unchanged."""
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
 
 
-def signatures(code: str, names: Collection[str]) -> list[str]:
+def function_signatures(code: str, names: Collection[str]) -> list[str]:
     """Return how the functions in code are called, such as ``find(agent, name)``, for those among ``names``."""
     functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
     return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]
