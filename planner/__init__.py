@@ -13,7 +13,7 @@ An episode
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
 - ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
-- ``feedback`` reports the result of a plan, ``ending`` that of the episode; ``conclusion`` asks the planner for lessons.
+- ``feedback`` reports the result of a plan, ``ending`` that of the episode; ``conclusion`` asks for lessons.
 - ``trajectory`` reads the record of an episode. ``types`` and ``errors`` hold what the parts exchange and raise.
 - ``procedure``: stored plan code.
 
