@@ -18,6 +18,7 @@ any number of "part" and one "run" for the same file. Only the end of the "run" 
 the value of the part before.
 """
 
+import os
 from collections.abc import Callable
 from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
@@ -40,6 +41,9 @@ MAX_FAULT_TEXT = 5_000
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to read at a time. Nearly every frame is short, and a large buffer would be allocated in vain."""
 PREFIX = 4
+POLLS = 60 if len(os.sched_getaffinity(0)) > 1 else 0
+"""Times that a side looks for the other's frame before it sleeps. Waking a sleeping process on another core takes
+longer than a whole call, and more processor time; 60 looks take about as long as that."""
 MEMORY_BYTES = 4
 """Size of the host's request to fork a worker: its memory in MB."""
 FIRST_CPU_SECONDS = 12
@@ -98,7 +102,7 @@ class Channel:
         payload = self._next() if self._buffer else None
         while payload is None:
             try:
-                chunk = self._sock.recv(CHUNK if self._buffer else FIRST_CHUNK)
+                chunk = self._receive(CHUNK if self._buffer else FIRST_CHUNK)
             except BlockingIOError:
                 waiting()
                 continue
@@ -112,6 +116,15 @@ class Channel:
             if (payload := self._next()) is None:
                 waiting()
         return payload
+
+    def _receive(self, size: int) -> bytes:
+        """Return what has arrived; poll before waiting. Raises BlockingIOError after a timeout."""
+        for _ in range(POLLS):
+            try:
+                return self._sock.recv(size, MSG_DONTWAIT)
+            except BlockingIOError:
+                pass
+        return self._sock.recv(size)
 
     def _is_one_frame(self, chunk: bytes) -> bool:
         """Return whether this is exactly one frame, as nearly always."""
