@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, POLLS, PREFIX, FrameTooLong, pack
+from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, Receiver, pack
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exact, printable, to_bytes
 
@@ -149,33 +149,25 @@ class Link:
     """The worker's end of the channel, as the plan's functions, print and clock use it."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+        self._sock, self._receiver = sock, Receiver(sock)
         self._file: str | None = None
         self.objects: dict[str, object] = {}
 
     def receive(self) -> list[Any]:
         """Return the next message of the host. The worker ends if the host has hung up."""
-        size = int.from_bytes(self._read(PREFIX, POLLS))
+        size = int.from_bytes(self._read(PREFIX))
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
-    def _read(self, size: int, polls: int = 0) -> bytes:
+    def _read(self, size: int) -> bytes:
         """Read so many bytes in one piece, however they arrive: addresses in memory depend on it."""
         read = b""
         try:
             while len(read) < size:
-                part = self._receive(size - len(read), polls)
+                part = self._receiver.receive(size - len(read), socket.MSG_WAITALL)
                 read += part or os._exit(0)
         except OSError:
             os._exit(0)
         return read
-
-    def _receive(self, size: int, polls: int) -> bytes:
-        for _ in range(polls):
-            try:
-                return self._sock.recv(size, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                pass
-        return self._sock.recv(size, socket.MSG_WAITALL)
 
     def send(self, payload: bytes) -> None:
         """Send one message. If the host has hung up the worker ends at once: a plan could catch an exception.
