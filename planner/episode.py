@@ -20,7 +20,7 @@ from planbook.planner.errors import (
     WrongMark,
     environment_errors,
 )
-from planbook.planner.frames import Frame, Frames, Functions, Mark
+from planbook.planner.frames import Frame, Frames, Functions, Mark, methods_own_errors
 from planbook.planner.journal import Journal
 from planbook.planner.memory import Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
@@ -141,12 +141,15 @@ class Episode:
         takes more than ``actions`` actions; a cell that is ended early leaves no definitions.
         """
         frame, begun = self._innermost(), len(self.steps)
-        frame.actions = actions
+        frame.begin_cell(actions)
         thought = thought or Thought()
         if faults := frame.faults(code):
             return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
         try:
-            feedback = words.of_result(frame.run(code, source), self._ran(begun))
+            with methods_own_errors():
+                result = frame.session.run(code, source)
+            frame.learn(code, result)
+            feedback = words.of_result(result, self._ran(begun))
         except (CellOver, EpisodeOver) as over:
             feedback = self._feedback_of_end(over, frame, begun)
             self._close_cell(frame, code, source, thought, feedback)
@@ -171,7 +174,7 @@ class Episode:
         streams, each statement runs as soon as it has arrived, and the reply stops there.
         """
         frame, begun = self._innermost(), len(self.steps)
-        frame.actions = actions
+        frame.begin_cell(actions)
 
         def listen(note: Note) -> StreamingPlan:
             return StreamingPlan(frame, role, note, waits=not self.settings.stream)
@@ -308,7 +311,7 @@ class Episode:
 
     # What plan code calls.
 
-    def _act(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def _act(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
         frame.count_down(action)
@@ -335,7 +338,7 @@ class Episode:
             raise RoundOver("The world's episode is over.")
         return received(observation)
 
-    def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def _query(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
         with environment_errors():
             answer: JsonValue = getattr(self.world, spec.name)(*asked.args)

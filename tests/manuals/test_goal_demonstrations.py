@@ -13,7 +13,7 @@ from planbook.envs.minecraft import Minecraft
 from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
-from planbook.planner.agent import AGENT, PlanFunction
+from planbook.planner.agent import AGENT, plan_function
 from planbook.planner.models import ScriptedModel
 from planbook.sandbox import Sandbox, check, read_reply
 
@@ -141,13 +141,13 @@ def test_what_is_shown_of_code_has_the_form_that_its_prompt_asks_for(world: str,
 
 @pytest.mark.parametrize("name", HOUSEHOLD)
 def test_what_is_shown_of_a_household_names_its_goals(name: str) -> None:
-    goals = {f"{AGENT}.{goal}": PlanFunction(spec, _never) for goal, spec in SPECS.items()}
+    goals = {f"{AGENT}.{goal}": plan_function(spec, _never) for goal, spec in SPECS.items()}
     for _, text in sections("alfworld", name):
         for code in codes(text):
             assert check(read_reply(code).code, goals) == []
 
 
-def _never(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+def _never(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
     raise AssertionError(f"{spec.name} is only checked")
 
 
