@@ -15,7 +15,7 @@ Using environments
 - ``selection``: from a selection to tasks.
 - ``checking``: find an author's mistakes (``planbook check-env``).
 - ``resources``: packages, install commands and digests of data.
-- ``text_matching``: "did you mean", token set ratio, BM25.
+- ``text_matching``: token set ratio, BM25.
 
 Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
 ``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them.
@@ -56,7 +56,7 @@ from planbook.envs.resources import (
     package_version,
     texts_digest,
 )
-from planbook.envs.text_matching import BM25, did_you_mean, nearest_names
+from planbook.envs.text_matching import BM25
 from planbook.envs.types import (
     Action,
     ActionSpec,
@@ -108,7 +108,6 @@ __all__ = [
     "YamlFile",
     "action",
     "check_environment",
-    "did_you_mean",
     "file_digest",
     "files_digest",
     "folder_digest",
@@ -118,7 +117,6 @@ __all__ = [
     "load_environment",
     "load_module",
     "missing_extra",
-    "nearest_names",
     "package_version",
     "query",
     "raised_at",

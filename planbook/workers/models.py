@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import nearest_names
 from planbook.errors import BadArgument
 from planbook.planner import (
     DEFAULT_ROLE,
@@ -38,6 +37,7 @@ from planbook.planner import (
     usage_of_cut,
 )
 from planbook.runs import Run, is_run
+from planbook.sandbox import nearest_names
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
