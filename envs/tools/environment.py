@@ -135,6 +135,11 @@ class ToolEnvironment(Environment):
         return tasks_of(cls.file_goals(options), cls.name, selection)
 
     @classmethod
+    def has_tasks(cls, options: BaseModel | None) -> bool:
+        """Return whether there are tasks: those of a file."""
+        return bool(getattr(options, "tasks", ""))
+
+    @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
         """Return the types of the file's tasks."""
         if not getattr(options, "tasks", ""):

@@ -53,6 +53,11 @@ class GymEnvironment(ToolEnvironment):
         self._over = False
 
     @classmethod
+    def has_tasks(cls, options: BaseModel | None) -> bool:
+        """Return True: each seed is a task."""
+        return True
+
+    @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the file, or one for each seed."""
         if getattr(options, "tasks", ""):

@@ -69,7 +69,7 @@ def unruly_name(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def unruly(unruly_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Environment]:
     monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
-    environment = played(unruly_name, tmp_path, timeout=3)
+    environment = played(unruly_name, tmp_path, timeout=6)
     yield environment
     environment.close()
 
@@ -80,7 +80,7 @@ def test_several_servers_stand_under_their_names_and_errors_say_what_happened(un
     assert "10,000,000 characters" in str(act(unruly, "bad.much"))
     assert "binary data (image/png, 6 bytes)" in str(act(unruly, "bad.image"))
     assert act(unruly, "bad.fail") == "failed: ok"
-    assert "did not answer within 3 s" in str(act(unruly, "bad.hang"))
+    assert "did not answer within 6 s" in str(act(unruly, "bad.hang"))
     assert act(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
     assert act(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
     assert "wrong arguments at ['a b']" in str(act(unruly, "bad.odd_name", "x", 2))
