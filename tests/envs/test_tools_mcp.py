@@ -66,7 +66,7 @@ def serving_http(folder: Path) -> Iterator[dict[str, object]]:
     """Start the unruly server over streamable HTTP, and yield how clients reach it."""
     given = {**os.environ, "SERVER_KEY": SECRET}
     with open(folder / "errors.txt", "w") as errors:
-        command = [sys.executable, UNRULY, "http"]
+        command = [sys.executable, str(UNRULY), "http"]
         process = subprocess.Popen(command, env=given, stdout=subprocess.PIPE, stderr=errors, text=True)
     assert process.stdout is not None
     try:
