@@ -85,8 +85,6 @@ class Environment(
     """
 
     name: ClassVar[str]
-    types: ClassVar[tuple[str, ...]] = ()
-    """The task types."""
     splits: ClassVar[tuple[str, ...]] = ()
     """The splits; the first is the default."""
 

@@ -14,6 +14,7 @@ from planbook.commands.exchanging import export, import_command
 from planbook.commands.paper_tables import with_table
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
+from planbook.commands.serving import mcp
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
 from planbook.graphs import graph
@@ -34,7 +35,7 @@ class CommandGroup(click.Group):
 
 
 commands = CommandGroup()
-for command in (check_env, compare, export, graph, import_command, report, rerun, show, stats, watch):
+for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, stats, watch):
     commands.add_command(command)
 
 

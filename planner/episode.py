@@ -64,6 +64,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
     ) -> None:
         self.task, self.world, self.settings, self.path = task, world, settings, path
+        world.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
