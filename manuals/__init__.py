@@ -7,7 +7,7 @@ from planbook.manuals.coverage import Coverage, coverage
 from planbook.manuals.demonstrations import Demonstrating, demonstrated
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import formulate
-from planbook.manuals.knowledge import read_knowledge, write_knowledge
+from planbook.manuals.knowledge import read_knowledge, standalone, write_knowledge
 from planbook.manuals.library import SHIPPED, ProcedureLibrary
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import parse, render
@@ -37,6 +37,7 @@ __all__ = [
     "read_knowledge",
     "read_start",
     "render",
+    "standalone",
     "starts",
     "types_to_build_on",
     "usual_starts",
