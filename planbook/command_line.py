@@ -10,7 +10,7 @@ from planbook.commands import demo as demonstration
 from planbook.commands.checking_envs import check_env
 from planbook.commands.comparing import compare, stats
 from planbook.commands.dry_run import dry_runs
-from planbook.commands.exchanging import export, import_command
+from planbook.commands.exchanging import export, import_command, skills
 from planbook.commands.paper_tables import with_table
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
@@ -35,7 +35,7 @@ class CommandGroup(click.Group):
 
 
 commands = CommandGroup()
-for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, stats, watch):
+for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, skills, stats, watch):
     commands.add_command(command)
 
 
