@@ -13,7 +13,7 @@ from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measur
 from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating, demonstrated
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import PROMPTS, formulate
-from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, write_knowledge
+from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, standalone, write_knowledge
 from planbook.manuals.library import SHIPPED, ProcedureLibrary
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import parse, render
@@ -50,6 +50,7 @@ __all__ = [
     "read_start",
     "render",
     "replace_files",
+    "standalone",
     "starts",
     "types_to_build_on",
     "usual_starts",

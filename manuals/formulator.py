@@ -63,5 +63,6 @@ def words_beside(rules: str, tokens: int) -> int:
 
 def _system(world: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
     offered = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(world, options))
-    text = PROMPTS["formulator"].render(about=world.about, types=world.types, action_docs=offered, untyped=untyped)
+    types = world.task_types(options)
+    text = PROMPTS["formulator"].render(about=world.about, types=types, action_docs=offered, untyped=untyped)
     return Message(role="system", content=text)

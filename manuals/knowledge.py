@@ -177,12 +177,16 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
         name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
         if name in files:
             raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
-        files[name] = _standalone(kind, procedure)
+        files[name] = standalone(procedure, kind)
     return files
 
 
-def _standalone(kind: str, procedure: Procedure) -> str:
-    """Return the procedure's file with its helpers' code in it, under a header that needs no other file."""
+def standalone(procedure: Procedure, kind: str = "") -> str:
+    """Return the procedure's file with its helpers' code in it, under a header that needs no other file.
+
+    Raises BadKnowledge, also where it is for another task type than ``kind``.
+    """
+    kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
         written = parse_procedure(code, procedure.name)

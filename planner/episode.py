@@ -64,6 +64,7 @@ class Episode:
         guard: Callable[[], None] = lambda: None,
     ) -> None:
         self.task, self.world, self.settings, self.path = task, world, settings, path
+        world.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
@@ -120,7 +121,13 @@ class Episode:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Plan]:
-        """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if no reply is usable."""
+        """Ask a model for a plan and return it, with the conversation so far; nothing is run.
+
+        ``role`` is one of ``Method.roles``, ``prompt`` a template, and ``variables`` are exactly those that it uses.
+        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. A ``sample``
+        other than the first asks for another reply to the same prompt. A reply without usable code is asked for again,
+        twice. Raises NoPlan, after a cell of kind PARSE, if no reply is usable.
+        """
         frame = self._innermost()
         try:
             return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
@@ -168,7 +175,7 @@ class Episode:
         actions: int | None = None,
         **variables: object,
     ) -> PlanResult:
-        """Ask a model for a plan and run it, like ``ask`` and ``run`` together.
+        """Ask a model for a plan and run it, like ``ask`` and ``run`` together; return feedback and conversation.
 
         The conversation keeps the reply up to the end of the statement that failed or ended the cell. If the episode
         streams, each statement runs as soon as it has arrived, and the reply stops there.

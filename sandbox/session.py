@@ -102,7 +102,10 @@ class Session:
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
-        """Run a cell. The plan's faults are in the result.
+        """Run a cell and return its result. What is wrong with the plan is in the result and is not raised.
+
+        Names that the cell defines are there for the next one, also after a fault. ``name`` is that of the cell's file
+        in tracebacks.
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, the other errors of
         ``planbook.sandbox.errors`` about workers and sessions, BadAnswer, and what a host function raises beyond
