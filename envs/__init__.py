@@ -24,6 +24,9 @@ Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, `
 if __name__ == "envs":
     raise ImportError("envs is a package of planbook: import planbook.envs", name="envs")
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from planbook.envs.base import Environment, action, query
 from planbook.envs.checking import Checked, check_environment
 from planbook.envs.errors import (
@@ -71,6 +74,13 @@ from planbook.envs.types import (
 )
 from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
+if TYPE_CHECKING:
+    from planbook.envs.tools.environment import ToolEnvironment
+    from planbook.envs.tools.schemas import python_name
+
+_LATE = {"ToolEnvironment": "tools.environment", "python_name": "tools.schemas"}
+"""Public names to their modules, which are imported when one is first used: they need half as much time again."""
+
 __all__ = [
     "BM25",
     "UNKNOWN",
@@ -101,6 +111,7 @@ __all__ = [
     "Selection",
     "Snapshot",
     "Task",
+    "ToolEnvironment",
     "UnknownAction",
     "UnknownEnvironment",
     "Verdict",
@@ -118,9 +129,16 @@ __all__ = [
     "load_module",
     "missing_extra",
     "package_version",
+    "python_name",
     "query",
     "raised_at",
     "read_yaml",
     "register_class",
     "texts_digest",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict, computed_field
 from planbook.config import LEARNT_LIBRARY, SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument, BadRun
 from planbook.knowledge import LEARNT, SPOILT, group_of
-from planbook.planner import Spent
-from planbook.planner.budget import add_cost
+from planbook.planner import Spent, add_cost
 from planbook.runs import Run, is_run
 from planbook.spending import Price, prices_from
 from planbook.wording import counted
