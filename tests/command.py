@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -46,10 +46,14 @@ class Forking:
 
     def __init__(self, cwd: Path, env: Mapping[str, str], python: object = sys.executable) -> None:
         self._streams = TemporaryDirectory()
-        self._process = subprocess.Popen(
-            [str(python), "-c", FORKING],
-            cwd=cwd,
-            env=env,
+        self._cwd, self._env, self._python = cwd, env, str(python)
+
+    @cached_property
+    def _process(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [self._python, "-c", FORKING],
+            cwd=self._cwd,
+            env=self._env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -72,6 +76,6 @@ class Forking:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with suppress(OSError):
+        if "_process" in vars(self):
             self._process.communicate(timeout=30)
         self._streams.cleanup()
