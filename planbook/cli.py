@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "envs": "List environments, and what is installed or missing.",
         "planners": "List planning methods and their options.",
         "graph": "Make, check, draw and run prompt graphs.",
+        "mcp": "Serve an environment to any MCP client.",
         "bench": "Measure planbook and its peers.",
     },
 }

@@ -14,8 +14,7 @@ from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
 from planbook.knowledge import RETRIEVAL, already
 from planbook.learning import learning_path, tasks_of
-from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, method, read_trajectory
-from planbook.planner.action_docs import call_of
+from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, call_of, method, read_trajectory
 from planbook.runs import (
     Entry,
     Fork,

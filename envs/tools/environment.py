@@ -135,6 +135,18 @@ class ToolEnvironment(Environment):
         return tasks_of(cls.file_goals(options), cls.name, selection)
 
     @classmethod
+    def has_tasks(cls, options: BaseModel | None) -> bool:
+        """Return whether there are tasks: those of a file."""
+        return bool(getattr(options, "tasks", ""))
+
+    @classmethod
+    def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the types of the file's tasks."""
+        if not getattr(options, "tasks", ""):
+            return cls.types
+        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
+
+    @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the file of tasks."""
         path = getattr(options, "tasks", "")
@@ -223,7 +235,8 @@ class ToolEnvironment(Environment):
             return Verdict(False, 0.0)
         if self._judged is None or self._judged[0] != len(self.history):
             looking = {f"agent.{tool.name}": self._looking(tool) for tool in self.reading()}
-            self._judged = len(self.history), judged(judge, self._situation(self.task), self.judged_state, looking)
+            now = self._situation(self.task)
+            self._judged = len(self.history), judged(judge, now, self.judged_state, looking, self.sandbox)
         return self._judged[1]
 
     def unjudged(self) -> str:

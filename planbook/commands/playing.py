@@ -33,6 +33,7 @@ from planbook.learning import (
 )
 from planbook.outcomes import first_line
 from planbook.planner import (
+    ERROR_KINDS,
     BudgetEnded,
     Cell,
     Ending,
@@ -41,7 +42,6 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.planner.types import ERROR_KINDS
 from planbook.results import (
     UNSAFE,
     Summary,

@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learnt_in
 from planbook.outcomes import in_words, outcome_of
-from planbook.planner import Ending, JournalMismatch, Outcome, Step
-from planbook.planner.action_docs import call_of
+from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
 from planbook.replay import compared
 from planbook.results.statistics import mcnemar
 from planbook.runs import Entry, Run, last_path, recorded_endings

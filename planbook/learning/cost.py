@@ -8,8 +8,7 @@ from rich.table import Table
 
 from planbook.console import console, right_aligned
 from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
-from planbook.manuals import Coverage, coverage
-from planbook.manuals.coverage import goals_of
+from planbook.manuals import Coverage, goals_of, measure_coverage
 from planbook.results import BuildingCost, Reached, building_cost
 from planbook.rules import count
 from planbook.runs import Run
@@ -48,7 +47,7 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
-    return coverage(state.knowledge.rules, goals_of(tasks), cited)
+    return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
 
 def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from planbook.errors import BadRun
 from planbook.outcomes import outcome_of, score_of
-from planbook.planner import Step
-from planbook.planner.action_docs import call_of
+from planbook.planner import Step, call_of
 from planbook.report import blocks
 from planbook.report.blocks import Block
 from planbook.runs import Fork, Run, branches_of, last_path, recorded_endings

@@ -8,10 +8,7 @@ from typing import Any
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.outcomes import TYPE_SOLVED
-from planbook.planner import Figures, Outcome, Played, Spent
-from planbook.planner.ending import NOT_JUDGED
-from planbook.planner.strategies import FIGURES
-from planbook.planner.strategies.base import mean_of
+from planbook.planner import FIGURES, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of
 from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.learning_cost import Paying
 from planbook.results.measures import Measure, measures, milestones, unlocked

@@ -11,9 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planbook.planner import Outcome, Spent
-from planbook.planner.budget import cost_of
-from planbook.planner.strategies import figures_of
+from planbook.planner import Outcome, Spent, cost_of, figures_of
 from planbook.results.learning_cost import Paying, learning_behind
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
