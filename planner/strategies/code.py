@@ -16,6 +16,9 @@ class GivenCode(Options):
 
     code: str = Field(description="The plan.")
     helpers: str = Field(default="", description="Code that is defined before it.")
+    before: str = Field(
+        default="", description="Plan code that is run first, as a cell of its own.", exclude_if=lambda code: not code
+    )
     source: str = Field(default="plan", description="What its faults are reported under.")
     told_params: bool = Field(
         default=False, description="Whether the plan sees only those params of the task that may be told to a model."
@@ -23,9 +26,11 @@ class GivenCode(Options):
 
 
 def given_code(episode: Episode, options: BaseModel) -> None:
-    """Run the given plan once, as one cell."""
+    """Run the given plan once, as one cell, after the code that goes before it. Give up if that fails."""
     given = GivenCode.model_validate(options)
     with given_frame(episode, given):
+        if given.before and episode.run(given.before, source="before").is_error:
+            return
         episode.run(given.code, source=given.source)
 
 
