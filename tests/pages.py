@@ -68,7 +68,8 @@ def commands(console: str) -> Iterator[tuple[str, list[str]]]:
 
 def run(command: list[str], folder: Path, url: str, codes: tuple[int, ...]) -> list[str]:
     """Run one command and return the lines it printed."""
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {"PATH": path, "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=240)
     told = f"{shlex.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, told

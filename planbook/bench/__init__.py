@@ -20,6 +20,7 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "selector": ("planbook.bench.selector",),
     "start": ("planbook.bench.start",),
     "stream": ("planbook.bench.stream",),
+    "tools": ("planbook.bench.tools",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 
