@@ -23,7 +23,7 @@ from planbook.planner.errors import (
 )
 from planbook.planner.frames import Frame, Mark
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
-from planbook.planner.memory import Memory, NoMemory, Recall
+from planbook.planner.memory import Candidate, Match, Memory, NoMemory, Recall
 from planbook.planner.play import play
 from planbook.planner.procedure import (
     Procedure,
@@ -64,6 +64,7 @@ __all__ = [
     "Budget",
     "BudgetEnded",
     "Call",
+    "Candidate",
     "Cell",
     "Conclusion",
     "Ending",
@@ -83,6 +84,7 @@ __all__ = [
     "JournalFailed",
     "JournalMismatch",
     "Mark",
+    "Match",
     "Memory",
     "MemoryJournal",
     "Meter",

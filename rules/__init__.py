@@ -20,26 +20,33 @@ from planbook.rules.cases import (
     read_blame,
 )
 from planbook.rules.consolidator import consolidate
+from planbook.rules.describing import described
 from planbook.rules.draft import apply
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
 from planbook.rules.evidence import Citation, Evidence, count
+from planbook.rules.found_types import FEW, Solved, as_procedure, procedure_code, with_solved
 from planbook.rules.generalise import Attempt, Generalised, Verification, generalise, verified
 from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
 from planbook.rules.libraries import admit, learn, shown
-from planbook.rules.memory import LearntMemory
+from planbook.rules.matching import PATTERN, match
+from planbook.rules.memory import LearntMemory, with_type
 from planbook.rules.naming import citations, read_type
+from planbook.rules.plans import plan_shape
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
 from planbook.rules.system import Edited, RuleSystem, run_edits
 from planbook.rules.telling import spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
+from planbook.rules.types import FoundType, Knowledge, Learnt, Reflection, Rule, RuleType, Skill
+from planbook.rules.written import learnt_procedure
 
 __all__ = [
     "ABLATIONS",
     "BUILDER",
     "BUILDER_WITHOUT_CASES",
     "CONSOLIDATOR",
+    "FEW",
+    "PATTERN",
     "USER",
     "Applied",
     "Attempt",
@@ -59,6 +66,7 @@ __all__ = [
     "Entry",
     "Evidence",
     "Form",
+    "FoundType",
     "Generalised",
     "Helpers",
     "History",
@@ -74,6 +82,7 @@ __all__ = [
     "RuleType",
     "RulesError",
     "Skill",
+    "Solved",
     "Undone",
     "UnknownRule",
     "UpdateRule",
@@ -82,16 +91,22 @@ __all__ = [
     "ablated",
     "admit",
     "apply",
+    "as_procedure",
     "build_rules",
     "case_of",
     "citations",
     "consolidate",
     "count",
+    "described",
     "generalise",
     "helper_code",
     "helper_sources",
     "learn",
+    "learnt_procedure",
+    "match",
     "most_similar",
+    "plan_shape",
+    "procedure_code",
     "ranked",
     "read_blame",
     "read_type",
@@ -107,4 +122,6 @@ __all__ = [
     "tell_rules",
     "tell_world",
     "verified",
+    "with_solved",
+    "with_type",
 ]

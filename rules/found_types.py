@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from planbook.planner.action_docs import TASK
 from planbook.rules.plans import plan_shape, with_expressions
 from planbook.rules.retrieval import words
-from planbook.rules.types import Learnt
+from planbook.rules.types import Example, FoundType, Parameter, Wording
 
 FEW = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
@@ -47,62 +47,6 @@ def tokens(goal: str) -> list[Token]:
     found = [Token(each[0], *each.span()) for each in _TOKEN.finditer(goal)]
     found = found[:-1] if found and found[-1].text in ".!?" else found
     return [token for token in found if token.text.lower() not in ARTICLES]
-
-
-class Parameter(Learnt):
-    """A parameter of a found type. ``form`` names how the goal's words become its value (``FORMS``)."""
-
-    name: str
-    form: str
-    summary: str = ""
-
-
-class Example(Learnt):
-    """A solved task of a found type: its goal, and the constants of its plan as Python source.
-
-    ``joined`` is true if its own plan had another shape, so that it has no constants.
-    """
-
-    task_id: str
-    goal: str
-    constants: tuple[str, ...] = ()
-    params: dict[str, JsonValue] = Field(default_factory=dict)
-    joined: bool = False
-
-
-class Wording(Learnt):
-    """A pattern of goals, ``put {object} in {target}``, with the goals that it comes from."""
-
-    pattern: str
-    goals: tuple[str, ...]
-
-    @property
-    def parts(self) -> list[str]:
-        """The words of the pattern, slots in braces."""
-        return self.pattern.split()
-
-    @property
-    def said(self) -> str:
-        """The words of the pattern without its slots."""
-        return " ".join(part for part in self.parts if not part.startswith("{"))
-
-
-class FoundType(Learnt):
-    """A group of solved tasks. ``code`` is the plan of the first, with its ``shape``.
-
-    ``version`` counts the procedures published for it, ``repairs`` those of them that replaced one that had failed.
-    """
-
-    name: str
-    summary: str = ""
-    shape: str
-    code: str
-    hints: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    examples: tuple[Example, ...]
-    wordings: tuple[Wording, ...] = ()
-    version: int = 0
-    repairs: int = 0
 
 
 class Solved(NamedTuple):

@@ -5,26 +5,15 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.rules.found_types import FoundType, Parameter, says, tokens
+from planbook.planner import Candidate, Match
+from planbook.rules.found_types import says, tokens
 from planbook.rules.retrieval import CLEARLY, scores, words
-from planbook.rules.types import Learnt
+from planbook.rules.types import FoundType, Parameter
 
-PATTERN, WORDS, MODEL = "pattern", "words", "model"
+PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
-ASKED = 5
-"""Number of types that a model is asked about."""
-
-
-class Match(Learnt):
-    """The found type of a goal and the values of its parameters.
-
-    Without a ``type`` nothing is certain; ``candidates`` are then the types that come closest, the closest first.
-    """
-
-    type: str = ""
-    params: dict[str, JsonValue] = {}
-    by: str = ""
-    candidates: tuple[str, ...] = ()
+ASKED, GOALS = 8, 3
+"""Number of types that a model is asked about, and of goals that it is shown of each."""
 
 
 class _Filled(NamedTuple):
@@ -40,21 +29,19 @@ def match(types: Sequence[FoundType], goal: str) -> Match:
     for by, ways in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
         if found := _only_one(list(ways), by):
             return found
-    return Match(candidates=tuple(found.name for _, found in _closest(types, goal)[:ASKED]))
+    return Match(candidates=tuple(_candidate(found) for found in _nearest(types, goal)))
 
 
-def checked_match(types: Sequence[FoundType], type_name: str, params: Mapping[str, JsonValue]) -> Match:
-    """Return a model's answer as a match. Raises ValueError for an unknown type, or parameters that are not its own."""
-    chosen = next((each for each in types if each.name == type_name), None)
-    if chosen is None:
-        raise ValueError(f"there is no type {type_name!r}; there are {', '.join(each.name for each in types)}, or none")
-    names = {each.name for each in chosen.parameters}
-    if names != set(params):
-        raise ValueError(f"the parameters of {type_name} are {', '.join(sorted(names)) or 'none'}")
-    values = _values(chosen, {name: str(value) for name, value in params.items()})
-    if values is None:
-        raise ValueError(f"{dict(params)} cannot be the parameters of {type_name}")
-    return Match(type=type_name, params=values, by=MODEL)
+def _nearest(types: Sequence[FoundType], goal: str) -> list[FoundType]:
+    """Return the types that a model is asked about: those that share words with the goal first."""
+    close = [found for _, found in _closest(types, goal)]
+    return [*close, *(found for found in types if found not in close)][:ASKED]
+
+
+def _candidate(found: FoundType) -> Candidate:
+    goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
+    params = tuple(each.name for each in found.parameters)
+    return Candidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS])
 
 
 def _only_one(ways: list[_Filled], by: str) -> Match | None:

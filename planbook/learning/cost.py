@@ -8,9 +8,11 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict
 from rich.table import Table
 
+from planbook.config import FOUND
 from planbook.console import console, right_aligned
 from planbook.errors import BadArgument
-from planbook.knowledge import EVERYTHING, LEARNT, SPOILT, KnowledgeState, group_of
+from planbook.knowledge import EVERYTHING, LEARNT, SPOILT, KnowledgeState, group_of, learnt_in
+from planbook.learning.finding import typed
 from planbook.manuals import Coverage, coverage
 from planbook.manuals.coverage import goals_of
 from planbook.planner import Spent
@@ -75,11 +77,17 @@ def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
         formulating = add_cost(formulating, event.kind, event.body, price)
     return BuildingCost(
         after=tuple(_steps(run, price)),
-        task_types=len({entry.task.type for entry in run.entries()}),
+        task_types=_number_of_types(run),
         formulating_calls=formulating.calls,
         formulating_tokens=formulating.tokens,
         run=str(run.folder),
     )
+
+
+def _number_of_types(run: Run) -> int:
+    if run.config.types == FOUND:
+        return sum(len(state.knowledge.found) for state in learnt_in(run).values())
+    return len({entry.task.type for entry in run.entries()})
 
 
 def reached_after(cost: BuildingCost, tasks: int) -> Reached:
@@ -142,6 +150,9 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     learning = run.config.learning
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
+    if run.config.types == FOUND:
+        told = (typed(state.knowledge, task.model_copy(update=run.config.told(task))) for task in tasks)
+        tasks = [task for task in told if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
     return coverage(state.knowledge.rules, goals_of(tasks), cited)
 

@@ -1,12 +1,14 @@
 """The results of runs: one table with a row for each episode, and what is counted over it.
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
-``summary`` counts a run's rows, with the ``claims`` that agents made and the ``measures`` and milestones of
-environments; methods count their own figures (``planbook.planner.strategies.base``). ``telling`` has all of it in
-sentences and small tables, for the terminal and the report. ``statistics`` has the intervals and tests.
+``summary`` counts a run's rows, with the ``claims`` that agents made, the ``matches`` of goals with found types, and
+the ``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
+``telling`` has all of it in sentences and small tables, for the terminal and the report. ``statistics`` has the
+intervals and tests.
 """
 
 from planbook.results.claims import ClaimCounts, Said, TaskClaim
+from planbook.results.matches import MatchCounts, Share, share
 from planbook.results.measures import (
     Measure,
     Measured,
@@ -35,11 +37,13 @@ __all__ = [
     "NOT_PLAYED",
     "UNSAFE",
     "ClaimCounts",
+    "MatchCounts",
     "Measure",
     "Measured",
     "Result",
     "RunResults",
     "Said",
+    "Share",
     "Summary",
     "TaskClaim",
     "claim_lines",
@@ -57,6 +61,7 @@ __all__ = [
     "read_folder",
     "read_run",
     "results_table",
+    "share",
     "spending_lines",
     "summarise",
     "unlock_score",

@@ -8,7 +8,7 @@ from typing import Any
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.outcomes import TYPE_SOLVED
-from planbook.planner import Ending, EventKind, Outcome, Spent
+from planbook.planner import Ending, EventKind, Match, Outcome, Spent
 from planbook.planner.spans import OLD_KINDS, Claim, RecordedSpan, Spans
 from planbook.planner.strategies import left_out_of_figures
 from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
@@ -96,8 +96,14 @@ class Result:
 
     @property
     def type(self) -> str:
-        """The type of the task."""
-        return self.entry.task.type
+        """The type of the task; of one that has none, the found type that its goal was matched with."""
+        return self.entry.task.type or (self.match.type if self.match else "")
+
+    @property
+    def match(self) -> Match | None:
+        """The last match of the task's goal with a found type, if it was to be matched."""
+        found = [Match.model_validate(span.data) for span in self.spans if span.name == Match.span]
+        return found[-1] if found else None
 
     @property
     def repeat(self) -> int:

@@ -72,6 +72,7 @@ class EpisodeWorker:
             memory=memory,
             roles=self.roles.seeded(config.seed + entry.repeat),
             guard=self.guard,
+            told=config.told(entry.task),
         )
         return play(episode, strategy.play, strategy.options.model_validate(config.planner_options))
 
