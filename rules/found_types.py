@@ -7,6 +7,7 @@ import ast
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -20,6 +21,8 @@ FEW = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|\w+?(?=_|\b)|[^\w\s]|_")
 _NUMBERS = {name: n for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
+ANYTHING = "{*}"
+"""Part of a pattern that stands for any words, or none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
 FORMS: Mapping[str, Callable[[str], Any]] = {
     "as it is": str,
@@ -238,7 +241,32 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[Parameter]) -> t
     goals: dict[str, list[str]] = {}
     for example in examples:
         goals.setdefault(_pattern(example, parameters), []).append(example.goal)
-    return tuple(Wording(pattern=pattern, goals=tuple(dict.fromkeys(said))) for pattern, said in goals.items())
+    kept = list[Wording]()
+    for pattern, said in goals.items():
+        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(said)))
+        joined = next(((n, both) for n, old in enumerate(kept) if (both := _joined(old, new))), None)
+        if joined is None:
+            kept.append(new)
+        else:
+            kept[joined[0]] = joined[1]
+    return tuple(kept)
+
+
+def _joined(one: Wording, other: Wording) -> Wording | None:
+    """Return the wording of what two have in common, with ``{*}`` for any words between; None if that is too little.
+
+    It keeps all slots, and at least two words that say something: half of those of the shorter pattern.
+    """
+    parts, before = list[str](), (0, 0)
+    for begin, end, size in SequenceMatcher(None, one.parts, other.parts, autojunk=False).get_matching_blocks():
+        between = [*one.parts[before[0] : begin], *other.parts[before[1] : end]]
+        if any(part.startswith("{") and part != ANYTHING for part in between):
+            return None
+        parts += [ANYTHING] * bool(between) + one.parts[begin : begin + size]
+        before = begin + size, end + size
+    both = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals))
+    least = min(len(words(one.said)), len(words(other.said)))
+    return both if len(words(both.said)) >= 2 and 2 * len(words(both.said)) >= least else None
 
 
 def _pattern(example: Example, parameters: Sequence[Parameter]) -> str:

@@ -1,17 +1,20 @@
 """Chooses the found type of a goal and fills its parameters, by learned patterns and by words; or abstains."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from planbook.planner import Candidate, Match
-from planbook.rules.found_types import says, tokens
+from planbook.rules.found_types import ANYTHING, says, tokens
 from planbook.rules.retrieval import CLEARLY, scores, words
 from planbook.rules.types import FoundType, Parameter
 
 PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
+READINGS = 100
+"""Number of ways to read a goal by one pattern that are looked at."""
 ASKED, GOALS = 8, 3
 """Number of types that a model is asked about, and of goals that it is shown of each."""
 
@@ -71,7 +74,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
     for found in types:
         for wording in found.wordings:
             named = len(wording.said.split())
-            for slots in _fits(wording.parts, lower, 0, _longest(found)):
+            for slots in islice(_fits(wording.parts, lower, 0, _longest(found)), READINGS):
                 texts = {name: goal[said[begin].begin : said[end - 1].end] for name, (begin, end) in slots.items()}
                 if words(wording.said) and _may_be(found, texts, types):
                     yield _Filled(found, texts, named)
@@ -89,6 +92,10 @@ def _fits(
     if not part.startswith("{"):
         if at < len(said) and said[at] == part:
             yield from _fits(rest, said, at + 1, longest)
+        return
+    if part == ANYTHING:
+        for end in range(at, len(said) + 1):
+            yield from _fits(rest, said, end, longest)
         return
     name = part[1:-1]
     for end in range(at + 1, min(at + longest.get(name, 1), len(said)) + 1):

@@ -92,7 +92,7 @@ class Example(Learnt):
 
 
 class Wording(Learnt):
-    """A pattern of goals, ``put {object} in {target}``, with the goals that it comes from."""
+    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` stands for any words, or none."""
 
     pattern: str
     goals: tuple[str, ...]

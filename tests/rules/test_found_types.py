@@ -220,3 +220,12 @@ def test_a_task_joins_the_type_whose_procedure_does_it() -> None:
     types = with_solved(HOUSEHOLD, other)
     assert len(types) == 2
     assert match(types, "place an egg in desk").params == {"what": "egg", "target": "desk"}
+
+
+def test_goals_that_the_plan_reads_itself_are_matched_by_what_they_have_in_common() -> None:
+    goals = ("buy red shoes for less than 40.00 dollars", "buy a tall lamp for less than 9.50 dollars")
+    (only,) = found(*(Solved(goal, goal, "buy(agent, task.goal)") for goal in goals))
+    assert [each.pattern for each in only.wordings] == ["buy {*} for less than {*} dollars"]
+    assert match((only,), "buy soap for less than 3 dollars").type == only.name
+    assert match((only,), "sell soap for less than 3 dollars").type == ""
+    assert procedure_code(only) == "def solve(agent, task):\n    buy(agent, task.goal)"
