@@ -50,13 +50,14 @@ def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
     if not every:
         return None
     matched = [(row, found) for row, found in every if found.type]
-    wrong = [row for row, found in matched if found.failed or not row.solved]
+    wrong = [(row, found) for row, found in matched if found.failed or not row.solved]
+    several = len({row.entry.task.type for row, _ in every}) > 1
     return MatchCounts(
         matched=share(len(matched), len(every)),
         abstained=share(len(every) - len(matched), len(every)),
         wrong=share(len(wrong), len(matched)),
-        solved_after=share(sum(row.solved for row in wrong), len(wrong)),
-        wrong_type=share(_of_other_types(matched), len(matched)) if len({row.type for row, _ in every}) > 1 else None,
+        solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
+        wrong_type=share(_of_other_types(matched, wrong), len(matched)) if several else None,
         by=dict(Counter(found.by for _, found in matched)),
     )
 
@@ -70,16 +71,14 @@ def share(count: int, of: int) -> Share:
 def matches_table(counts: MatchCounts) -> Grid:
     """Return the counts as a table."""
     rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
-    rows += [("of another type", counts.wrong_type)] if counts.wrong_type else []
+    rows += [("wrong, and of another type", counts.wrong_type)] if counts.wrong_type else []
     rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
     told = [(name, str(each.count), str(each.of), f"{each.low:.1f}% to {each.high:.1f}%") for name, each in rows]
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), told)
 
 
-def _of_other_types(matched: Sequence[tuple[Result, Match]]) -> int:
-    """Count the matched tasks whose own type most tasks of the found type do not have."""
+def _of_other_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
+    """Count the wrong matches whose own type most tasks of the found type do not have."""
     own = Counter((found.type, row.type) for row, found in matched)
-    most = Counter[str]()
-    for (found, _), number in own.items():
-        most[found] = max(most[found], number)
-    return sum(own.values()) - sum(most.values())
+    usual = {found: kind for (found, kind), _ in reversed(own.most_common())}
+    return sum(usual[found.type] != row.type for row, found in wrong)
