@@ -15,7 +15,7 @@ class GivenCode(Options):
     """One plan for every task."""
 
     code: str = Field(description="The plan.")
-    helpers: str = Field(default="", description="Code that is defined before it.")
+    helpers: str = Field(default="", description="Code that is defined before the plan.")
     source: str = Field(default="plan", description="What its faults are reported under.")
     told_params: bool = Field(
         default=False, description="Whether the plan sees only those params of the task that may be told to a model."
@@ -58,6 +58,6 @@ def code_of(procedure: Procedure) -> GivenCode:
 
 METHODS: Mapping[str, Method] = {
     "code": Method(given_code, GivenCode, "one given plan; no model"),
-    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
+    "naive": Method(naive, Options, "the environment's own plan for any task; no model"),
     "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
 }

@@ -101,7 +101,7 @@ def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
     said, _ = driver.communicate(timeout=15)
     assert driver.returncode == 130, said
     assert "Traceback" not in said
-    assert f"Go on with: planbook run --resume {tmp_path / 'run'}" in said
+    assert f"Resume with: planbook run --resume {tmp_path / 'run'}" in said
     assert len(told(tmp_path)) < len(undisturbed)
     assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
     assert told(tmp_path) == undisturbed

@@ -207,5 +207,5 @@ def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Pat
         assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
         assert run("report", tmp_path / "first") == 0
     said = capsys.readouterr()
-    assert "first is still being played; episodes that do not end meanwhile are not compared." in said.out
-    assert "first is still being played; the report has it as it stands now." in said.err
+    assert "first is still being played; episodes that do not end in the meantime are not compared." in said.out
+    assert "first is still being played; the report shows its present state." in said.err
