@@ -13,17 +13,16 @@ from planbook.commands.dry_run import dry_runs
 from planbook.commands.exchanging import export, import_command, skills
 from planbook.commands.paper_tables import with_table
 from planbook.commands.reporting import report
-from planbook.commands.rerunning import rerun
+from planbook.commands.rerunning import fork, rerun
 from planbook.commands.serving import mcp
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
 from planbook.graphs import graph
 from planbook.learning import show_cost
-from planbook.options import JSON, PRICES, RUN_FOLDER, TABLE, Command, options
+from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command, options
 from planbook.settings import Settings
 from planbook.terminal.printing import answer
 
-PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 WHAT = ("Environment", "Tasks", "Episodes")
 PLAY = (*WHAT, "Library", "Planning", "Models", "Spending", "Running")
 
@@ -35,7 +34,21 @@ class CommandGroup(click.Group):
 
 
 commands = CommandGroup()
-for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, skills, stats, watch):
+for command in (
+    check_env,
+    compare,
+    export,
+    fork,
+    graph,
+    import_command,
+    mcp,
+    report,
+    rerun,
+    show,
+    skills,
+    stats,
+    watch,
+):
     commands.add_command(command)
 
 

@@ -31,7 +31,7 @@ from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
-BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream")
+BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """What ``tools/bench`` measures."""
 CLONE = Path(__file__).parents[2]
 

@@ -51,10 +51,11 @@ from planbook.results import (
     figure_parts,
     paying_line,
     read_run,
+    share,
     spending_lines,
 )
-from planbook.resuming import check_config, notice_changes
-from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
+from planbook.resuming import check_config, keep_recall, notice_changes
+from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
@@ -90,13 +91,15 @@ def play(
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
     rerun_of: str = "",
+    forked: Fork | None = None,
 ) -> tuple[int, Summary]:
     """Begin a run, or take it up where its folder holds the same one, and play it to the end.
 
     ``store`` is the URL of the database that keeps the events, if they are not to be in the folder. The ``tasks`` are
-    those that the configuration selects unless others are given: those of the run that it repeats.
+    those that the configuration selects unless others are given: those of the run that it repeats. ``forked`` says
+    where it was forked from.
     """
-    check_ablations(config.without)
+    check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
     check_naive(config)
     check_streams(config)
@@ -114,8 +117,12 @@ def play(
     folder = out or new_folder(config)
     left_out = config.world.unjudgeable(config.selection, config.world_options)
     with closing(
-        Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, unjudgeable=left_out)
+        Run.create(
+            folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+        )
     ) as run:
+        if forked and run.is_new:
+            keep_recall(run, forked)
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
 
@@ -284,6 +291,14 @@ def _show_learnt(run: Run, out: Console) -> None:
             f"{counted(len(kept.procedures), 'procedure')}.",
             soft_wrap=True,
         )
+        if kept.found:
+            repairs = sum(found.repairs for found in kept.found)
+            published = sum(found.version for found in kept.found)
+            out.print(
+                f"{title}{counted(len(kept.found), 'found type')}; {counted(published, 'version')} of procedures "
+                f"published, {repairs} of them repairs ({share(repairs, published)}).",
+                soft_wrap=True,
+            )
         if (over := len(kept.rules) - most_rules(run)) > 0:
             out.print(f"{counted(over, 'rule')} more than --max-rules: {OVER}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):

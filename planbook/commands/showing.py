@@ -35,7 +35,7 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
     """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first not solved."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
-        entry = _chosen(opened, episode, endings)
+        entry = chosen_entry(opened, episode, endings)
         events = list(opened.store.events(entry.path))
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
@@ -61,7 +61,7 @@ def _print(out: Console, piece: RenderableType) -> None:
     click.echo("\n".join(line.rstrip() for line in captured.get().split("\n")), nl=False)
 
 
-def _chosen(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
+def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
     """Return the episode of that number, of that task, or the first that failed. Raises BadArgument."""
     entries = run.entries()
     if which == FAILED:

@@ -1,8 +1,9 @@
 """The viewer behind `planbook report` and `planbook watch`: one HTML page, read from the stores of runs alone.
 
 ``page`` puts it together. ``sections`` says what came out of a run in ``blocks`` of JSON, with its ``charts``,
-``costs``, what was ``learned``, and what is needed to ``trust`` the figures. ``episodes`` gives a row for each episode
-and a document of what happened in it; ``packing`` compresses those. ``viewer/`` has the template, style and scripts.
+``costs``, what was ``learned``, the ``branches`` that were forked from it, and what is needed to ``trust`` the figures.
+``episodes`` gives a row for each episode and a document of what happened in it; ``packing`` compresses those.
+``viewer/`` has the template, style and scripts.
 """
 
 from collections import Counter
