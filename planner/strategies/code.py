@@ -88,13 +88,8 @@ def code_of(procedure: Procedure) -> GivenCode:
 
 METHODS: Mapping[str, Method] = {
     "code": Method(given_code, GivenCode, "one given plan; no model"),
-<<<<<<< HEAD
     "naive": Method(naive, Options, "the environment's own plan for any task; no model"),
-    "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
-=======
-    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
     "procedures": Method(
         procedures, Options, "stored plan code with parameters, by task type; no model", spans=(Match,)
     ),
->>>>>>> main
 }

@@ -253,7 +253,7 @@ def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_pa
     assert all(each.unplayed for each in found.changed)
     told = said(found)
     assert "of A 0 broken and 0 not run, of B 4 broken and 3 not run" in told
-    assert "The verdict hangs on them" in told
+    assert "The result depends on them" in told
     assert "fetch/9 (not run)" in told
 
 

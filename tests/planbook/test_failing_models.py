@@ -50,7 +50,7 @@ def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(
         assert here(*command, "--budget", f"calls={well_for}").returncode == 4
     server.troubles += [trouble] * 50
     failed = here(*command, "--budget", "calls=1000")
-    assert_one_line(failed, 3, *says, f"go on with: planbook run --resume {folder}")
+    assert_one_line(failed, 3, *says, f"resume with: planbook run --resume {folder}")
     assert len(asks(folder)) == well_for
     server.troubles.clear()
     before = len(server.requests)

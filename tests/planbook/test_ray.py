@@ -117,7 +117,7 @@ def test_a_cluster_of_its_own_that_loses_its_head_is_told_soon_and_the_run_goes_
     assert driver.returncode == 3, said
     assert "Traceback" not in said
     assert "the Ray cluster was lost: its head at " in said
-    assert f"Then go on with: planbook run --resume {tmp_path / 'run'}" in said
+    assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in said
     assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
     assert told(tmp_path) == undisturbed
 

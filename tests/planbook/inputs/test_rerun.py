@@ -196,7 +196,7 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) 
     assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True), "also out of copies"
     lesser = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:no_procedure"
     assert run("rerun", tmp_path / "first", "--model", lesser, "--out", tmp_path / "third") == 0
-    assert "What was learned from them is another." in capsys.readouterr().out
+    assert "What was learned from them is different." in capsys.readouterr().out
 
 
 def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Path, capsys: CAPTURED) -> None:
