@@ -69,6 +69,7 @@ from planbook.envs.types import (
     Task,
     Verdict,
 )
+from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
 __all__ = [
     "BM25",
@@ -88,6 +89,7 @@ __all__ = [
     "EpisodeEnded",
     "Fact",
     "Features",
+    "FileFault",
     "Goals",
     "MissingRequirement",
     "Need",
@@ -102,6 +104,8 @@ __all__ = [
     "UnknownAction",
     "UnknownEnvironment",
     "Verdict",
+    "Where",
+    "YamlFile",
     "action",
     "check_environment",
     "did_you_mean",
@@ -118,6 +122,7 @@ __all__ = [
     "package_version",
     "query",
     "raised_at",
+    "read_yaml",
     "register_class",
     "texts_digest",
 ]

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "test": "Play test tasks with what was learned.",
         "rules": "Show what a run has learned, and its history.",
         "cost": "Show what learning cost.",
+        "skills": "Write procedures as SKILL.md folders, and verify them.",
     },
     "Look": {
         "report": "Write runs as one HTML page.",

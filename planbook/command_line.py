@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from planbook import bench, errors
+from planbook import errors
 from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
 from planbook.commands import demo as demonstration
 from planbook.commands.checking_envs import check_env
 from planbook.commands.comparing import compare, stats
 from planbook.commands.dry_run import dry_runs
-from planbook.commands.exchanging import export, import_command
+from planbook.commands.exchanging import export, import_command, skills
 from planbook.commands.paper_tables import with_table
 from planbook.commands.reporting import report
 from planbook.commands.rerunning import rerun
@@ -35,7 +35,7 @@ class CommandGroup(click.Group):
 
 
 commands = CommandGroup()
-for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, stats, watch):
+for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, skills, stats, watch):
     commands.add_command(command)
 
 
@@ -195,8 +195,8 @@ def execute(plan: Path, settings: Settings, strict: bool, as_json: bool) -> int:
 
 
 @commands.command(name="bench")
-@click.argument("part", type=click.Choice(sorted(bench.BENCHES)))
+@click.argument("part", type=click.Choice(inspection.BENCHMARKS))
 @JSON
 def bench_command(part: str, as_json: bool) -> int:
-    """Measure the speed of planbook, and of peers that are installed."""
-    return bench.show(part, as_json=as_json)
+    """Measure the speed of planbook, and of peers that are installed. The benchmarks come with a clone of planbook."""
+    return inspection.show_benchmark(part, as_json=as_json)

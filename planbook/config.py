@@ -15,12 +15,7 @@ from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
 from planbook.option_values import Option, option, pairs
-from planbook.planner import Budget, method
-from planbook.planner.errors import UnknownStrategy
-from planbook.planner.models import Sampling
-from planbook.planner.models.waiting import Timeouts
-from planbook.planner.roles import DEFAULT_ROLE
-from planbook.planner.strategies import is_method_file
+from planbook.planner import DEFAULT_ROLE, Budget, Sampling, Timeouts, UnknownStrategy, is_method_file, method
 from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"

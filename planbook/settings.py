@@ -28,9 +28,7 @@ from planbook.errors import BadArgument
 from planbook.manuals import usual_starts
 from planbook.option_values import Option, option, option_of, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
-from planbook.planner import method
-from planbook.planner.models import Sampling
-from planbook.planner.roles import DEFAULT_ROLE
+from planbook.planner import DEFAULT_ROLE, Sampling, method
 from planbook.workers import Hosting
 
 

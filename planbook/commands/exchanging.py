@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planbook import errors
+from planbook.commands.playing import play
 from planbook.console import ERRORS, console
 from planbook.errors import BadArgument
-from planbook.options import JSON, RUN_FOLDER
+from planbook.options import JSON, RUN_FOLDER, Command, options
+from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 if TYPE_CHECKING:
-    from planbook.export import Exported
+    from planbook.export import Exported, VerifiedSkill
 
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
@@ -86,6 +88,60 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
         soft_wrap=True,
     )
     return answer(errors.OK, imported, as_json=as_json)
+
+
+@click.group()
+def skills() -> None:
+    """Learned procedures as Agent Skills: SKILL.md folders, with the evidence that they hold."""
+
+
+@skills.command(name="export")
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder; by default RUN/skills.")
+@JSON
+def skills_export(run: Path, out: Path | None, as_json: bool) -> int:
+    """Write a SKILL.md folder for each procedure that the building run RUN learned and verified."""
+    from planbook.export import export_skills
+
+    exported = export_skills(run, out)
+    for name, folder in exported.skills.items():
+        console(as_json).print(f"{name}: {folder}", markup=False, soft_wrap=True)
+    for kind, why in exported.left_out.items():
+        ERRORS.print(f"Left out: {kind}, as {why}", style="yellow", markup=False, soft_wrap=True)
+    return answer(errors.OK, exported, as_json=as_json)
+
+
+@skills.command(cls=Command)
+@click.argument("folder", metavar="DIR", type=RUN_FOLDER)
+@options("env", "out", "jobs", "unsafe_no_sandbox")
+@JSON
+def verify(folder: Path, settings: Settings, as_json: bool) -> int:
+    """Play the skills in DIR on the tasks of their evidence again, and compare the verdicts.
+
+    DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
+    """
+    from planbook.export import skill_folders
+
+    played = [_verified(each, settings, as_json=as_json) for each in skill_folders(folder)]
+    for _, each in played:
+        changed = f"; changed files: {', '.join(each.changed_files)}" if each.changed_files else ""
+        verdicts = f"other verdicts on {', '.join(each.changed)}" if each.changed else "every verdict is as recorded"
+        told = f"{each.name}: {each.solved} of {counted(each.tasks, 'task')} solved; {verdicts}{changed}."
+        console(as_json).print(told, markup=False, soft_wrap=True)
+    code = max(code or (errors.OK if each.holds else errors.BROKEN) for code, each in played)
+    return answer(code, {"skills": [each.model_dump(mode="json") for _, each in played]}, as_json=as_json)
+
+
+def _verified(folder: Path, settings: Settings, *, as_json: bool) -> tuple[int, "VerifiedSkill"]:
+    """Play a skill on the tasks of its evidence, in a run of its own."""
+    from planbook.export import read_evidence, verified_skill, verifying_config
+
+    evidence = read_evidence(folder)
+    config = verifying_config(folder, evidence, settings.env)
+    tasks = [each.task for each in evidence.tasks]
+    out = settings.out and settings.out / evidence.skill
+    code, summary = play(config, out, settings.hosting(), as_json=as_json, tasks=tasks)
+    return code, verified_skill(folder, evidence, Path(summary.run))
 
 
 def form_of(asked: str | None, out: Path) -> str:

@@ -11,9 +11,7 @@ from planbook.envs import known_environments
 from planbook.manuals import demonstrated
 from planbook.option_values import option_facts, options_table
 from planbook.papers import settings_of_papers
-from planbook.planner import METHODS, Method, method
-from planbook.planner.errors import UnknownStrategy
-from planbook.planner.strategies import registered_methods
+from planbook.planner import METHODS, Method, UnknownStrategy, method, registered_methods
 from planbook.terminal.printing import answer
 
 SOMETIMES = "sometimes"

@@ -25,8 +25,6 @@ from planbook.inputs import inputs
 from planbook.knowledge import EVERYTHING, check_ablations, fresh_beginning, group_of, learnt_in, memory_of, remembering
 from planbook.learning import (
     build,
-    building_cost,
-    cost_line,
     coverage_lines,
     export,
     formulate_with_kept,
@@ -35,6 +33,7 @@ from planbook.learning import (
 )
 from planbook.outcomes import first_line
 from planbook.planner import (
+    ERROR_KINDS,
     BudgetEnded,
     Cell,
     Ending,
@@ -43,8 +42,17 @@ from planbook.planner import (
     ModelError,
     Outcome,
 )
-from planbook.planner.types import ERROR_KINDS
-from planbook.results import UNSAFE, Summary, failure_lines, figure_parts, read_run, spending_lines
+from planbook.results import (
+    UNSAFE,
+    Summary,
+    building_cost,
+    cost_line,
+    failure_lines,
+    figure_parts,
+    paying_line,
+    read_run,
+    spending_lines,
+)
 from planbook.resuming import check_config, notice_changes
 from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
@@ -212,6 +220,7 @@ def play_run(
             *([] if watch else _first_error(run, endings)),
             *again_lines(run),
             *spending_lines(summary),
+            *paying_line(summary.paying),
         ),
     )
     if run.config.stream:

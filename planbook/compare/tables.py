@@ -9,7 +9,7 @@ from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.outcomes import in_words
 from planbook.planner import Grid
-from planbook.results import plain
+from planbook.results import paying_table, plain
 from planbook.results.statistics import Estimate
 from planbook.wording import NO_FIGURE, interval, listed
 
@@ -40,6 +40,9 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
         yield f"{_noise(compared.measures)}."
     if compared.costs:
         yield _costs(compared, name)
+    letters = {compared.first.run: "A", compared.second.run: name}
+    sides = (compared.first, compared.second)
+    yield from paying_table({letters[side.run]: side.paying and side.paying.named(letters) for side in sides})
     yield from verdict_lines(compared, name)
 
 
@@ -176,6 +179,9 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     spent = ("actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds")
     title = "Actions and error steps: means over what was played; the rest: sums, seconds those of the episodes alone"
     yield Grid(title, what, spent, [(name, *_spent(row)) for name, row in named])
+    short = {row.name: name for name, row in named}
+    paying = {name: row.paying and row.paying.named(short) for name, row in named}
+    yield from paying_table(paying, what)
     for name, row in named:
         yield from (f"{name}: {line}." for line in _group_lines(row))
     if any(row.building for row in rows):

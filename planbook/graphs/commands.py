@@ -1,6 +1,5 @@
 """The commands of `planbook graph`: they parse, call and print."""
 
-import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import resources
@@ -16,9 +15,10 @@ from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
 from planbook.options import JSON, Command, options
-from planbook.planner import graph as written
-from planbook.planner.graph import (
+from planbook.planner import (
+    DEFAULT_ROLE,
     GRAPH_FORMATS,
+    GRAPH_SYNTAX,
     SHIPPED_GRAPHS,
     GraphDatabase,
     GraphFile,
@@ -32,7 +32,6 @@ from planbook.planner.graph import (
     value_text,
     whole_graph,
 )
-from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
@@ -53,7 +52,7 @@ def graph() -> None:
 @graph.command(name="format")
 def tell_format() -> int:
     """Describe graph files: every key, form of answer and condition."""
-    click.echo(inspect.getdoc(written))
+    click.echo(GRAPH_SYNTAX.strip())
     return errors.OK
 
 

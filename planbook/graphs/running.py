@@ -19,24 +19,30 @@ from planbook.envs import Task, Verdict
 from planbook.errors import BadRun
 from planbook.inputs import inputs_of_graph
 from planbook.planner import (
+    SPAN_END,
+    SPAN_MOMENT,
     Body,
     Budget,
     BudgetEnded,
     Ending,
     EpisodeStopped,
     EventKind,
+    Graph,
+    GraphDatabase,
+    GraphFile,
     JournalFailed,
     JournalMismatch,
     ModelError,
     Outcome,
+    Sampling,
     Scope,
     Spent,
+    Timeouts,
     UnusableReply,
+    run_pass,
+    spans_in,
+    value_text,
 )
-from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, value_text
-from planbook.planner.models import Sampling
-from planbook.planner.models.waiting import Timeouts
-from planbook.planner.spans import SPAN_END, SPAN_MOMENT, spans_in
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless

@@ -3,10 +3,20 @@
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
 ``summary`` counts a run's rows, with the ``claims`` that agents made and the ``measures`` and milestones of
 environments; methods count their own figures (``planbook.planner.strategies.base``). ``telling`` has all of it in
-sentences and small tables, for the terminal and the report. ``statistics`` has the intervals and tests.
+sentences and small tables, for the terminal and the report. ``learning_cost`` is what building took, and whether it
+pays. ``statistics`` has the intervals and tests.
 """
 
 from planbook.results.claims import ClaimCounts, Said, TaskClaim
+from planbook.results.learning_cost import (
+    BuildingCost,
+    Paying,
+    Reached,
+    building_cost,
+    cost_line,
+    learning_behind,
+    reached_after,
+)
 from planbook.results.measures import (
     Measure,
     Measured,
@@ -27,6 +37,8 @@ from planbook.results.telling import (
     figure_parts,
     measure_lines,
     milestone_parts,
+    paying_line,
+    paying_table,
     results_table,
     spending_lines,
 )
@@ -34,18 +46,24 @@ from planbook.results.telling import (
 __all__ = [
     "NOT_PLAYED",
     "UNSAFE",
+    "BuildingCost",
     "ClaimCounts",
     "Measure",
     "Measured",
+    "Paying",
+    "Reached",
     "Result",
     "RunResults",
     "Said",
     "Summary",
     "TaskClaim",
+    "building_cost",
     "claim_lines",
+    "cost_line",
     "failure_lines",
     "figure_parts",
     "known_milestones",
+    "learning_behind",
     "mean_actions",
     "mean_errors",
     "measure_lines",
@@ -53,7 +71,10 @@ __all__ = [
     "milestone_parts",
     "milestones",
     "overall",
+    "paying_line",
+    "paying_table",
     "plain",
+    "reached_after",
     "read_folder",
     "read_run",
     "results_table",

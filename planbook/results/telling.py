@@ -6,6 +6,7 @@ from typing import Any
 from planbook.outcomes import first_line, in_words
 from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
+from planbook.results.learning_cost import Paying
 from planbook.results.measures import Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
@@ -147,3 +148,49 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
     if summary.shortened_prompts:
         yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."
+
+
+def paying_line(paying: Paying | None) -> Iterable[str]:
+    """Say what a solved task cost with learning included, if something was learned, and from when on that pays."""
+    if paying is None or not paying.knows:
+        return
+    learned = f"{counted(paying.learning_calls, 'call')} and {paying.learning_tokens:,} tokens of learning"
+    if not paying.solved:
+        yield f"No task was solved yet for {learned}."
+        return
+    calls, tokens = (paying.per_solved[f"{name}_with_learning"] for name in ("calls", "tokens"))
+    without = f"{paying.per_solved['calls']:,.1f} and {paying.per_solved['tokens']:,.0f} without"
+    yield f"Learning included ({learned}), a solved task cost {calls:,.1f} calls and {tokens:,.0f} tokens, {without}."
+
+
+def paying_table(rows: Mapping[str, Paying | None], name: str = "run") -> Iterator[Grid | str]:
+    """Give what a solved task cost in each run with learning included; nothing where nothing was learned."""
+    if not any(paying and paying.knows for paying in rows.values()):
+        return
+    played = ("calls / solved", "with learning", "tokens / solved", "with learning")
+    title = "For each task solved, without what learning had cost and with it"
+    columns = ("learning: calls", "tokens", *played, "pays")
+    yield Grid(title, name, columns, [(row, *_paying_cells(paying)) for row, paying in rows.items()])
+    for row, paying in rows.items():
+        if paying and paying.knows and paying.beside:
+            yield _break_even(row, paying)
+
+
+def _paying_cells(paying: Paying | None) -> Iterator[str]:
+    if paying is None:
+        yield from (NO_FIGURE for _ in range(7))
+        return
+    yield from (f"{paying.learning_calls:,}", f"{paying.learning_tokens:,}")
+    for what in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
+        figure = paying.per_solved[what]
+        yield NO_FIGURE if figure is None else f"{figure:,.{1 if what.startswith('calls') else 0}f}"
+    pays = "never" if paying.break_even is None else f"after {paying.break_even:,}"
+    yield pays if paying.knows and paying.beside else NO_FIGURE
+
+
+def _break_even(name: str, paying: Paying) -> str:
+    if paying.break_even is None:
+        return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {paying.beside}."
+    reached = "which is reached" if paying.solved >= paying.break_even else f"{paying.solved:,} are solved so far"
+    solved = counted(paying.break_even, "solved task")
+    return f"{name}: the tokens of learning are saved again after {solved}, beside {paying.beside}; {reached}."

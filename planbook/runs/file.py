@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadRun
-from planbook.planner import Budget
-from planbook.planner.models.waiting import Timeouts
+from planbook.planner import Budget, Timeouts
 from planbook.runs.folder import CONFIG_FILE, found_again
 from planbook.store import Schema
 from planbook.writing import write_whole

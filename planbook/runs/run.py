@@ -15,9 +15,7 @@ from typing import Any, ClassVar, Self
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadRun
-from planbook.planner import Body, Budget, EventKind, Meter
-from planbook.planner.budget import amount_of
-from planbook.planner.models.waiting import Timeouts
+from planbook.planner import Body, Budget, EventKind, Meter, Timeouts, amount_of
 from planbook.runs.file import GRAPH_PLANNER, Entry, Imported, MadeOf, RunFile
 from planbook.runs.folder import CONFIG_FILE, claim_folder, is_claimed
 from planbook.runs.installed import changed_versions, versions

@@ -14,7 +14,7 @@ from planbook.envs import Task, missing_extra
 from planbook.envs.tools.schemas import python_name
 from planbook.planner import Procedure
 from planbook.rules import Knowledge, tell_rules
-from planbook.serving.session import PlanFault, PlanResult, PlanSession, SessionFailed
+from planbook.serving.session import PlanAnswer, PlanFault, PlanSession, SessionFailed
 
 try:
     from mcp.server.mcpserver import MCPServer
@@ -44,7 +44,7 @@ class PlanTools:
         """Return every fault of a plan, with lines and hints, without running it."""
         return await self._within(partial(self.session.check, code))
 
-    async def run_plan(self, code: str) -> PlanResult:
+    async def run_plan(self, code: str) -> PlanAnswer:
         """Run a plan: Python over the methods of `agent`. What it defines is there for the next plan."""
         return await self._within(partial(self.session.run, code))
 
@@ -55,7 +55,7 @@ class PlanTools:
     def solving(self, procedure: Procedure) -> Callable[..., object]:
         """Return the tool that runs a procedure."""
 
-        async def run(params: dict[str, JsonValue] | None = None, task: str = "") -> PlanResult:
+        async def run(params: dict[str, JsonValue] | None = None, task: str = "") -> PlanAnswer:
             return await self._within(partial(self.session.run_procedure, procedure, params or {}, task))
 
         return run

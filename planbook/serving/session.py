@@ -34,7 +34,7 @@ class PlanFault(BaseModel):
         return cls(line=fault.line, type=fault.type, message=fault.message, hint=fault.hint)
 
 
-class PlanResult(BaseModel):
+class PlanAnswer(BaseModel):
     """The result of one plan."""
 
     printed: str = ""
@@ -91,12 +91,12 @@ class PlanSession:
         """Return all faults that can be found without running a plan."""
         return [PlanFault.of(fault) for fault in self._begun()[1].faults(code)]
 
-    def run(self, code: str) -> PlanResult:
+    def run(self, code: str) -> PlanAnswer:
         """Run a plan after what ran before it. It is refused as a whole if the check finds faults."""
         episode, frame = self._begun()
         return self._ran(episode, frame, GivenCode(code=code))
 
-    def run_procedure(self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str) -> PlanResult:
+    def run_procedure(self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str) -> PlanAnswer:
         """Run a procedure on a task that is begun anew, or on the environment as it is; with these params if any."""
         if task_id:
             self.begin(task_id)
@@ -114,19 +114,21 @@ class PlanSession:
             raise SessionFailed("no task has begun; begin one with begin_task")
         return self._episode, self._frame
 
-    def _ran(self, episode: Episode, frame: Frame, given: GivenCode) -> PlanResult:
+    def _ran(self, episode: Episode, frame: Frame, given: GivenCode) -> PlanAnswer:
         if self._ended:
             raise SessionFailed(f"{self._ended} Begin a task with begin_task.")
         if faults := frame.faults(given.code):
-            return PlanResult(faults=list(map(PlanFault.of, faults)))
+            return PlanAnswer(faults=list(map(PlanFault.of, faults)))
         before = episode.actions
         try:
-            ran = frame.run(given.code, given.source)
+            frame.begin_cell(None)
+            ran = frame.session.run(given.code, given.source)
+            frame.learn(given.code, ran)
         except EpisodeOver as over:
             self._ended = str(over)
-            return PlanResult(printed=frame.session.output, actions=episode.actions - before, ended=self._ended)
+            return PlanAnswer(printed=frame.session.output, actions=episode.actions - before, ended=self._ended)
         except (EpisodeBroken, SandboxError) as error:
             self._ended = f"The task is broken off: {error}"
             raise SessionFailed(self._ended) from error
         found = list(map(PlanFault.of, ran.faults))
-        return PlanResult(printed=ran.output, value=ran.value, faults=found, actions=episode.actions - before)
+        return PlanAnswer(printed=ran.output, value=ran.value, faults=found, actions=episode.actions - before)

@@ -12,10 +12,22 @@ from rich.table import Table
 from rich.text import Text
 
 from planbook.outcomes import in_words, outcome_of, score_of
-from planbook.planner import Call, Cell, Ending, Feedback, FeedbackKind, Outcome, Round, Step, Trajectory
-from planbook.planner.action_docs import AGENT, call_of
-from planbook.planner.spans import RecordedSpan
-from planbook.planner.trajectory import Recalled, Rewind
+from planbook.planner import (
+    AGENT,
+    Call,
+    Cell,
+    Ending,
+    Feedback,
+    FeedbackKind,
+    Outcome,
+    Recalled,
+    RecordedSpan,
+    Rewind,
+    Round,
+    Step,
+    Trajectory,
+    call_of,
+)
 from planbook.wording import counted, harmless
 
 FIRST_LINES, FIRST_CHARS = 4, 400

@@ -9,8 +9,7 @@ from pathlib import Path
 from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Ending, EpisodeStopped, Memory, Spent
-from planbook.planner.budget import add_cost
+from planbook.planner import Ending, EpisodeStopped, Memory, Spent, add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far

@@ -9,15 +9,34 @@ from typing import Any
 from planbook.config import RECORDINGS, Config
 from planbook.envs import nearest_names
 from planbook.errors import BadArgument
-from planbook.planner import METHODS, Roles, method
-from planbook.planner.errors import NotRecorded, UnknownModel
-from planbook.planner.models import Message, Model, OnText, RecordedModel, Reply, Sampling, load_model
-from planbook.planner.models.answers import pass_on
-from planbook.planner.models.recordings import RecordedMessage, RecordedReplies, RecordedReply, explain_missing
-from planbook.planner.models.tokens import usage_of_cut
-from planbook.planner.models.types import journal_place, request_key
-from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-from planbook.planner.roles import DEFAULT_ROLE, no_model
+from planbook.planner import (
+    DEFAULT_ROLE,
+    METHODS,
+    USUAL_TIMEOUTS,
+    Message,
+    Model,
+    NotRecorded,
+    OnText,
+    RecordedMessage,
+    RecordedModel,
+    RecordedReplies,
+    RecordedReply,
+    Reply,
+    Roles,
+    Sampling,
+    Stopped,
+    Timeouts,
+    UnknownModel,
+    explain_missing,
+    journal_place,
+    load_model,
+    method,
+    never_stopped,
+    no_model,
+    pass_on,
+    request_key,
+    usage_of_cut,
+)
 from planbook.runs import Run, is_run
 from planbook.store import without_restart
 

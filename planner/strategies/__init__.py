@@ -17,6 +17,7 @@ from planbook.planner.strategies.outside import in_file, of_entry_point, registe
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
 
 METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for entry in family.METHODS.items()))
+"""The methods that ship, by name."""
 
 
 FIGURES = tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))

@@ -18,7 +18,7 @@ from typing import Any, Literal, Self, get_args, get_origin
 from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.action_docs import action_docs_of, call_of
+from planbook.planner.agent import action_docs_of, call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
 from planbook.planner.graph import (

@@ -1,10 +1,12 @@
 """Plan code that already exists: a given plan, or a procedure from memory. No model is asked."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from pydantic import BaseModel, Field
 
 from planbook.planner.episode import Episode
+from planbook.planner.frames import Frame
 from planbook.planner.procedure import Procedure
 from planbook.planner.strategies.base import Method, Options, told_task
 
@@ -23,16 +25,23 @@ class GivenCode(Options):
 def given_code(episode: Episode, options: BaseModel) -> None:
     """Run the given plan once, as one cell."""
     given = GivenCode.model_validate(options)
-    told = told_task(episode) if given.told_params else {}
-    with episode.frame("plan", helpers=given.helpers, task=told):
+    with given_frame(episode, given):
         episode.run(given.code, source=given.source)
+
+
+def given_frame(episode: Episode, given: GivenCode) -> AbstractContextManager[Frame]:
+    """Open the frame in which the given plan runs."""
+    told = told_task(episode) if given.told_params else {}
+    return episode.frame("plan", helpers=given.helpers, task=told)
 
 
 def procedures(episode: Episode, options: BaseModel) -> None:
     """Run the procedure for the task's type. Give up if there is none, or if it fails."""
     procedure = episode.recall().procedure
     if procedure is not None:
-        given_code(episode, code_of(procedure))
+        given = code_of(procedure)
+        with given_frame(episode, given):
+            episode.run(given.code, source=given.source)
 
 
 def naive(episode: Episode, options: BaseModel) -> None:

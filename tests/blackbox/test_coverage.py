@@ -10,7 +10,7 @@ from tests.blackbox.harness import ROOT, cases, named_runs, planbook
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = "\n".join([README, *(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))])
-GROUPS = ("graph",)
+GROUPS = ("graph", "skills")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 SERVED = (
     "--env --option --paper-actions --split --types --seeds --task --limit --seed --actions --library "

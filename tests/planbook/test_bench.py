@@ -1,11 +1,28 @@
 """The benchmarks run for real, in small: what they measure works, and every figure is one."""
 
+from pathlib import Path
+
 import pytest
 
-from planbook.bench import Row, peers, prompts, replay, report, sandbox, scale, stream, tools
-from planbook.bench.timing import in_turn, percentile
+from planbook.commands import inspection
+from planbook.commands.inspection import BENCHMARKS
+from planbook.envs import MissingRequirement
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
+from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, scale, stream, tool_calls
+from tools.bench.timing import in_turn, percentile
+
+
+def test_every_benchmark_can_be_asked_for() -> None:
+    assert tuple(sorted(BENCHES)) == BENCHMARKS
+
+
+def test_without_a_clone_the_error_says_where_the_benchmarks_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(inspection, "CLONE", tmp_path)
+    with pytest.raises(MissingRequirement, match="clone the repository"):
+        inspection.show_benchmark("start", as_json=True)
 
 
 def test_works_are_timed_in_turn_after_a_warm_up() -> None:
@@ -113,6 +130,6 @@ def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
 
 def test_a_call_of_a_tool_is_measured_beside_the_sdk() -> None:
     pytest.importorskip("mcp")
-    rows = tools.rows(calls=3, repeats=1)
+    rows = tool_calls.rows(calls=3, repeats=1)
     assert [row.name.rpartition(", ")[2] for row in rows] == ["the SDK's client alone", "checked", "from a plan"] * 2
     assert all(row.value is not None and row.value > 0 for row in rows)

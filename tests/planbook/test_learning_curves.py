@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from planbook.knowledge import EVERYTHING, learnt_in
-from planbook.learning import Reached, building_cost, cost_line, coverage_lines, reached_after
+from planbook.learning import coverage_lines
 from planbook.report.charts import Chart, charts
-from planbook.results import read_run
+from planbook.results import Reached, building_cost, cost_line, reached_after, read_run
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from tests.command import planbook, result

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Environment, load_environment
-from planbook.planner import action_docs
-from planbook.planner.action_docs import ActionDocs
+from planbook.planner import ActionDocs, action_docs
 from tests.flows import asks, events, here, prompt
 
 THINGS = [f"{colour}_{thing}" for colour in ("red", "blue", "old") for thing in ("door", "lamp", "boat", "tent")]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue
 
-from planbook.planner.action_docs import TASK, action_docs_of
+from planbook.planner.agent import TASK, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.frames import Frame

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.planner.action_docs import ActionDocs, action_docs_of
+from planbook.planner.agent import ActionDocs, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
