@@ -1,4 +1,4 @@
-"""What was learnt of a world as a folder of files, for people to read and edit: ``FOLDER/WORLD/...``
+"""What was learned of a world as a folder of files, for people to read and edit: ``FOLDER/WORLD/...``
 
     rules.json                  the rules, with their validation logs
     manual.md                   the manual; where a person edited it, its words are the rules' words

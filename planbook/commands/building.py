@@ -11,10 +11,10 @@ from planbook import errors
 from planbook.commands.curve import Curve, play_curve
 from planbook.commands.paper_tables import Tested, show_beside
 from planbook.commands.playing import play, play_settings
-from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
+from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console
 from planbook.envs import EnvsError
-from planbook.knowledge import learnt_in
+from planbook.knowledge import learned_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
 from planbook.planner import BudgetEnded, method
@@ -131,8 +131,8 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / settings.world().name).is_dir():
-        settings = settings.model_copy(update={"library": LEARNT_LIBRARY})
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
+        settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
     drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     return drawn.config(planner, ablated_options(planner, settings.without))
 
@@ -140,7 +140,7 @@ def test_config(settings: Settings) -> Config:
 def formulate(
     folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
-    """Turn the rules of a building run into manuals, and write them beside what else it learnt."""
+    """Turn the rules of a building run into manuals, and write them beside what else it learned."""
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
@@ -161,7 +161,7 @@ def formulate(
             run.end_invocation()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        for group, state in learnt_in(run).items():
+        for group, state in learned_in(run).items():
             for line in coverage_lines(run, group, state):
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)

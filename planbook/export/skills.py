@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from planbook.config import Config
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument
-from planbook.knowledge import learnt_in, with_manual
+from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
@@ -96,7 +96,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
         if run.config.learning is None:
             raise BadArgument(f"{folder} is no building run; skills are the procedures that `planbook build` learns")
         verified = list(_verifications(run))
-        for group, state in learnt_in(run).items():
+        for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
                 tasks = _evidence_for(procedure, verified)

@@ -62,7 +62,7 @@ class HorizonPredictor(BaseModel):
         usual = _usual(features)
         columns = DictVectorizer(sparse=False)
         table = columns.fit_transform([_complete(each, usual) for each in features])
-        learnt = GradientBoostingRegressor(
+        learned = GradientBoostingRegressor(
             n_estimators=TREES,
             max_depth=DEPTH,
             learning_rate=RATE,
@@ -73,8 +73,8 @@ class HorizonPredictor(BaseModel):
         return cls(
             columns=tuple(columns.get_feature_names_out()),
             usual=usual,
-            start=float(learnt.init_.constant_[0][0]),
-            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in learnt.estimators_),
+            start=float(learned.init_.constant_[0][0]),
+            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in learned.estimators_),
         )
 
     def predict(self, features: Sequence[Features]) -> Sequence[float]:
@@ -123,9 +123,9 @@ def predictor_for(table: Path) -> HorizonPredictor:
 
 def write_trees(table: Path) -> Path:
     """Learn from a table and write the trees beside it. Raises MissingRequirement, OSError."""
-    learnt = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
+    learned = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
     path = table.with_suffix(".json")
-    path.write_text(f"{learnt.model_dump_json()}\n", encoding="utf-8")
+    path.write_text(f"{learned.model_dump_json()}\n", encoding="utf-8")
     return path
 
 
