@@ -116,7 +116,16 @@ AS_TEXT = {
     "rules": {"generalise", "known", "formulate"},
 }
 ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
+    ("planner/matching/match.j2", "types"): (
+        [{"name": "fetch", "summary": "Fetch it.", "params": ["thing"], "goals": ["fetch the mug"]}],
+        [{"name": "heat", "summary": "", "params": [], "goals": []}],
+    ),
     ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
+    ("rules/found_type.j2", "code"): (CODE, "agent.take('mug')"),
+    ("rules/found_type.j2", "fence"): ("```", "````"),
+    ("rules/found_type.j2", "goals"): (["heat the mug"], ["heat the mug", "cool the egg"]),
+    ("rules/found_type.j2", "params"): ('{"thing": "mug"}', "{}"),
+    ("rules/found_type.j2", "taken"): (["fetch"], []),
     ("rules/calls.j2", "rules"): ("The rules.", "Other rules."),
     ("rules/generalise.j2", "skill"): (SKILL, SKILL.model_copy(update={"task": OTHER})),
 }
