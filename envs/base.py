@@ -28,7 +28,14 @@ _MARK = "_planbook_spec"
 def action(
     example: str = "", name: str = ""
 ) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
-    """Mark a method as an action. ``example`` is one line: a call and what it returned.
+    """Mark a method as an action; its signature and docstring are what plans and models are shown of it.
+
+    ``example`` is one line: a call and what it returned. Arguments have types that JSON knows; ``Literal``
+    names choices.
+
+        @action("agent.walk('east') -> 'You are in room 1.'")
+        def walk(self, direction: Literal["east", "west"]) -> Observation:
+            \"\"\"Go to the next room.\"\"\"
 
     The method returns an Observation, or a string that becomes one. ``name`` is needed only where the method cannot
     have the action's name, such as ``close``, which is the environment's own.
@@ -85,8 +92,6 @@ class Environment(
     """
 
     name: ClassVar[str]
-    types: ClassVar[tuple[str, ...]] = ()
-    """The task types."""
     splits: ClassVar[tuple[str, ...]] = ()
     """The splits; the first is the default."""
 

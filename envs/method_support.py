@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from planbook.envs.base import Environment
 
 Features = Mapping[str, float | str]
+"""What a selector can learn from about a goal: numbers, and words for kinds."""
 """What can be observed of a goal and of the current state; names and types are the same for all goals."""
 
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, JsonValue
 
@@ -63,10 +63,17 @@ class Prompting:
 class SelectingTasks:
     """How a selection on the command line becomes tasks."""
 
+    types: ClassVar[tuple[str, ...]] = ()
+    """The task types."""
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Splits that consist of tasks of other splits: name to those splits."""
     seeded: ClassVar[bool] = False
     """True if tasks are made from any seeds; otherwise the tasks are a fixed set."""
+
+    @classmethod
+    def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the task types under these options; by default ``types``."""
+        return cls.types
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:
@@ -92,6 +99,9 @@ class Judging:
 
     all_milestones: ClassVar[tuple[str, ...]] = ()
     """Everything that ``milestones`` can return, where that is the same for every task."""
+
+    sandbox: Any = None
+    """The sandbox that the episode's plans run in, for judges that are plan code. The episode sets it."""
 
     def milestones(self) -> Sequence[str]:
         """Return the milestones reached on the way to the goal, in order."""

@@ -76,6 +76,7 @@ class UnknownValue(Enum):
 
 
 UNKNOWN = UnknownValue.UNKNOWN
+"""The value of a fact, or of an argument, that cannot be known before acting."""
 Given = Any
 """An argument of an action: JSON, or UNKNOWN."""
 

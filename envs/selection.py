@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, EnvsError, raised_at
-from planbook.envs.text_matching import did_you_mean
 from planbook.envs.types import Selection, Task
+from planbook.sandbox import did_you_mean
 
 if TYPE_CHECKING:
     from planbook.envs.base import Environment
@@ -24,8 +24,8 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     """
     name = environment.name
     split = chosen_split(selection, environment.splits, name)
-    if not selection.ids and environment.types:
-        chosen_types(selection, environment.types, name)
+    if not selection.ids and (types := environment.task_types(options)):
+        chosen_types(selection, types, name)
     listed = _listed(environment, selection, options)
     if selection.ids:
         return [find_task(listed, task_id, name) for task_id in selection.ids]

@@ -10,17 +10,28 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 
 class Task(BaseModel):
-    """One thing to achieve in an environment. ``id`` alone identifies it; ``params`` is the parsed goal."""
+    """One thing to achieve in an environment.
+
+    >>> Task(id="lamp/2", env="lights", split="train", type="only_one", goal="light lamp 2 alone").params
+    {}
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
+    """Identifies the task within its environment, by itself; usually TYPE/NUMBER."""
     env: str
+    """The name of the environment."""
     split: str
+    """The split that the task belongs to, such as ``train``."""
     type: str
+    """The task type. Skills, procedures and results are kept by type."""
     goal: str
+    """What is to be achieved, as a sentence."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
+    """What the goal says, taken apart for plans; JSON."""
     seed: int = 0
+    """The seed that all chance in the episode follows from."""
 
 
 class EnvironmentOptions(BaseModel):
@@ -59,7 +70,9 @@ class Action:
     """One call on the environment, arguments by position."""
 
     name: str
+    """The name of the action, without ``agent.``."""
     args: tuple[JsonValue, ...] = ()
+    """All arguments, those given by keyword or default included."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})"
@@ -92,10 +105,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The environment's own judgement. Plans never see it. ``score`` is from 0 to 1."""
+    """The environment's own judgement. Plans never see it."""
 
     solved: bool
+    """Counts in every table of results."""
     score: float
+    """From 0 to 1: partial credit, reported beside ``solved``."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import Task
-from planbook.rules.book import cites
-from planbook.rules.types import Rule, RuleType
+from planbook.rules import Rule, RuleType, cites
 
 Grounds = Literal["named", "likely", "missing"]
 COMMON_WORDS = frozenset(
@@ -59,7 +58,7 @@ class Coverage(BaseModel):
         return tuple(each.type for each in self.types if each.grounds == "missing")
 
 
-def coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
+def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
     """Compare rules with task types, given some goals of each, and with how often planners cited them."""
     kept = list(rules)
     scopes = {rule.id: scope_of(rule) for rule in kept if rule.type is RuleType.SUCCESS_PROCESS}

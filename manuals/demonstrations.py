@@ -14,13 +14,13 @@ from planbook.manuals.errors import BadKnowledge
 from planbook.manuals.library import SHIPPED
 from planbook.planner import Memory, Recall
 
-FOLDER = "demonstrations"
+DEMONSTRATIONS_FOLDER = "demonstrations"
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def demonstrated(world: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
     """Return the names of demonstrations that exist for an environment, if only for some task types."""
-    folders = [folder / world / FOLDER for folder in (library, SHIPPED)]
+    folders = [folder / world / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
         for name in names
@@ -45,7 +45,7 @@ class Demonstrating:
 
     def _find(self, task: Task, name: str) -> str:
         for library in self._libraries:
-            folder = library / task.env / FOLDER
+            folder = library / task.env / DEMONSTRATIONS_FOLDER
             for path in (folder / name / f"{task.type}.md", folder / f"{name}.md"):
                 if path.is_file():
                     return _read(path)

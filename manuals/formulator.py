@@ -15,11 +15,9 @@ from planbook.manuals.manual import Manual
 from planbook.manuals.markdown import render_rule
 from planbook.manuals.outline import read_outline
 from planbook.manuals.templates import FOLDER
-from planbook.planner import Prompts, Scope, action_docs
-from planbook.planner.models import Message
-from planbook.planner.models.tokens import estimate_tokens
-from planbook.planner.templates import PROMPTS as PLANNER_PROMPTS
-from planbook.rules.types import Rule
+from planbook.planner import PROMPTS as PLANNER_PROMPTS
+from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
+from planbook.rules import Rule
 
 PROMPTS = Prompts(FOLDER)
 FORMULATOR = "formulator"
@@ -65,5 +63,6 @@ def words_beside(rules: str, tokens: int) -> int:
 
 def _system(world: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
     offered = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(world, options))
-    text = PROMPTS["formulator"].render(about=world.about, types=world.types, action_docs=offered, untyped=untyped)
+    types = world.task_types(options)
+    text = PROMPTS["formulator"].render(about=world.about, types=types, action_docs=offered, untyped=untyped)
     return Message(role="system", content=text)

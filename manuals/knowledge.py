@@ -25,14 +25,12 @@ from planbook.manuals.library import ProcedureLibrary
 from planbook.manuals.markdown import parse
 from planbook.manuals.writing import replace_files
 from planbook.planner import BadProcedure, Procedure, parse_procedure
-from planbook.rules.book import RuleBook
-from planbook.rules.naming import rule_number
-from planbook.rules.types import FoundType, Knowledge, Reflection, Rule, Skill
+from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
-RULES, MANUAL, EXAMPLE = "rules.json", "manual.md", "example.md"
+RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 SKILLS, REFLECTIONS, TYPES, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
 Part = TypeVar("Part")
 
@@ -46,7 +44,7 @@ def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | 
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is no folder; a library is a folder with one folder for each world")
     home = folder / world.name
-    manual = _text(home / MANUAL) or ""
+    manual = _text(home / MANUAL_FILE) or ""
     return Knowledge(
         world=world.name,
         rules=_rules(home, manual),
@@ -70,10 +68,10 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     if not world or Path(world).name != world:
         raise BadKnowledge(f"{world!r} cannot be the name of a world's folder")
     home = folder / world
-    _check_manual(home / MANUAL, knowledge)
+    _check_manual(home / MANUAL_FILE, knowledge)
     files = {
         RULES: _told([rule.model_dump(mode="json") for rule in knowledge.rules]),
-        MANUAL: knowledge.manual,
+        MANUAL_FILE: knowledge.manual,
         SKILLS: _told(_dumped(knowledge.skills)),
         REFLECTIONS: _told(_dumped(knowledge.reflections)),
         TYPES: _told([found.model_dump(mode="json") for found in knowledge.found]),
@@ -113,7 +111,7 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
     try:
         told = {rule.id: rule for rule in parse(manual)[1]}
     except BadManual as error:
-        raise BadKnowledge(f"{home / MANUAL}: {error}") from error
+        raise BadKnowledge(f"{home / MANUAL_FILE}: {error}") from error
     if stored is None:
         return tuple(sorted(told.values(), key=lambda rule: rule_number(rule.id)))
     _check_ids(home, [rule.id for rule in stored], list(told))
@@ -128,11 +126,12 @@ def _told_apart(path: Path, rules: Sequence[Rule]) -> None:
 
 
 def _check_ids(home: Path, stored: Sequence[str], told: Sequence[str]) -> None:
-    only = {RULES: [id for id in stored if id not in told], MANUAL: [id for id in told if id not in stored]}
+    only = {RULES: [id for id in stored if id not in told], MANUAL_FILE: [id for id in told if id not in stored]}
     if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in only.items() if ids]:
         raise BadKnowledge(
-            f"{home}: {RULES} and {MANUAL} hold different rules ({'; '.join(faults)}). Delete {MANUAL} and formulate "
-            f"again to keep those of {RULES}, or delete {RULES} to keep those of the manual, without validation logs"
+            f"{home}: {RULES} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). Delete {MANUAL_FILE} and "
+            f"formulate again to keep those of {RULES}, or delete {RULES} to keep those of the manual, "
+            "without validation logs"
         )
 
 
@@ -181,12 +180,16 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
         name = f"{PROCEDURES}/{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py"
         if name in files:
             raise BadKnowledge(f"{name} would hold two procedures, one of them for {kind}")
-        files[name] = _standalone(kind, procedure)
+        files[name] = standalone(procedure, kind)
     return files
 
 
-def _standalone(kind: str, procedure: Procedure) -> str:
-    """Return the procedure's file with its helpers' code in it, under a header that needs no other file."""
+def standalone(procedure: Procedure, kind: str = "") -> str:
+    """Return the procedure's file with its helpers' code in it, under a header that needs no other file.
+
+    Raises BadKnowledge, also where it is for another task type than ``kind``.
+    """
+    kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
         written = parse_procedure(code, procedure.name)

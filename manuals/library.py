@@ -20,6 +20,7 @@ from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
+"""The folder of the library that ships: procedures, demonstrations and what was learned, by environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
 _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 

@@ -24,8 +24,7 @@ from typing import NamedTuple
 from planbook.manuals.errors import BadManual
 from planbook.manuals.manual import LEFT_OUT, Manual, Section, misplaced, said
 from planbook.manuals.pieces import Piece, fence_for, heading_level, pieces
-from planbook.rules.naming import read_type, rule_number
-from planbook.rules.types import Rule, RuleType
+from planbook.rules import Rule, RuleType, read_type, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 

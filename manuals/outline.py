@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from planbook.manuals.manual import Manual, Section, misplaced, said
 from planbook.manuals.pieces import Piece, heading_level, pieces
-from planbook.rules.naming import citations
+from planbook.rules import citations
 
 _WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)

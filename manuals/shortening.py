@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from planbook.manuals.errors import TooLong
 from planbook.manuals.manual import Manual
 from planbook.manuals.markdown import LeftOut, parse, render
-from planbook.planner.models.tokens import estimate_tokens
-from planbook.rules.types import Rule, RuleType
+from planbook.planner import estimate_tokens
+from planbook.rules import Rule, RuleType
 
 LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SPECIAL_PHENOMENON,

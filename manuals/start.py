@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from planbook.manuals.errors import BadStart
 from planbook.manuals.library import SHIPPED
-from planbook.rules.types import Learnt, Rule
+from planbook.rules import Learnt, Rule
 
 EXAMPLE, RULES, WITHOUT_HELPERS = "example.md", "rules.json", "without_helpers"
 USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -16,7 +16,7 @@ This package puts the parts together.
 - What it comes to: ``results``; ``compare`` compares runs, ``papers`` compares them with publications.
 - Who sees it: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and other programs
   (``export``). ``wording`` formats figures, ``outcomes`` endings; ``writing`` writes files, ``console`` prints.
-- ``errors`` are what the command line reports; ``bench`` measures speed.
+- ``errors`` are what the command line reports.
 
 Imports go one way: ``pyproject.toml`` has the order, and a test checks it.
 """

@@ -24,7 +24,7 @@ from planbook.console import quiet
 from planbook.envs import Environment, register_class
 from planbook.errors import BadArgument
 from planbook.option_values import option_of
-from planbook.planner.models import register_model
+from planbook.planner import register_model
 from planbook.results import Result, RunResults, Summary, read_folder
 from planbook.settings import Settings
 

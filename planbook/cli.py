@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "exec": "Run one plan file and print its steps.",
         "replay": "Play tasks with stored procedures, or a run again.",
         "rerun": "Play a run once more and compare.",
+        "fork": "Play an episode on from one of its actions.",
     },
     "Learn": {
         "build": "Learn rules, skills and procedures from episodes.",
@@ -27,6 +28,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "test": "Play test tasks with what was learned.",
         "rules": "Show what a run has learned, and its history.",
         "cost": "Show what learning cost.",
+        "skills": "Write procedures as SKILL.md folders, and verify them.",
     },
     "Look": {
         "report": "Write runs as one HTML page.",
@@ -43,6 +45,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "envs": "List environments, and what is installed or missing.",
         "planners": "List planning methods and their options.",
         "graph": "Make, check, draw and run prompt graphs.",
+        "mcp": "Serve an environment to any MCP client.",
         "bench": "Measure planbook and its peers.",
     },
 }

@@ -15,12 +15,7 @@ from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
 from planbook.option_values import Option, option, pairs
-from planbook.planner import Budget, method
-from planbook.planner.errors import UnknownStrategy
-from planbook.planner.models import Sampling
-from planbook.planner.models.waiting import Timeouts
-from planbook.planner.roles import DEFAULT_ROLE
-from planbook.planner.strategies import is_method_file
+from planbook.planner import DEFAULT_ROLE, Budget, Sampling, Timeouts, UnknownStrategy, is_method_file, method
 from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
@@ -167,14 +162,16 @@ class Building(Fields):
     """How rules are built (AutoManual, appendix D)."""
 
     start: Names = option(
-        (), "The examples to start from, with their rules; else the usual ones.", Option("Learning", metavar="NAME,...")
+        (),
+        "The examples to start from, with their rules; by default the usual ones.",
+        Option("Learning", metavar="NAME,..."),
     )
     tasks_per_type: int = option(6, "Number of tasks of each type to build on.", Option("Learning"), ge=1)
     solved_after: int = option(
         3, "Leave out the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
     )
     max_rules: int = option(12, "Number of rules above which some are consolidated.", Option("Learning"), ge=1)
-    per_type: bool = option(False, "Keep the rules of each task type apart.", Option("Learning"))
+    per_type: bool = option(False, "Keep separate rules for each task type.", Option("Learning"))
     libraries_only: bool = option(
         False, "Leave the rules as they are: learn only skills, reflections and procedures.", Option("Learning")
     )

@@ -13,35 +13,51 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
 
-from planbook.planner.strategies import Grid
+from planbook.planner import Grid
 
 PLAIN_WIDTH = 110
 """Columns where the output is no terminal."""
-LEAST_NAME = "folded"
-"""As wide as names may become in a narrow table."""
+GAP = 2
+"""Spaces between the figures of a table whose names stand on lines of their own."""
 ALL = "all"
 """Names the row of a table that sums up the others."""
 
 
 class FigureTable(Table):
-    """A table that gives up its lines, breaks headings and names, and becomes a list, before it cuts a figure off."""
+    """A table that never cuts a figure off, whatever the width of the terminal.
+
+    Where there is no room, it gives up its lines and breaks its headings; then each name stands on a line above its
+    figures; then the table becomes a list.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Sample the table, in a narrow form where the terminal has no room for the usual one."""
-        needed = Measurement.get(console, options.update(max_width=1_000), self).maximum
-        narrow = self if needed <= options.max_width else self._narrow(options)
-        if narrow is not self and narrow._least(console, options) > options.max_width:
-            yield from self._list()
-        else:
+        """Render the widest form for which the terminal has room."""
+        every = options.update(max_width=1_000)
+        narrow = self._narrow(options)
+        if Measurement.get(console, every, self).maximum <= options.max_width:
+            yield from Table.__rich_console__(self, console, options)
+        elif Measurement.get(console, every, narrow).minimum <= options.max_width:
             yield from Table.__rich_console__(narrow, console, options)
+        else:
+            yield from narrow._stacked(options.max_width) or self._list()
 
-    def _least(self, console: Console, options: ConsoleOptions) -> int:
-        """Return the columns of a terminal that the figures need, with names folded."""
-        bare = deepcopy(self)
-        for column in bare.columns:
-            if column.justify != "right":
-                column.header, column._cells = "", [LEAST_NAME] * len(column._cells)
-        return Measurement.get(console, options.update(max_width=1_000), bare).minimum
+    def _stacked(self, width: int) -> list[str]:
+        """Return a line for each name, and one for its figures below it; nothing if these have no room either."""
+        names, *figures = ([str(each.header), *map(str, each.cells)] for each in self.columns)
+        if self.columns[0].justify == "right" or not figures:
+            return []
+        widths = [max(len(line) for cell in column for line in cell.split("\n")) for column in figures]
+        if sum(widths) + GAP * len(widths) > width:
+            return []
+        lines = [str(self.title)] if self.title else []
+        head = len(lines)
+        for name, *row in zip(names, *figures, strict=True):
+            lines += [" ".join(name.split())] if len(lines) > head else []
+            cells = [cell.split("\n") for cell in row]
+            height = max(map(len, cells))
+            for line in zip(*([""] * (height - len(cell)) + cell for cell in cells), strict=True):
+                lines.append("".join(" " * GAP + text.rjust(wide) for text, wide in zip(line, widths, strict=True)))
+        return lines
 
     def _list(self) -> Iterator[str]:
         """Return the title and a sentence for each row."""

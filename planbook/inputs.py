@@ -13,17 +13,13 @@ from pathlib import Path
 from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, folder_digest, known_environments, texts_digest
 from planbook.knowledge import PROCEDURES, learnt_in, start_of, with_manual
-from planbook.manuals import SHIPPED, usual_starts
-from planbook.manuals.demonstrations import FOLDER
-from planbook.manuals.formulator import PROMPTS as MANUALS
-from planbook.planner import METHODS, method
-from planbook.planner.graph import GRAPH_PROMPTS as GRAPHS
-from planbook.planner.models import Sampling
-from planbook.planner.models.tokens import SHIPPED_PRICES as PRICES
-from planbook.planner.roles import DEFAULT_ROLE
-from planbook.planner.strategies import is_method_file, registered_methods
-from planbook.planner.templates import PROMPTS as PLANNER
-from planbook.rules.telling import PROMPTS as RULES
+from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED, usual_starts
+from planbook.manuals import PROMPTS as MANUALS
+from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
+from planbook.planner import GRAPH_PROMPTS as GRAPHS
+from planbook.planner import PROMPTS as PLANNER
+from planbook.planner import SHIPPED_PRICES as PRICES
+from planbook.rules import PROMPTS as RULES
 from planbook.runs import CONFIG_FILE, MadeOf, Run, is_run
 
 SHOWN = 16
@@ -174,7 +170,7 @@ def _starts(config: Config) -> tuple[str, ...]:
 
 def _of_demonstrations(config: Config) -> dict[str, str]:
     libraries = dict.fromkeys([config.library_folder, SHIPPED])
-    folders = [library / config.world.name / FOLDER for library in libraries]
+    folders = [library / config.world.name / DEMONSTRATIONS_FOLDER for library in libraries]
     found = {name: list(_shown(folders, name)) for name in method(config.planner).demonstrations}
     return {f"demonstration {name}": texts_digest(digests) for name, digests in found.items() if digests}
 

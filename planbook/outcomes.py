@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from planbook.planner import Ending, FeedbackKind, Outcome
-from planbook.planner.ending import NOT_JUDGED
+from planbook.planner import NOT_JUDGED, Ending, FeedbackKind, Outcome
 
 UNPLAYED = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes of episodes that say nothing of what played."""

@@ -34,9 +34,7 @@ from planbook.manuals import usual_starts
 from planbook.manuals.knowledge import TYPES
 from planbook.option_values import Option, option, option_of, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
-from planbook.planner import method
-from planbook.planner.models import Sampling
-from planbook.planner.roles import DEFAULT_ROLE
+from planbook.planner import DEFAULT_ROLE, Sampling, method
 from planbook.runs import RunFile, is_run
 from planbook.workers import Hosting
 
@@ -54,7 +52,7 @@ def _numbers(text: str) -> Iterable[int]:
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
         if last and int(last) < int(first):
-            raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
+            raise BadArgument(f"--seeds {text}: {part} runs backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
 
 

@@ -5,9 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from planbook.errors import BadArgument
-from planbook.planner import Budget, Spent
-from planbook.planner.budget import add_cost
-from planbook.planner.models import Prices, Reply
+from planbook.planner import Budget, Prices, Reply, Spent, add_cost
 from planbook.store import Event
 
 Price = Callable[[str, Reply], float | None]

@@ -1,11 +1,46 @@
-"""Who writes the next plan, and when the episode is over."""
+"""Play episodes: ask models for plans, run the plans in the sandbox, and record all of it.
+
+Protocols
+
+- ``journal``: ``Journal``, where an episode records its events; ``ledger``: ``Ledger``, where a run counts its costs.
+- ``memory``: ``Memory``, what an episode recalls. ``models``: ``Model``, who answers.
+- ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
+
+An episode
+
+- ``playing`` plays one with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
+  ``frames`` hold the values of plan code, ``spans`` record what a method says about its own structure.
+- ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
+- ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
+- ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
+- ``feedback`` reports the result of a plan, ``ending`` that of the episode; ``conclusion`` asks for lessons.
+- ``trajectory`` reads the record of an episode. ``types`` and ``errors`` hold what the parts exchange and raise.
+- ``procedure``: stored plan code.
+
+Packages inside
+
+- ``models``: servers, recordings, scripts. ``strategies``: the methods that ship. ``graph``: prompt graphs.
+"""
 
 if __name__ == "planner":
     raise ImportError("planner is a package of planbook: import planbook.planner", name="planner")
 
-from planbook.planner.action_docs import ActionDocs, action_docs, functions_to_check, plan_attributes
-from planbook.planner.budget import Budget, Meter, Spent
+from planbook.planner.agent import (
+    AGENT,
+    TASK,
+    ActionDocs,
+    action_docs,
+    call_of,
+    function_heads,
+    function_signatures,
+    functions_to_check,
+    plan_attributes,
+    seen_task,
+)
+from planbook.planner.budget import Budget, Meter, Spent, add_cost, amount_of, cost_of
 from planbook.planner.conclusion import Conclusion, about_the_world, conclude
+from planbook.planner.dry_runs import KnownState
+from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     BadProcedure,
@@ -16,15 +51,41 @@ from planbook.planner.errors import (
     JournalFailed,
     JournalMismatch,
     ModelError,
+    NotRecorded,
     PlannerError,
+    UnknownModel,
     UnknownStrategy,
     UnusableReply,
     WrongMark,
 )
 from planbook.planner.frames import Frame, Mark
+from planbook.planner.graph import GRAPH_SYNTAX
+from planbook.planner.graph.checks import whole_graph
+from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.drawing import GRAPH_FORMATS
+from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.node import GraphFile, GraphNode
+from planbook.planner.graph.templating import nearest, value_text
+from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
-from planbook.planner.memory import Candidate, Match, Memory, NoMemory, Recall
-from planbook.planner.play import play
+from planbook.planner.ledger import Allows, Amount
+from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
+from planbook.planner.models.answers import pass_on
+from planbook.planner.models.context import prompt_block
+from planbook.planner.models.recordings import (
+    RecordedMessage,
+    RecordedModel,
+    RecordedReplies,
+    RecordedReply,
+    explain_missing,
+    read_recording,
+)
+from planbook.planner.models.registry import load_model, register_model
+from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
+from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
+from planbook.planner.playing import play
 from planbook.planner.procedure import (
     Procedure,
     checked_procedure,
@@ -33,11 +94,23 @@ from planbook.planner.procedure import (
     procedure_faults,
     read_procedure,
 )
-from planbook.planner.prompts import Prompt, Prompts
-from planbook.planner.roles import Answer, Roles, as_text
-from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload, Span
+from planbook.planner.prompts import Prompt, Prompts, fence_around
+from planbook.planner.rendered import Rendered, Text
+from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_text, no_model
+from planbook.planner.scope import NO_ANSWER, Scope
+from planbook.planner.spans import (
+    OLD_SPAN_KINDS,
+    SPAN_END,
+    SPAN_MOMENT,
+    Claim,
+    Payload,
+    RecordedSpan,
+    Span,
+    Spans,
+    spans_in,
+)
 from planbook.planner.strategies import (
+    FIGURES,
     METHODS,
     AutoManualOptions,
     Figures,
@@ -48,15 +121,72 @@ from planbook.planner.strategies import (
     Played,
     Strategy,
     code_of,
+    figures_of,
+    is_method_file,
+    left_out_of_figures,
     method,
 )
+from planbook.planner.strategies.base import mean_of
+from planbook.planner.strategies.code import given_code
+from planbook.planner.strategies.deps.horizon import HorizonPredictor, recorded_rows
+from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
+from planbook.planner.strategies.outside import registered_methods
+from planbook.planner.streaming import NOT_RUN
+from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
-from planbook.planner.trajectory import Call, Round, RunFacts, Trajectory, read_trajectory, rows_of, tell_trajectory
-from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Outcome, Plan, Step, Thought
+from planbook.planner.trajectory import (
+    TRAJECTORY_SCHEMA,
+    Call,
+    Recalled,
+    Rewind,
+    Round,
+    RunFacts,
+    Trajectory,
+    TrajectoryRow,
+    in_reading_order,
+    read_trajectory,
+    rows_of,
+    tell_trajectory,
+)
+from planbook.planner.types import (
+    ERROR_KINDS,
+    Cell,
+    Ending,
+    EpisodeSettings,
+    Feedback,
+    FeedbackKind,
+    Outcome,
+    Plan,
+    Step,
+    Thought,
+)
 
 __all__ = [
+    "AGENT",
+    "DEFAULT_ROLE",
+    "ERROR_KINDS",
+    "FIGURES",
+    "GRAPH_FORMATS",
+    "GRAPH_PROMPTS",
+    "GRAPH_SYNTAX",
     "METHODS",
+    "NOT_JUDGED",
+    "NOT_RUN",
+    "NO_ANSWER",
+    "NO_MODELS",
+    "OLD_SPAN_KINDS",
+    "PLANNER_ROLE",
+    "PROMPTS",
+    "SHIPPED_GRAPHS",
+    "SHIPPED_PRICES",
+    "SPAN_END",
+    "SPAN_MOMENT",
+    "TASK",
+    "TRAJECTORY_SCHEMA",
+    "USUAL_TIMEOUTS",
     "ActionDocs",
+    "Allows",
+    "Amount",
     "Answer",
     "AutoManualOptions",
     "BadProcedure",
@@ -66,6 +196,7 @@ __all__ = [
     "Call",
     "Candidate",
     "Cell",
+    "Claim",
     "Conclusion",
     "Ending",
     "Episode",
@@ -79,57 +210,125 @@ __all__ = [
     "Figures",
     "Frame",
     "GivenCode",
+    "Graph",
+    "GraphDatabase",
+    "GraphFile",
+    "GraphNode",
     "Grid",
+    "HorizonPredictor",
     "Journal",
     "JournalFailed",
     "JournalMismatch",
+    "KnownState",
     "Mark",
     "Match",
+    "MatchCandidate",
     "Memory",
     "MemoryJournal",
+    "Message",
     "Meter",
     "Method",
+    "Model",
     "ModelError",
     "NoMemory",
+    "NotRecorded",
+    "OnText",
     "Options",
     "Outcome",
     "Payload",
     "Plan",
     "PlannerError",
     "Played",
+    "Prices",
     "Procedure",
     "Prompt",
     "Prompts",
     "Recall",
+    "Recalled",
+    "RecordedMessage",
+    "RecordedModel",
+    "RecordedReplies",
+    "RecordedReply",
+    "RecordedSpan",
+    "Rendered",
+    "Reply",
+    "Rewind",
     "Roles",
     "Round",
     "RunFacts",
+    "Sampling",
     "Scope",
+    "SelectorName",
     "Span",
+    "Spans",
     "Spent",
     "Step",
+    "Stopped",
     "Strategy",
+    "Text",
     "Thought",
+    "Timeouts",
     "Trajectory",
+    "TrajectoryRow",
+    "UnknownModel",
     "UnknownStrategy",
     "UnusableReply",
     "WrongMark",
     "about_the_world",
     "action_docs",
+    "add_cost",
+    "amount_of",
     "as_plan",
     "as_text",
+    "call_of",
     "checked_procedure",
     "code_of",
     "conclude",
+    "cost_of",
+    "estimate_tokens",
+    "explain_missing",
+    "fence_around",
+    "figures_of",
+    "function_heads",
+    "function_signatures",
     "functions_to_check",
+    "given_code",
+    "graph_faults",
+    "graph_of",
+    "graph_path",
+    "graph_text",
+    "in_reading_order",
+    "is_method_file",
     "is_procedure",
+    "journal_place",
+    "left_out_of_figures",
+    "load_model",
+    "mean_of",
     "method",
+    "nearest",
+    "never_stopped",
+    "no_model",
     "parse_procedure",
+    "pass_on",
     "plan_attributes",
     "play",
     "procedure_faults",
+    "prompt_block",
+    "read_graph",
     "read_procedure",
+    "read_recording",
     "read_trajectory",
+    "recorded_rows",
+    "register_model",
+    "registered_methods",
+    "request_key",
     "rows_of",
+    "run_pass",
+    "seen_task",
+    "selector_of",
+    "spans_in",
     "tell_trajectory",
+    "usage_of_cut",
+    "value_text",
+    "whole_graph",
 ]

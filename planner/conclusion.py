@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.action_docs import action_docs
+from planbook.planner.agent import action_docs
 from planbook.planner.errors import UnusableReply
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from planbook.envs import UNKNOWN as NOT_KNOWN
 from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions
-from planbook.planner.action_docs import AGENT, TASK, plan_attributes
+from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
 from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner import feedback as words
-from planbook.planner.action_docs import AGENT, plan_functions, received, seen_task
+from planbook.planner.agent import AGENT, plan_functions, received, seen_task
 from planbook.planner.dry_runs import cannot_succeed, known_after
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
@@ -21,7 +21,7 @@ from planbook.planner.errors import (
     WrongMark,
     environment_errors,
 )
-from planbook.planner.frames import Frame, Frames, Functions, Mark
+from planbook.planner.frames import Frame, Frames, Functions, Mark, methods_own_errors
 from planbook.planner.journal import Journal
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
@@ -69,6 +69,7 @@ class Episode:
         self.world, self.settings, self.path = world, settings, path
         self._own, self._told = task, dict(told or {})
         self.task = task.model_copy(update=self._told)
+        world.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
@@ -134,7 +135,13 @@ class Episode:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Plan]:
-        """Ask a model for a plan. Raises NoPlan, after a cell of kind PARSE, if no reply is usable."""
+        """Ask a model for a plan and return it, with the conversation so far; nothing is run.
+
+        ``role`` is one of ``Method.roles``, ``prompt`` a template, and ``variables`` are exactly those that it uses.
+        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. A ``sample``
+        other than the first asks for another reply to the same prompt. A reply without usable code is asked for again,
+        twice. Raises NoPlan, after a cell of kind PARSE, if no reply is usable.
+        """
         frame = self._innermost()
         try:
             return frame.scope.ask(role, prompt, read=as_plan, history=history, sample=sample, **variables)
@@ -155,12 +162,15 @@ class Episode:
         takes more than ``actions`` actions; a cell that is ended early leaves no definitions.
         """
         frame, begun = self._innermost(), len(self.steps)
-        frame.actions = actions
+        frame.begin_cell(actions)
         thought = thought or Thought()
         if faults := frame.faults(code):
             return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
         try:
-            feedback = words.of_result(frame.run(code, source), self._ran(begun))
+            with methods_own_errors():
+                result = frame.session.run(code, source)
+            frame.learn(code, result)
+            feedback = words.of_result(result, self._ran(begun))
         except (CellOver, EpisodeOver) as over:
             feedback = self._feedback_of_end(over, frame, begun)
             self._close_cell(frame, code, source, thought, feedback)
@@ -179,13 +189,13 @@ class Episode:
         actions: int | None = None,
         **variables: object,
     ) -> PlanResult:
-        """Ask a model for a plan and run it, like ``ask`` and ``run`` together.
+        """Ask a model for a plan and run it, like ``ask`` and ``run`` together; return feedback and conversation.
 
         The conversation keeps the reply up to the end of the statement that failed or ended the cell. If the episode
         streams, each statement runs as soon as it has arrived, and the reply stops there.
         """
         frame, begun = self._innermost(), len(self.steps)
-        frame.actions = actions
+        frame.begin_cell(actions)
 
         def listen(note: Note) -> StreamingPlan:
             return StreamingPlan(frame, role, note, waits=not self.settings.stream)
@@ -324,7 +334,7 @@ class Episode:
 
     # What plan code calls.
 
-    def _act(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def _act(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
         frame.count_down(action)
@@ -351,7 +361,7 @@ class Episode:
             raise RoundOver("The world's episode is over.")
         return received(observation)
 
-    def _query(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def _query(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
         with environment_errors():
             answer: JsonValue = getattr(self.world, spec.name)(*asked.args)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from planbook.envs import Environment, Observation
-from planbook.planner.action_docs import call_of
+from planbook.planner.agent import call_of
 from planbook.planner.rendered import Rendered
 from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox import CellResult, Fault, FaultKind

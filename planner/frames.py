@@ -8,7 +8,7 @@ from functools import wraps
 from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
-from planbook.planner.action_docs import AGENT, TASK, plan_attributes
+from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
 from planbook.planner.scope import Scope
 from planbook.sandbox import (
@@ -76,6 +76,10 @@ class Frame:
         del self._marks[self._marks.index(mark) + 1 :]
         return True
 
+    def begin_cell(self, actions: int | None) -> None:
+        """Begin a cell that may take so many actions."""
+        self.actions, self._printed = actions, 0
+
     def count_down(self, action: Action) -> None:
         """Count one more action of the running cell. Raises CellOver when the cell has used up its actions."""
         if self.actions == 0:
@@ -99,32 +103,23 @@ class Frame:
         """Return the faults of a part of the next cell, given the names that are defined there."""
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
-    def run(self, code: str, source: str) -> CellResult:
-        """Run a cell. Later cells know what it defines, unless its worker was ended."""
-        self._printed = 0
-        with _the_methods_own():
-            result = self.session.run(code, source)
-        self.learn(code, result)
-        return result
-
     def grow(self, source: str) -> GrowingCell:
         """Begin a cell that arrives in parts."""
-        self._printed = 0
         return self.session.grow(source)
 
     def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
         """Run the next part of a cell."""
-        with _the_methods_own():
+        with methods_own_errors():
             return cell.run(code)
 
     def learn(self, code: str, result: CellResult) -> None:
-        """Add the names that a cell defined."""
+        """Add the names that a cell defined, which later cells know. A cell that reached a limit leaves none."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
 
 
 @contextmanager
-def _the_methods_own() -> Iterator[None]:
+def methods_own_errors() -> Iterator[None]:
     """Raise an error of a method's own function unchanged, past the plan that called it."""
     try:
         yield
@@ -168,8 +163,13 @@ class Frames:
         )
         self._open.append(frame)
         for source, code in (("world's helpers", self._world.helpers), ("helpers", helpers)):
-            if code and (fault := frame.run(code, source).fault):
-                raise EpisodeBroken(f"the {source} cannot be defined: {fault}")
+            if not code:
+                continue
+            with methods_own_errors():
+                result = session.run(code, source)
+            frame.learn(code, result)
+            if result.fault:
+                raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
         return frame
 
     def close(self, frame: Frame) -> None:

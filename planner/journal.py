@@ -28,8 +28,9 @@ EventKind = Literal[
     "branch",
     "node",
 ]
-"""The last five were written by planbook 0.1, which had no spans."""
+"""The kind of an event. The last five were written by planbook 0.1, which had no spans."""
 Body = Mapping[str, JsonValue]
+"""The data of an event, as JSON has it."""
 
 
 class Journal(Protocol):

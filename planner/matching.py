@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from planbook.planner.episode import Episode
 from planbook.planner.errors import UnusableReply
-from planbook.planner.memory import Candidate, Match, Recall
+from planbook.planner.memory import Match, MatchCandidate, Recall
 from planbook.planner.templates import PROMPTS
 
 MODEL = "model"
@@ -32,7 +32,7 @@ def matched(episode: Episode, recall: Recall, role: str = "") -> Recall:
     return recall
 
 
-def _asked(episode: Episode, candidates: Sequence[Candidate], role: str) -> Match:
+def _asked(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
     """Return a model's answer; without a type if it abstains, or has no usable one."""
     with episode.frame("match") as frame:
         try:
@@ -45,7 +45,7 @@ def _asked(episode: Episode, candidates: Sequence[Candidate], role: str) -> Matc
             return Match()
 
 
-def _reader(candidates: Sequence[Candidate]) -> Callable[[str], Match]:
+def _reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
     """Return a function that reads an answer. It raises ValueError for a type or parameters that were not offered."""
     params = {each.name: set(each.params) for each in candidates}
 

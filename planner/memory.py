@@ -12,7 +12,7 @@ from planbook.planner.spans import Payload
 from planbook.planner.types import Record
 
 
-class Candidate(Record):
+class MatchCandidate(Record):
     """A found task type that a goal may be of, as a model is told of it."""
 
     name: str
@@ -35,7 +35,7 @@ class Match(Payload):
     params: dict[str, JsonValue] = {}
     by: str = ""
     """What decided: ``pattern``, ``words`` or ``model``."""
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[MatchCandidate, ...] = ()
     failed: str = ""
     """How the procedure failed; empty if it did not, or if none was run."""
 

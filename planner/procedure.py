@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.action_docs import functions_to_check, plan_attributes
+from planbook.planner.agent import functions_to_check, plan_attributes
 from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
 from planbook.sandbox import Fault, bound_names, check_procedure, parse_source

@@ -14,7 +14,7 @@ from planbook.planner.journal import EventKind
 
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
 """Values of a span event's ``at``; a moment begins and ends at once."""
-OLD_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
+OLD_SPAN_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
 """Event kinds of planbook 0.1. Each is the end of a span of that name."""
 
 
@@ -169,7 +169,7 @@ class Spans:
 
     def take(self, event: SpanEvent, order: int) -> None:
         """Take the next event, of any kind; ``order`` is its moment."""
-        if event.kind in OLD_KINDS:
+        if event.kind in OLD_SPAN_KINDS:
             self._begin((event.scope, len(self._found)), order, order, {"name": event.kind, "data": event.body})
         if event.kind != "span":
             return

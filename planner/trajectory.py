@@ -164,7 +164,7 @@ class TrajectoryEvent(Protocol):
 Happened = TypeVar("Happened", bound=TrajectoryEvent)
 
 
-def as_asked(events: Iterable[Happened]) -> list[Happened]:
+def in_reading_order(events: Iterable[Happened]) -> list[Happened]:
     """Return the events in reading order: a reply stands before what was done while it arrived."""
     events = list(events)
     begun: dict[tuple[str, int], int] = {}
@@ -190,7 +190,7 @@ def read_trajectory(path: str, events: Iterable[TrajectoryEvent], task: Task | N
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
     order = 0
-    for event in as_asked(own):
+    for event in in_reading_order(own):
         reader.take(order, event)
         order += not is_update(event)  # it is no part of its own
     if reader.task is None and task is None:

@@ -1,11 +1,22 @@
-"""Learning from trajectories: rules, skills, reflections and procedures."""
+"""Learn from trajectories: rules, skills, reflections and procedures.
+
+- ``types``: what is learned. ``book`` holds rules in force, ``history`` every change to them; ``naming`` reads their
+  ids and types.
+- ``edits`` and ``draft``: a batch of changes, applied as a whole or refused with every fault. ``checks`` finds faults,
+  ``cases`` says who may change what, ``system`` offers the changes to plan code of a model.
+- ``builder`` and ``consolidator`` ask for changes (``asking``); ``evidence`` counts how rules fared.
+- ``procedures`` generalises the code of a success and verifies it; ``written`` reads a model's procedure, ``harmless``
+  refuses some, ``helpers`` are functions that plans may call. ``libraries`` adds what was learned to knowledge.
+- ``memory`` recalls knowledge for a task; ``retrieval`` selects it, ``telling`` renders it for prompts. ``ablations``
+  leave parts of it out.
+"""
 
 if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
 
 from planbook.rules.ablations import ABLATIONS, ablated
 from planbook.rules.asking import BuilderSettings
-from planbook.rules.book import RuleBook, rule_text
+from planbook.rules.book import RuleBook, cites, rule_text
 from planbook.rules.builder import Built, build_rules
 from planbook.rules.cases import (
     BUILDER,
@@ -24,19 +35,19 @@ from planbook.rules.describing import described
 from planbook.rules.draft import apply
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from planbook.rules.evidence import Citation, Evidence, count
+from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, count, evidence_table
 from planbook.rules.found_types import FEW, Solved, as_procedure, procedure_code, with_solved
-from planbook.rules.generalise import Attempt, Generalised, Verification, generalise, verified
 from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
 from planbook.rules.libraries import admit, learn, shown
 from planbook.rules.matching import PATTERN, match
 from planbook.rules.memory import LearntMemory, with_type
-from planbook.rules.naming import citations, read_type
+from planbook.rules.naming import citations, read_type, rule_number
 from planbook.rules.plans import plan_shape
+from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
 from planbook.rules.system import Edited, RuleSystem, run_edits
-from planbook.rules.telling import spare_code, tell_manual, tell_rules, tell_world
+from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
 from planbook.rules.types import FoundType, Knowledge, Learnt, Reflection, Rule, RuleType, Skill
 from planbook.rules.written import learnt_procedure
 
@@ -46,7 +57,9 @@ __all__ = [
     "BUILDER_WITHOUT_CASES",
     "CONSOLIDATOR",
     "FEW",
+    "NO_EVIDENCE",
     "PATTERN",
+    "PROMPTS",
     "USER",
     "Applied",
     "Attempt",
@@ -95,9 +108,11 @@ __all__ = [
     "build_rules",
     "case_of",
     "citations",
+    "cites",
     "consolidate",
     "count",
     "described",
+    "evidence_table",
     "generalise",
     "helper_code",
     "helper_sources",
@@ -111,6 +126,7 @@ __all__ = [
     "read_blame",
     "read_type",
     "replay",
+    "rule_number",
     "rule_text",
     "rules_for",
     "run_edits",

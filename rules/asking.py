@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner import action_docs
-from planbook.planner.models import Message
+from planbook.planner import Message, action_docs
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case, Form, Permissions
 from planbook.rules.edits import Author, RuleChange

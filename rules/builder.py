@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from planbook.planner import Conclusion, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
-from planbook.planner.models import Message
+from planbook.planner import Conclusion, Message, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
 from planbook.rules.asking import BuilderSettings, Editor
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from planbook.planner.types import Outcome
+from planbook.planner import Outcome
 from planbook.rules.types import Learnt, Rule, RuleType
 
 
@@ -171,7 +171,9 @@ BUILDER: Mapping[Case, Permissions] = {
     ),
     Case.FAILURE_IMPERFECT_AGENT: _builder("After a failure with an imperfect agent", FINDINGS),
 }
+"""The edits that a Builder may make, by the case of the episode."""
 BUILDER_WITHOUT_CASES = _builder("When rules are built", ALL)
+"""The edits that a Builder may make if episodes are not told apart by case (an ablation)."""
 CONSOLIDATOR = Permissions(
     when="When rules are consolidated",
     updates=ALL,
@@ -179,4 +181,6 @@ CONSOLIDATOR = Permissions(
     becomes=ALL - SUCCESS,
     leaves=ALL - SUCCESS,
 )
+"""The edits that the Consolidator may make."""
 USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, becomes=ALL, leaves=ALL)
+"""The edits that a person may make: all."""

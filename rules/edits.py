@@ -56,7 +56,9 @@ class DeleteRule(Learnt):
 
 
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
+"""One change of the rules: a new rule, new attributes, or a deletion."""
 Author = Literal["builder", "consolidator", "user"]
+"""Who edited the rules: one of the two models, or a person with `planbook rules`."""
 
 
 class Batch(Learnt):

@@ -35,7 +35,7 @@ class Evidence(Learnt):
         return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}"
 
 
-NONE = Evidence()
+NO_EVIDENCE = Evidence()
 
 
 def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
@@ -43,7 +43,7 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
     counted: dict[str, Evidence] = {}
     for citation in {each.episode: each for each in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
-            before = counted.get(id, NONE)
+            before = counted.get(id, NO_EVIDENCE)
             counted[id] = Evidence(
                 cited=before.cited + 1,
                 unblamed=before.unblamed + (id not in citation.blamed_agent),
@@ -52,16 +52,16 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
     return counted
 
 
-def table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
+def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     """Return the evidence of every rule in force, in columns."""
-    rows = [_COLUMNS, *(_row(rule.id, rule.type, evidence.get(rule.id, NONE)) for rule in book.active)]
+    rows = [_COLUMNS, *(_row(rule.id, rule.type, evidence.get(rule.id, NO_EVIDENCE)) for rule in book.active)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     return "".join(_line(row, widths) for row in rows)
 
 
 def lines(book: RuleBook, evidence: Mapping[str, Evidence]) -> list[str]:
     """Return one short line for each rule in force, for a prompt."""
-    return [f"{rule.id}: {evidence.get(rule.id, NONE)}" for rule in book.active]
+    return [f"{rule.id}: {evidence.get(rule.id, NO_EVIDENCE)}" for rule in book.active]
 
 
 def _row(id: str, type: str | None, evidence: Evidence) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.planner.action_docs import TASK
+from planbook.planner import TASK
 from planbook.rules.plans import plan_shape, with_expressions
 from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, Parameter, Wording

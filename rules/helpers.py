@@ -9,7 +9,7 @@ from textwrap import dedent
 from pydantic import BaseModel
 
 from planbook.envs import Environment
-from planbook.planner.action_docs import TASK, functions_to_check, plan_attributes
+from planbook.planner import TASK, functions_to_check, plan_attributes
 from planbook.rules.book import RuleBook
 from planbook.rules.harmless import objections
 from planbook.rules.types import Learnt, RuleType, Skill

@@ -29,6 +29,7 @@ class Undone(Learnt):
 
 
 Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
+"""One entry of the log of a rule book: a change that was applied, or one that was undone."""
 
 
 def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.planner import Candidate, Match
+from planbook.planner import Match, MatchCandidate
 from planbook.rules.found_types import ANYTHING, says, tokens
 from planbook.rules.retrieval import CLEARLY, scores, words
 from planbook.rules.types import FoundType, Parameter
@@ -41,10 +41,10 @@ def _nearest(types: Sequence[FoundType], goal: str) -> list[FoundType]:
     return [*close, *(found for found in types if found not in close)][:ASKED]
 
 
-def _candidate(found: FoundType) -> Candidate:
+def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
-    return Candidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS])
+    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS])
 
 
 def _only_one(ways: list[_Filled], by: str) -> Match | None:

@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import Match, Recall
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner import Match, Recall, estimate_tokens
 from planbook.rules.ablations import ablated
 from planbook.rules.book import RuleBook
 from planbook.rules.found_types import type_name

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from planbook.envs import BM25, Task
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner import estimate_tokens
 from planbook.rules.book import RuleBook, cites
 from planbook.rules.naming import citations
 from planbook.rules.types import HOW_IT_IS_DONE, Rule, RuleType, Skill

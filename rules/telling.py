@@ -7,11 +7,15 @@ from collections.abc import Collection, Iterable
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import Prompts, action_docs
-from planbook.planner.action_docs import heads, signatures
-from planbook.planner.models.context import prompt_block
-from planbook.planner.prompts import fence_around
-from planbook.planner.rendered import Rendered
+from planbook.planner import (
+    Prompts,
+    Rendered,
+    action_docs,
+    fence_around,
+    function_heads,
+    function_signatures,
+    prompt_block,
+)
 from planbook.rules.naming import rule_number
 from planbook.rules.templates import FOLDER
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -57,7 +61,7 @@ def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
     """Return a helper method with the heads of its functions alone, where these are ``defined`` for the planner."""
     if rule.type is not RuleType.USEFUL_HELPER_METHOD or not bound_names(rule.example) <= set(defined):
         return rule
-    return rule.model_copy(update={"example": heads(rule.example)})
+    return rule.model_copy(update={"example": function_heads(rule.example)})
 
 
 def tell_calls(told: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
@@ -65,7 +69,7 @@ def tell_calls(told: str, helpers: Iterable[Rule], defined: Collection[str]) -> 
 
     Only functions that are ``defined`` for the planner are named.
     """
-    calls = {rule.id: signatures(rule.example, defined) for rule in helpers}
+    calls = {rule.id: function_signatures(rule.example, defined) for rule in helpers}
     calls = {id: functions for id, functions in calls.items() if functions}
     return PROMPTS["calls"].render(rules=told, calls=calls) if calls else told
 

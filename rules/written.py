@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import BadProcedure, Procedure, checked_procedure, parse_procedure, procedure_faults
-from planbook.planner.action_docs import TASK
+from planbook.planner import TASK, BadProcedure, Procedure, checked_procedure, parse_procedure, procedure_faults
 from planbook.sandbox import parse_source, read_reply
 
 LONGEST = 20_000

@@ -184,7 +184,19 @@ class Answers:
         _, name, args, kwargs = message[1:]
         if name not in self._specs:
             raise HostileFrame(f"a call of {name!r}, which the session does not have")
-        return self._call(self._specs[name], args, kwargs)
+        spec = self._specs[name]
+        try:
+            checked, named = spec.check(args, kwargs, self._guesses.closest)
+        except (TypeError, ValueError) as error:
+            return self._error(error)
+        self._clock += SECOND
+        try:
+            value = spec.function(*checked, **named)
+        except SandboxError:
+            raise
+        except Exception as error:
+            return self._error(error)
+        return _message("answer", value, self.changed(), self._clock, of=spec.name)
 
     def changed(self) -> Mapping[str, JsonValue] | None:
         """Return the attributes that changed since the plan was last shown them, or None. They count as shown now."""
@@ -201,20 +213,6 @@ class Answers:
     def return_to(self, seen: PlanView) -> None:
         """Continue from where the plan had been shown no more than this."""
         self._clock, self._shown, self._last_attributes = seen.clock, dict(seen.attributes), b""
-
-    def _call(self, spec: FunctionSpec, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> bytes:
-        try:
-            checked, named = spec.check(args, kwargs, self._guesses.closest)
-        except (TypeError, ValueError) as error:
-            return self._error(error)
-        self._clock += SECOND
-        try:
-            value = spec.function(*checked, **named)
-        except SandboxError:
-            raise
-        except Exception as error:
-            return self._error(error)
-        return _message("answer", value, self.changed(), self._clock, of=spec.name)
 
     def _error(self, error: Exception) -> bytes:
         text = _text_of(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()

@@ -4,7 +4,7 @@ Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` ac
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from sys import getsizeof
@@ -16,6 +16,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from planbook.sandbox.answers import PlanView
+from planbook.sandbox.errors import RebuildDiverged
 from planbook.sandbox.policy.rules import MAX_SOURCE
 from planbook.sandbox.process import SLICE_SECONDS, WorkerProcess
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT, MAX_FAULTS, MAX_MODULE, HostileFrame
@@ -111,21 +112,13 @@ def _without_addresses(value: Any) -> Any:
 # One cell.
 
 
-class WorkerRequest(NamedTuple):
-    """A request of a worker: as it was sent, parsed, and what the cell printed since the last one."""
-
-    payload: bytes
-    message: list[Any]
-    printed: str
-
-
 T = TypeVar("T", bound=tuple[object, ...])
-Answer = Callable[[WorkerRequest], bytes]
+Answer = Callable[[list[Any]], bytes]
 """From a request to the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """A request and its answer, as they were sent; ``printed`` as in WorkerRequest."""
+    """A request and its answer, as they were sent, and what the cell printed since the request before."""
 
     request: bytes
     answer: bytes
@@ -181,6 +174,55 @@ class RunningCell:
     ends: list[CellEnd] = field(default_factory=list)
 
 
+BEFORE, AFTER = 60, 240
+"""Characters around the first difference that an error quotes."""
+
+
+class RecordedAnswers:
+    """The answers of the first run, for a cell that is run again. ``complete`` is true if it may ask no more."""
+
+    def __init__(self, before: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
+        self.before, self._title, self._complete = before, title, complete
+        self._next = 0
+
+    def next(self, payload: bytes, printed: str) -> bytes | None:
+        """Return the answer to the next request, or None after the last. Raises RebuildDiverged if it differs."""
+        if self._next == len(self.before):
+            if self._complete:
+                more = _around(payload.decode(), 0)
+                raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {more}")
+            return None
+        expected = self.before[self._next]
+        self._next += 1
+        self._compare("printed", expected.printed, printed)
+        self._compare(f"call {self._next} was", expected.request.decode(), payload.decode())
+        return expected.answer
+
+    def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
+        """Raise RebuildDiverged if a part ended differently from the first run, or too early.
+
+        ``expected`` are the ends of the parts that had ended in the first run.
+        """
+        if self._next < len(self.before):
+            missing = _around(self.before[self._next].request.decode(), 0)
+            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
+        for was, now in zip(expected, ends, strict=False):
+            self._compare("printed", was.printed, now.printed)
+            self._compare("came to", was.payload.decode(), now.payload.decode())
+
+    def _compare(self, what: str, was: str, now: str) -> None:
+        if was != now:
+            pairs = enumerate(zip(was, now, strict=False))
+            at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
+            raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
+
+
+def _around(text: str, at: int) -> str:
+    start = max(at - BEFORE, 0)
+    part = text[start : at + AFTER]
+    return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
+
+
 class Conversation:
     """The exchange of messages for one cell, from "run" to "end"; for a cell in parts, from the first "part" on.
 
@@ -195,8 +237,10 @@ class Conversation:
         answer: Answer,
         meanwhile: Callable[[], None] | None = None,
         room: int = MAX_KEPT,
+        recorded: RecordedAnswers | None = None,
     ) -> None:
         self._worker, self._limits, self._answer, self._meanwhile = worker, limits, answer, meanwhile
+        self.recorded = recorded or RecordedAnswers()
         self._room, self.size = room, 0
         self.exchanges: list[Exchange] = []
         self.calls = 0
@@ -240,7 +284,13 @@ class Conversation:
             match message[0]:
                 case "call" | "sleep" | "import":
                     self._count(message, len(payload))
-                    self._reply(payload, message)
+                    before, printed = monotonic(), self._newly_printed()
+                    try:
+                        answer = self.recorded.next(payload, printed) or self._answer(message)
+                    finally:
+                        self._paused += monotonic() - before
+                    self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
+                    self._worker.send(answer, self._look)
                 case "print":
                     self._print(_without_addresses(message[1]) if MARK in payload else message[1])
                 case "end":
@@ -297,12 +347,3 @@ class Conversation:
             if message[1] > self._limits.wall_seconds - self._slept:
                 raise LimitReached("sleep")
             self._slept += message[1]
-
-    def _reply(self, payload: bytes, message: list[Any]) -> None:
-        before, printed = monotonic(), self._newly_printed()
-        try:
-            answer = self._answer(WorkerRequest(payload, message, printed))
-        finally:
-            self._paused += monotonic() - before
-        self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
-        self._worker.send(answer, self._look)

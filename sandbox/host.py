@@ -155,13 +155,17 @@ class Sandbox:
         seed: str | int = 0,
         meanwhile: Callable[[], None] | None = None,
     ) -> Session:
-        """Open a session.
+        """Open a session; ``with sandbox.session(...) as session`` closes it.
 
-        ``functions`` maps the names that plans use to functions; dotted names become methods of an object that the
-        plan sees. ``attributes`` returns the current read-only attributes of those objects, by dotted name. ``values``
-        are further names; a dict becomes a record (``task.goal``). ``seed`` seeds the plan's ``random``. ``meanwhile``
-        is called every few milliseconds while plan code runs; what it raises ends the worker and passes through
-        ``run``. Raises BadFunction.
+        - ``functions`` maps the names that plans use to functions, which run in this process. Dotted names become
+          methods of an object that the plan sees. Arguments are checked against the annotations.
+        - ``values`` are further names; a dict becomes a record (``task.goal``).
+        - ``attributes`` returns the current read-only attributes of those objects, by dotted name.
+        - ``limits`` are those of each cell; ``seed`` seeds the plan's ``random``.
+        - ``meanwhile`` is called every few milliseconds while plan code runs. What it raises ends the worker and passes
+          through ``run``, so that it can stop a plan.
+
+        Raises BadFunction for a function without a usable signature or a name that plans cannot have, SandboxClosed.
         """
         if self._closed:
             raise SandboxClosed("the sandbox is closed")

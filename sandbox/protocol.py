@@ -18,6 +18,7 @@ any number of "part" and one "run" for the same file. Only the end of the "run" 
 the value of the part before.
 """
 
+import os
 from collections.abc import Callable
 from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from struct import Struct
@@ -40,6 +41,11 @@ MAX_FAULT_TEXT = 5_000
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to read at a time. Nearly every frame is short, and a large buffer would be allocated in vain."""
 PREFIX = 4
+POLLS = 60 if len(os.sched_getaffinity(0)) > 1 else 0
+"""Times that a side looks for the other's frame before it sleeps, some 40 us in all. Waking a process on another core
+takes longer than a whole call, and more processor time."""
+SLEEPS = 30
+"""Frames for which a side sleeps at once after it looked in vain: the other is busy for longer, or waits for a core."""
 MEMORY_BYTES = 4
 """Size of the host's request to fork a worker: its memory in MB."""
 FIRST_CPU_SECONDS = 12
@@ -67,6 +73,26 @@ def pack(payload: bytes, cap: int) -> bytes:
     return len(payload).to_bytes(PREFIX, "big") + payload
 
 
+class Receiver:
+    """Receives from a socket. Looks for data before it sleeps, for as long as looking finds some."""
+
+    def __init__(self, sock: socket) -> None:
+        self._sock, self._sleeps = sock, 0
+
+    def receive(self, size: int, flags: int = 0) -> bytes:
+        """Return at most ``size`` bytes. Raises what ``recv`` raises."""
+        if self._sleeps:
+            self._sleeps -= 1
+            return self._sock.recv(size, flags)
+        for _ in range(POLLS):
+            try:
+                return self._sock.recv(size, MSG_DONTWAIT)
+            except BlockingIOError:
+                pass
+        self._sleeps = SLEEPS
+        return self._sock.recv(size, flags)
+
+
 class Channel:
     """One end of a stream socket, read and written frame by frame.
 
@@ -77,6 +103,7 @@ class Channel:
 
     def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
         self._sock, self._send_cap, self._receive_cap = sock, send_cap, receive_cap
+        self._receiver = Receiver(sock)
         self._buffer = bytearray()
 
     def send(self, payload: bytes, waiting: Callable[[], None]) -> None:
@@ -98,7 +125,7 @@ class Channel:
         payload = self._next() if self._buffer else None
         while payload is None:
             try:
-                chunk = self._sock.recv(CHUNK if self._buffer else FIRST_CHUNK)
+                chunk = self._receiver.receive(CHUNK if self._buffer else FIRST_CHUNK)
             except BlockingIOError:
                 waiting()
                 continue

@@ -9,7 +9,7 @@ without a hash of their own may differ.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from planbook.sandbox.answers import Answers, Kind, PlanView
 from planbook.sandbox.conversation import (
@@ -18,8 +18,8 @@ from planbook.sandbox.conversation import (
     Conversation,
     Exchange,
     FinishedCell,
+    RecordedAnswers,
     RunningCell,
-    WorkerRequest,
     read_faults,
 )
 from planbook.sandbox.errors import RebuildDiverged, SandboxClosed, SessionBusy, WorkersKilled
@@ -33,57 +33,15 @@ CPU_FACTOR = 2
 """Processor time of a cell that is run again, relative to its limit."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
 """Wall clock of a cell that is run again, relative to its first run, and seconds on top: it depends on the machine."""
-BEFORE, AFTER = 60, 240
-"""Characters around the first difference that an error quotes."""
-
-
-class RecordedAnswers:
-    """Answers a cell that is run again as it was answered the first time. Further requests go to ``then``."""
-
-    def __init__(self, before: Sequence[Exchange], title: str, then: Callable[[list[Any]], bytes] | None) -> None:
-        self._before, self._title, self._then = before, title, then
-        self._next = 0
-
-    def answer(self, request: WorkerRequest) -> bytes:
-        """Answer a request. Raises RebuildDiverged if the request differs from the first run."""
-        if self._next == len(self._before):
-            if self._then is None:
-                more = _around(request.payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {more}")
-            return self._then(request.message)
-        expected = self._before[self._next]
-        self._next += 1
-        self._compare("printed", expected.printed, request.printed)
-        self._compare(f"call {self._next} was", expected.request.decode(), request.payload.decode())
-        return expected.answer
-
-    def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
-        """Raise RebuildDiverged if a part ended differently from the first run, or too early.
-
-        ``expected`` are the ends of the parts that had ended in the first run.
-        """
-        if self._next < len(self._before):
-            missing = _around(self._before[self._next].request.decode(), 0)
-            raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
-        for was, now in zip(expected, ends, strict=False):
-            self._compare("printed", was.printed, now.printed)
-            self._compare("came to", was.payload.decode(), now.payload.decode())
-
-    def _compare(self, what: str, was: str, now: str) -> None:
-        if was != now:
-            pairs = enumerate(zip(was, now, strict=False))
-            at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
-            raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
-
-
-def _around(text: str, at: int) -> str:
-    start = max(at - BEFORE, 0)
-    part = text[start : at + AFTER]
-    return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
 
 
 def _run_again(
-    cell: FinishedCell, title: str, worker: WorkerProcess, limits: Limits, meanwhile: Callable[[], None] | None
+    cell: FinishedCell,
+    title: str,
+    worker: WorkerProcess,
+    answers: Answers,
+    limits: Limits,
+    meanwhile: Callable[[], None] | None,
 ) -> None:
     """Run a finished cell in a worker without calling any function. Raises RebuildDiverged or ChannelClosed.
 
@@ -92,8 +50,8 @@ def _run_again(
     wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
     cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
     patient = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
-    recorded = RecordedAnswers(cell.exchanges, title, None)
-    talk = Conversation(worker, patient, recorded.answer, meanwhile)
+    recorded = RecordedAnswers(cell.exchanges, title, complete=True)
+    talk = Conversation(worker, patient, answers.answer, meanwhile, recorded=recorded)
     try:
         ends = [talk.hold(start) for start in cell.starts]
     except LimitReached as reached:
@@ -144,7 +102,10 @@ class Session:
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
-        """Run a cell. The plan's faults are in the result.
+        """Run a cell and return its result. What is wrong with the plan is in the result and is not raised.
+
+        Names that the cell defines are there for the next one, also after a fault. ``name`` is that of the cell's file
+        in tracebacks.
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, the other errors of
         ``planbook.sandbox.errors`` about workers and sessions, BadAnswer, and what a host function raises beyond
@@ -220,48 +181,37 @@ class Session:
 
         Somebody may have killed the worker. What ends a second one at the same place is the plan's own doing.
         """
-        worker = self._worker or self._rebuild()
+        worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
-        before, losses, starts = list[Exchange](), WorkerLosses(), cell.starts[-1:]
-        recorded = self._recorded(cell, before)
-        if self._current is None:
-            self._current = self._conversation(worker, recorded)
+        talk, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
         while True:
-            talk = self._current
+            self._current, end, ends = talk, NO_END, list[CellEnd]()
             try:
-                return self._hold(cell, talk, recorded, starts)
+                for start in starts:
+                    ends.append(talk.hold(start))
+                faults = read_faults(ends[-1].faults)
+                talk.recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
+                end = ends[-1]
+            except LimitReached as reached:
+                faults = (limit_fault(reached.name, self._limits, reached.detail),)
+            except (HostileFrame, FrameTooLong) as error:
+                faults = (limit_fault("protocol", self._limits, str(error)),)
             except ChannelClosed:
                 self._lose(worker, losses, len(talk.exchanges))
-            if losses.ends == MAX_OWN_ENDS:
-                return NO_END, (limit_fault("crashed", self._limits),)
-            before, seen = max(before, talk.exchanges, key=len), self._answers.seen
-            worker = self._rebuild()
-            self._answers.return_to(seen)
-            recorded = self._recorded(cell, before)
-            self._current, starts = self._conversation(worker, recorded), cell.starts
+                if losses.ends == MAX_OWN_ENDS:
+                    return NO_END, (limit_fault("crashed", self._limits),)
+                before, seen = max(talk.recorded.before, talk.exchanges, key=len), self._answers.seen
+                worker = self._rebuild()
+                self._answers.return_to(seen)
+                talk, starts = self._conversation(worker, cell, before), cell.starts
+                continue
+            cell.ends.append(end)
+            return end, faults
 
-    def _recorded(self, cell: RunningCell, before: Sequence[Exchange]) -> RecordedAnswers:
-        return RecordedAnswers(before, _title(len(self._cells), cell.name), self._answers.answer)
-
-    def _conversation(self, worker: WorkerProcess, recorded: RecordedAnswers) -> Conversation:
+    def _conversation(self, worker: WorkerProcess, cell: RunningCell, before: Sequence[Exchange] = ()) -> Conversation:
+        recorded = RecordedAnswers(before, _title(len(self._cells), cell.name))
         room = MAX_KEPT - sum(cell.size for cell in self._cells)
-        return Conversation(worker, self._limits, recorded.answer, self._meanwhile, room)
-
-    def _hold(self, cell: RunningCell, talk: Conversation, recorded: RecordedAnswers, starts: Sequence[bytes]) -> Ended:
-        """Hold a conversation. Raises ChannelClosed, and RebuildDiverged for what was run again."""
-        end = NO_END
-        try:
-            ends = [talk.hold(start) for start in starts]
-            end = ends[-1]
-            faults = read_faults(end.faults)
-        except LimitReached as reached:
-            faults = (limit_fault(reached.name, self._limits, reached.detail),)
-        except (HostileFrame, FrameTooLong) as error:
-            end, faults = NO_END, (limit_fault("protocol", self._limits, str(error)),)
-        else:
-            recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
-        cell.ends.append(end)
-        return end, faults
+        return Conversation(worker, self._limits, self._answers.answer, self._meanwhile, room, recorded)
 
     def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
         talk = self._current
@@ -299,7 +249,7 @@ class Session:
             self._worker = worker = self._open_worker()
             try:
                 for number, cell in enumerate(self._cells):
-                    _run_again(cell, _title(number, cell.name), worker, self._limits, self._meanwhile)
+                    _run_again(cell, _title(number, cell.name), worker, self._answers, self._limits, self._meanwhile)
                     self._answers.return_to(cell.seen)
             except ChannelClosed as error:
                 self._lose(worker, losses, 0)

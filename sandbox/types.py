@@ -12,18 +12,29 @@ from planbook.sandbox.suggest import closest
 
 
 class Limits(BaseModel):
-    """Resources that one cell may use. The host enforces every limit, if need be by ending the worker."""
+    """Resources that one cell may use. The host enforces every limit, if need be by ending the worker.
+
+    A cell that reaches one ends with a fault of the kind LIMIT; the session goes on. Raises ValidationError (pydantic)
+    for a limit that does not exist or cannot be.
+
+    >>> Limits(wall_seconds=2).memory_mb
+    256
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     """Wall clock of the plan itself. It stops while the host works on a call."""
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    """Processor time of the plan, in all its threads."""
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
-    """Address space beyond that of an idle worker."""
+    """Megabytes of address space beyond that of an idle worker."""
     output_chars: int = Field(default=100_000, ge=0)
+    """Characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
+    """Calls of the functions that were given to the session."""
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
+    """Characters of the cell's code."""
 
     @model_validator(mode="before")
     @classmethod
@@ -52,6 +63,8 @@ class FaultKind(StrEnum):
 class Fault:
     """One thing wrong with a plan, described so that a model or a person can repair it.
 
+    ``str(fault)`` is the whole of it: line, type, message, the line of code, and advice.
+
     ``line`` counts from 1 and ``column`` from 0, in the cell's own source; ``source`` is the text of that line.
     ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
     of the calls that led to an exception in a function of the cell, outermost first.
@@ -79,12 +92,16 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """The result of one cell. ``value`` is that of a final expression: JSON where possible, else its repr."""
+    """The result of one cell. A cell without ``faults`` ran to its end."""
 
     output: str = ""
+    """What the cell printed."""
     value: JsonValue = None
+    """The value of a final expression, as JSON where possible, else its repr; None without such an expression."""
     faults: tuple[Fault, ...] = ()
+    """What is wrong with the cell: all that the check found, or the exception or limit that ended it."""
     host_calls: int = 0
+    """Number of calls of the session's functions."""
     seconds: float = 0.0
     """Wall clock of the plan itself, without the host's work."""
 

@@ -1,6 +1,8 @@
 """Settings for all tests."""
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -20,6 +22,11 @@ settings.register_profile(
     "planbook", deadline=None, max_examples=60, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("planbook")
+
+# Bytecode is kept, of these tests and in the processes that they start: compiling all of it anew takes a third of a
+# command's time, and ten seconds of each pytest process.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # What a shell runs in the background begins deaf to Ctrl-C, and so would the processes that tests start.

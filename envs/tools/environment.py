@@ -15,11 +15,12 @@ from pydantic import BaseModel, Field, JsonValue, field_validator
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import file_digest
-from planbook.envs.text_matching import BM25, did_you_mean
+from planbook.envs.text_matching import BM25
 from planbook.envs.tools.judging import Looking, Situation, judged
 from planbook.envs.tools.schemas import Argument, given
 from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
+from planbook.sandbox import did_you_mean
 
 MANY = 50
 """Number of tools above which prompts list a selection, and plans may search."""
@@ -135,6 +136,18 @@ class ToolEnvironment(Environment):
         return tasks_of(cls.file_goals(options), cls.name, selection)
 
     @classmethod
+    def has_tasks(cls, options: BaseModel | None) -> bool:
+        """Return whether there are tasks: those of a file."""
+        return bool(getattr(options, "tasks", ""))
+
+    @classmethod
+    def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the types of the file's tasks."""
+        if not getattr(options, "tasks", ""):
+            return cls.types
+        return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
+
+    @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the file of tasks."""
         path = getattr(options, "tasks", "")
@@ -223,7 +236,8 @@ class ToolEnvironment(Environment):
             return Verdict(False, 0.0)
         if self._judged is None or self._judged[0] != len(self.history):
             looking = {f"agent.{tool.name}": self._looking(tool) for tool in self.reading()}
-            self._judged = len(self.history), judged(judge, self._situation(self.task), self.judged_state, looking)
+            now = self._situation(self.task)
+            self._judged = len(self.history), judged(judge, now, self.judged_state, looking, self.sandbox)
         return self._judged[1]
 
     def unjudged(self) -> str:

@@ -41,6 +41,7 @@ class GymEnvironment(ToolEnvironment):
 
     Options: ClassVar[type[BaseModel]] = GymOptions
     id: ClassVar[str] = ""
+    types = ("play",)
     seeded = True
     action_limit = 500
     attributes = {"total_reward": "the sum of the rewards so far"}
@@ -52,6 +53,11 @@ class GymEnvironment(ToolEnvironment):
         self._over = False
 
     @classmethod
+    def has_tasks(cls, options: BaseModel | None) -> bool:
+        """Return True: each seed is a task."""
+        return True
+
+    @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the file, or one for each seed."""
         if getattr(options, "tasks", ""):
@@ -61,7 +67,7 @@ class GymEnvironment(ToolEnvironment):
         else:
             seeds = list(selection.seeds or DEFAULT_SEEDS)
         split, goal = selection.split or cls.splits[0], f"Play {cls.id} for as high a total reward as you can."
-        return [Task(id=f"seed/{s}", env=cls.name, split=split, type="play", goal=goal, seed=s) for s in seeds]
+        return [Task(id=f"seed/{s}", env=cls.name, split=split, type=cls.types[0], goal=goal, seed=s) for s in seeds]
 
     @classmethod
     def takes_seeds(cls, split: str) -> bool:

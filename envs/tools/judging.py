@@ -27,12 +27,17 @@ class Situation(BaseModel):
     """The folder of the file of tasks; a judge's own file is named from there."""
 
 
-def judged(judge: Judge, now: Situation, state: object, looking: Mapping[str, Callable[..., object]]) -> Verdict:
-    """Return the verdict. ``looking`` are the tools that only read. Raises EnvironmentBroken if the judge fails."""
+def judged(
+    judge: Judge, now: Situation, state: object, looking: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
+) -> Verdict:
+    """Return the verdict. Raises EnvironmentBroken if the judge fails.
+
+    ``looking`` are the tools that only read. Assertions run in the given sandbox, or in one of this process.
+    """
     if judge.python:
         return _by_function(judge.python, now, state)
     if judge.assertions:
-        return _by_assertions(judge.assertions, now, looking)
+        return _by_assertions(judge.assertions, now, looking, sandbox or _sandbox())
     solved = now.answered and same(now.answer, judge.answer)
     return Verdict(solved, float(solved))
 
@@ -60,10 +65,12 @@ def _by_function(name: str, now: Situation, state: object) -> Verdict:
     return Verdict(score == 1.0, score)
 
 
-def _by_assertions(code: tuple[str, ...], now: Situation, looking: Mapping[str, Callable[..., object]]) -> Verdict:
+def _by_assertions(
+    code: tuple[str, ...], now: Situation, looking: Mapping[str, Callable[..., object]], sandbox: Sandbox
+) -> Verdict:
     values = {"answer": now.answer, "task": now.task.model_dump(mode="json", include={"id", "type", "goal", "params"})}
     try:
-        with _sandbox().session(dict(looking), values=values) as session:
+        with sandbox.session(dict(looking), values=values) as session:
             held = [_holds(session, each, now.task) for each in code]
     except SandboxError as error:
         raise EnvironmentBroken(f"{now.task.id}: its assertions cannot run: {error}") from error
@@ -89,7 +96,7 @@ def _is_expression(code: str) -> bool:
 
 
 def _sandbox() -> Sandbox:
-    """Return the sandbox that this process runs assertions in."""
+    """Return the sandbox for assertions outside an episode."""
     with _ONE:
         return _made()
 

@@ -1,7 +1,8 @@
 """Connections to MCP servers, by the official SDK, in a thread of their own.
 
 Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started,
-and every such value, and every value of ``env`` and ``headers``, is struck from all that the server sends.
+and every such value, and every value of ``env`` and ``headers``, is struck from all that the server sends. What looks
+like a secret in a command or a URL is refused, as these are recorded with the run.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra
@@ -36,6 +38,9 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 SECRET_LENGTH = 4
 """Characters from which on a value counts as a secret; shorter ones, such as "1", are in any text."""
 STRUCK = "***"
+_NAMES_SECRET = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
+_IS_SECRET = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
+_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 LAST_WORDS = 500
 """Characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
@@ -73,18 +78,44 @@ class McpServer:
         headers = {key: filled(value) for key, value in self.headers.items()}
         made = McpServer(self.name, tuple(map(filled, self.command)), filled(self.url), env, headers)
         secrets |= {*env.values(), *headers.values(), *(each.rpartition(" ")[2] for each in headers.values())}
+        secrets |= literal_secrets((*self.command, self.url))
         return made, tuple(sorted((each for each in secrets if len(each) >= SECRET_LENGTH), key=len, reverse=True))
+
+
+def literal_secrets(words: Sequence[str]) -> set[str]:
+    """Return what looks like a secret among the words of a command, or in a URL: by its name, or by its form."""
+    found = {word for word in words if _IS_SECRET.fullmatch(word)}
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        url = urlsplit(word) if re.match(r"\w+://", word) else None
+        if url is not None:
+            named = parse_qsl(url.query)
+            found |= {url.password or "", *filter(_IN_PATH.fullmatch, url.path.split("/"))}
+        else:
+            name, assigned, value = word.partition("=")
+            named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
+        found |= {value for name, value in named if _NAMES_SECRET.search(name) or _IS_SECRET.fullmatch(value)}
+    return {each for each in found if len(each) >= SECRET_LENGTH and each[0] not in "$-"}
+
+
+def _refuse_secrets(words: Sequence[str]) -> None:
+    if literal_secrets(words):
+        raise UnknownEnvironment(
+            "mcp: this seems to hold a secret, and would be recorded with the run. Put the secret into a variable, and "
+            "write '$NAME' in its place; or name the server in a file: mcp:FILE.json"
+        )
 
 
 def servers(rest: str) -> list[McpServer]:
     """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
     if re.match(r"https?://", rest):
+        _refuse_secrets([rest])
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
     if rest.endswith(".json") and " " not in rest:
         return list(_of_file(Path(rest)))
     words = shlex.split(rest)
     if not words:
         raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
+    _refuse_secrets(words)
     named = [word for word in words if re.fullmatch(r"[\w./@-]*[A-Za-z][\w./@-]*", word) and word[0] != "-"]
     return [McpServer(Path((named or ["server"])[-1]).stem, tuple(words))]
 
@@ -122,7 +153,7 @@ class McpConnection:
             self.close()
             raise broken from error
         except Exception as error:
-            broken = self._broken(f"cannot be started: {_innermost(error)}")
+            broken = self._broken(self._unreached(error))
             self.close()
             raise broken from error
 
@@ -222,6 +253,12 @@ class McpConnection:
             raise self._failed(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed, {doing}: {_innermost(error)}") from error
+
+    def _unreached(self, error: Exception) -> str:
+        if not self._server.url:
+            return f"cannot be started: {_innermost(error)}"
+        key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
+        return f"cannot be reached: {_innermost(error)}{key}"
 
     def _failed(self, what: str) -> ToolFailed:
         return ToolFailed(self.struck(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])

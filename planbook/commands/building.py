@@ -154,7 +154,7 @@ def formulate(
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(
-                f"Stopped: {ended}. Go on with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
+                f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
             )
             code = errors.OUT_OF_BUDGET
         finally:

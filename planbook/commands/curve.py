@@ -10,11 +10,11 @@ from rich.table import Table
 from planbook import errors
 from planbook.config import Config
 from planbook.console import console, right_aligned
-from planbook.learning import BuildingCost, Reached, building_cost, reached_after
 from planbook.papers import PaperComparison
-from planbook.results import Summary
+from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
 from planbook.results.statistics import wilson
 from planbook.runs import Run, is_run
+from planbook.terminal.printing import print_parts
 from planbook.wording import NO_FIGURE, fixed, interval
 
 TARGET = 0.95
@@ -41,6 +41,8 @@ class Curve(BaseModel):
 
     library: str
     curve: tuple[Point, ...]
+    paying: dict[str, Paying | None] = {}
+    """The cost of a solved task with learning included, by the number of building tasks."""
     table: PaperComparison | None = None
     """The last point compared with the papers, if that was asked for."""
 
@@ -61,13 +63,14 @@ def play_curve(
         points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
-            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} goes on."
+            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."
             console(as_json).print(goes_on, soft_wrap=True)
             break
-    curve = Curve(library=config.library, curve=tuple(points))
+    curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
     screen = console(as_json)
     screen.print(curve_table(curve))
     screen.print(target_line(curve))
+    print_parts(screen, paying_table(curve.paying, "building tasks"))
     return worst, curve
 
 
@@ -80,6 +83,16 @@ def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
     if max(after) > tasks:
         raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
     return cost
+
+
+def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
+    """Return what a solved task cost at each point with learning included, beside the point before any learning."""
+    found = {str(point.after): point.summary.paying for point in points}
+    without = found.get("0")
+    return {
+        name: paying.against("no building tasks", without) if paying and without and name != "0" else paying
+        for name, paying in found.items()
+    }
 
 
 def target_line(curve: Curve) -> str:

@@ -7,9 +7,16 @@ from pydantic import BaseModel, JsonValue
 
 from planbook.commands.executing import read_plan
 from planbook.envs import Beliefs, Environment, Preconditions, Selection, Task
-from planbook.planner import code_of, functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planbook.planner.action_docs import TASK, seen_task
-from planbook.planner.dry_runs import KnownState
+from planbook.planner import (
+    TASK,
+    KnownState,
+    code_of,
+    functions_to_check,
+    is_procedure,
+    parse_procedure,
+    plan_attributes,
+    seen_task,
+)
 from planbook.sandbox import DryRun, dry_run
 from planbook.settings import Settings
 

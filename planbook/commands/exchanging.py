@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from planbook import errors
+from planbook.commands.playing import play
 from planbook.console import ERRORS, console
 from planbook.errors import BadArgument
-from planbook.options import JSON, RUN_FOLDER
+from planbook.options import JSON, RUN_FOLDER, Command, options
+from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 if TYPE_CHECKING:
-    from planbook.export import Exported
+    from planbook.export import Exported, VerifiedSkill
 
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
@@ -31,21 +33,23 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
     default=None,
     show_default="by the ending of --out, else jsonl",
     type=click.Choice(FORMS),
-    help="JSON Lines or Parquet, an episode each; or the conversations, as tools for fine-tuning read them.",
+    help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option("--all", "everything", is_flag=True, help="All of BROKEN episodes, not their task and ending alone.")
+@click.option("--all", "everything", is_flag=True, help="Whole BROKEN episodes, not only their task and ending.")
 @click.option("--without-prompts", is_flag=True, help="Leave out what was sent to models; their replies stay.")
 @click.option(
     "--roles",
     default="",
     show_default=False,
     metavar="ROLE,...",
-    help="Of chat: only the conversations of these roles.",
+    help="With --format chat: only the conversations of these roles.",
 )
-@click.option("--with-repairs", is_flag=True, help="Of chat: unusable replies, too, with what was said of them.")
+@click.option(
+    "--with-repairs", is_flag=True, help="With --format chat: include unusable replies and the answers to them."
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
 def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
@@ -72,7 +76,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
-@click.option("--out", default=None, type=click.Path(path_type=Path), help="The run's folder, which is made.")
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder to make for the run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
     """Make a run of episodes that others exported, to report, compare and learn from."""
@@ -88,13 +92,67 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
     return answer(errors.OK, imported, as_json=as_json)
 
 
+@click.group()
+def skills() -> None:
+    """Learned procedures as Agent Skills: SKILL.md folders, with the evidence that they hold."""
+
+
+@skills.command(name="export")
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder; by default RUN/skills.")
+@JSON
+def skills_export(run: Path, out: Path | None, as_json: bool) -> int:
+    """Write a SKILL.md folder for each procedure that the building run RUN learned and verified."""
+    from planbook.export import export_skills
+
+    exported = export_skills(run, out)
+    for name, folder in exported.skills.items():
+        console(as_json).print(f"{name}: {folder}", markup=False, soft_wrap=True)
+    for kind, why in exported.left_out.items():
+        ERRORS.print(f"Left out: {kind}, as {why}", style="yellow", markup=False, soft_wrap=True)
+    return answer(errors.OK, exported, as_json=as_json)
+
+
+@skills.command(cls=Command)
+@click.argument("folder", metavar="DIR", type=RUN_FOLDER)
+@options("env", "out", "jobs", "unsafe_no_sandbox")
+@JSON
+def verify(folder: Path, settings: Settings, as_json: bool) -> int:
+    """Play the skills in DIR on the tasks of their evidence again, and compare the verdicts.
+
+    DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
+    """
+    from planbook.export import skill_folders
+
+    played = [_verified(each, settings, as_json=as_json) for each in skill_folders(folder)]
+    for _, each in played:
+        changed = f"; changed files: {', '.join(each.changed_files)}" if each.changed_files else ""
+        verdicts = f"other verdicts on {', '.join(each.changed)}" if each.changed else "every verdict is as recorded"
+        told = f"{each.name}: {each.solved} of {counted(each.tasks, 'task')} solved; {verdicts}{changed}."
+        console(as_json).print(told, markup=False, soft_wrap=True)
+    code = max(code or (errors.OK if each.holds else errors.BROKEN) for code, each in played)
+    return answer(code, {"skills": [each.model_dump(mode="json") for _, each in played]}, as_json=as_json)
+
+
+def _verified(folder: Path, settings: Settings, *, as_json: bool) -> tuple[int, "VerifiedSkill"]:
+    """Play a skill on the tasks of its evidence, in a run of its own."""
+    from planbook.export import read_evidence, verified_skill, verifying_config
+
+    evidence = read_evidence(folder)
+    config = verifying_config(folder, evidence, settings.env)
+    tasks = [each.task for each in evidence.tasks]
+    out = settings.out and settings.out / evidence.skill
+    code, summary = play(config, out, settings.hosting(), as_json=as_json, tasks=tasks)
+    return code, verified_skill(folder, evidence, Path(summary.run))
+
+
 def form_of(asked: str | None, out: Path) -> str:
     """The form that was asked for, or what the file's ending says. Raises BadArgument where they contradict."""
     fitting = ENDINGS.get(out.suffix.lower(), FORMS)
     if asked is not None and asked not in fitting:
         raise BadArgument(
-            f"--format {asked} does not go into {out.name}, which is called as if it were {fitting[0]}; "
-            "leave out --format, or name the file otherwise"
+            f"--format {asked} does not fit the name {out.name}, which stands for {fitting[0]}; "
+            "leave out --format, or rename the file"
         )
     return asked or fitting[0]
 
@@ -104,7 +162,7 @@ def _told(exported: "Exported") -> str:
     left = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
     where = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    why = "; no model was asked in them, so that there is nothing to write" if exported.replies == 0 else ""
+    why = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
     missing = f"; left out: {left}" if left else ""
     alone = ", ".join(f"{count} {why}" for why, count in exported.task_only.items())
     kept = "nothing" if exported.form == "chat" else "task and ending alone"

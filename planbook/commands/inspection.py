@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,15 +14,39 @@ from rich.table import Table
 from planbook import errors
 from planbook.commands.executing import read_plan
 from planbook.console import console
-from planbook.envs import ActionSpec, Environment, Selection, Task, known_environments, load_environment
+from planbook.envs import (
+    ActionSpec,
+    Environment,
+    MissingRequirement,
+    Selection,
+    Task,
+    known_environments,
+    load_environment,
+)
 from planbook.manuals import ProcedureLibrary
 from planbook.option_values import option_facts, options_table
-from planbook.planner import functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planbook.planner.action_docs import AGENT, TASK
+from planbook.planner import AGENT, TASK, functions_to_check, is_procedure, parse_procedure, plan_attributes
 from planbook.sandbox import DryRun, Fault, Sandbox, bound_names, check, check_procedure
 from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
+
+BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
+"""What ``tools/bench`` measures."""
+CLONE = Path(__file__).parents[2]
+
+
+def show_benchmark(part: str, *, as_json: bool) -> int:
+    """Run a benchmark and print its figures. Raises MissingRequirement outside a clone of planbook."""
+    if not (CLONE / "tools" / "bench").is_dir():
+        raise MissingRequirement(
+            "the benchmarks are in tools/bench of planbook's repository, and this planbook is installed without them: "
+            "clone the repository and run them there with `make bench` or `planbook bench`"
+        )
+    if str(CLONE) not in sys.path:
+        sys.path.append(str(CLONE))
+    measure: Callable[..., int] = import_module("tools.bench").show
+    return measure(part, as_json=as_json)
 
 
 def show_worlds(env: str | None, *, as_json: bool) -> int:
@@ -141,7 +167,7 @@ def _told(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
     if not run.followed:
-        return "the plan has too many ways to go to be followed; nothing is told of them"
+        return "the plan has too many paths to follow; none was examined"
     failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
     told = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
     unfollowed = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"

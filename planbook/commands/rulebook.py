@@ -9,9 +9,8 @@ from planbook.console import console
 from planbook.errors import BadArgument
 from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in
 from planbook.learning import coverage_of, export
-from planbook.manuals.coverage import coverage_table
-from planbook.rules import count, rule_text
-from planbook.rules.evidence import table
+from planbook.manuals import coverage_table
+from planbook.rules import count, evidence_table, rule_text
 from planbook.runs import Run
 
 DIFF = "diff A..B: numbers of states, or diff N for one change"
@@ -56,7 +55,7 @@ def _shown(state: KnowledgeState, which: str) -> str:
     if not rules:
         return "There are no rules yet."
     told = "\n".join(rule_text(rule) for rule in rules)
-    return f"{told}\n{table(state.history.book, count(state.citations))}"
+    return f"{told}\n{evidence_table(state.history.book, count(state.citations))}"
 
 
 def _log(state: KnowledgeState, which: str) -> str:

@@ -1,14 +1,14 @@
 """Any number of runs as rows of a table: each by itself, or grouped by settings."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.compare.settings import setting
 from planbook.planner import Outcome, Spent
-from planbook.results import Result, RunResults, mean_actions, mean_errors
+from planbook.results import Paying, Result, RunResults, mean_actions, mean_errors
 from planbook.results.statistics import wilson
 
 
@@ -58,6 +58,8 @@ class GroupRow(BaseModel):
     money: float | None
     seconds: float
     per_solved: PerSolved
+    paying: Paying | None = Field(default=None, exclude_if=lambda paying: paying is None or not paying.knows)
+    """The cost of a solved task with learning included; None if what learning cost is not known."""
     share_mean: float | None
     share_sd: float | None
     several: int
@@ -68,15 +70,47 @@ class GroupRow(BaseModel):
 
 def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[GroupRow, ...]:
     """Return a row for each run, or for each combination of the settings that they are grouped by."""
-    if not by:
-        return tuple(_group_row(run.name, [run]) for run in runs)
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
-        groups[", ".join(f"{name}={setting(run.run.config, name)}" for name in by)].append(run)
-    return tuple(_group_row(name, each) for name, each in groups.items())
+        groups[", ".join(f"{name}={setting(run.run.config, name)}" for name in by) or run.name].append(run)
+    paying = paying_beside(groups)
+    return tuple(_group_row(name, each, paying[name]) for name, each in groups.items())
 
 
-def _group_row(name: str, runs: Sequence[RunResults]) -> GroupRow:
+def paying_beside(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Paying | None]:
+    """Return what a solved task cost in each group with learning included, beside the same model without knowledge.
+
+    That is the first group that plays in the same environment by the same method and model, and learned nothing.
+    """
+    found = {name: _paying(runs) for name, runs in groups.items()}
+    without = {_asked(groups[name][0]): name for name, paying in reversed(found.items()) if paying and not paying.knows}
+    for name, paying in found.items():
+        beside = without.get(_asked(groups[name][0]), "")
+        building = any(run.builds for run in groups[name])  # its tasks are others
+        if paying and paying.knows and not building and (other := found.get(beside)):
+            found[name] = paying.against(beside, other)
+    return found
+
+
+def _asked(run: RunResults) -> tuple[str, str, str]:
+    """Return what two runs share that differ in their knowledge alone."""
+    config = run.run.config
+    return config.env, config.planner, str(sorted(config.models.items()))
+
+
+def _paying(runs: Sequence[RunResults]) -> Paying | None:
+    """Return the cost of a solved task in several runs; what they learned from one library counts once."""
+    each = [run.paying() for run in runs]
+    known = [paying for paying in each if paying]
+    if len(known) < len(each):
+        return None
+    learned = {(run.run.config.library, run.run.config.after): run.learning_behind or Spent() for run in runs}
+    outside = [run.outside_cost for run in runs]
+    playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
+    return Paying.of(sum(paying.solved for paying in known), playing, sum([*learned.values(), *outside], Spent()))
+
+
+def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = _solved(rows)
     low, high = wilson(solved, len(rows))
@@ -106,6 +140,7 @@ def _group_row(name: str, runs: Sequence[RunResults]) -> GroupRow:
         money=money,
         seconds=round(seconds, 3),
         per_solved=PerSolved(**{name: _each(amount, solved) for name, amount in spent_by_name.items()}),
+        paying=paying,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
         several=len(counts),

@@ -20,7 +20,7 @@ from planbook.compare.settings import SettingDifference, differing_settings
 from planbook.errors import BadArgument
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome
-from planbook.results import Result, RunResults
+from planbook.results import Paying, Result, RunResults
 from planbook.results.statistics import wilson
 
 
@@ -35,6 +35,8 @@ class Side(Compared):
     broken: int
     not_run: int
     """These count as not solved."""
+    paying: Paying | None = None
+    """The cost of a solved task with learning included; None if what learning cost is not known."""
 
 
 class ChangedPair(Compared):
@@ -84,9 +86,10 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
         )
     both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
     overall = solved_difference(pairs)
+    sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
     return RunComparison(
-        first=_side(first, [one for one, _ in pairs]),
-        second=_side(second, [other for _, other in pairs]),
+        first=_beside(*sides),
+        second=_beside(*reversed(sides)),
         settings=differing_settings(first, second),
         only_first=tuple(row.name for key, row in there.items() if key not in here),
         only_second=tuple(row.name for key, row in here.items() if key not in there),
@@ -148,7 +151,15 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     solved = sum(outcome.solved for outcome in outcomes)
     low, high = wilson(solved, len(outcomes))
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
-    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run)
+    paying = run.paying(rows)
+    return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=paying)
+
+
+def _beside(side: Side, other: Side) -> Side:
+    """Return a side with the point at which its learning has paid, if the other learned nothing."""
+    if not (side.paying and other.paying) or not side.paying.knows or other.paying.knows:
+        return side
+    return side.model_copy(update={"paying": side.paying.against(other.run, other.paying)})
 
 
 def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:

@@ -2,23 +2,37 @@
 
 An episode is written as its ``Trajectory`` (``planbook.planner.trajectory``): ``files`` has JSON Lines and Parquet,
 ``faults`` what can be wrong with one, ``chat`` the conversations alone. ``exporting`` and ``importing`` carry out the
-commands.
+commands. ``skills`` writes learned procedures as Agent Skills, and reads their evidence.
 """
 
 from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of
 from planbook.export.files import BadEpisode, line_of, read_episodes
 from planbook.export.importing import import_files
+from planbook.export.skills import (
+    VerifiedSkill,
+    export_skills,
+    read_evidence,
+    skill_folders,
+    verified_skill,
+    verifying_config,
+)
 
 __all__ = [
     "BadEpisode",
     "Counts",
     "ExportChoice",
     "Exported",
+    "VerifiedSkill",
     "chosen",
     "export",
+    "export_skills",
     "facts_of",
     "import_files",
     "line_of",
     "read_episodes",
+    "read_evidence",
+    "skill_folders",
     "trajectory_of",
+    "verified_skill",
+    "verifying_config",
 ]

@@ -9,11 +9,7 @@ rewind undid stays: the model said it, and went on from it.
 import json
 from collections.abc import Collection, Iterator, Sequence
 
-from planbook.planner import Call, FeedbackKind, Trajectory
-from planbook.planner.models import Message
-from planbook.planner.scope import NO_ANSWER
-from planbook.planner.streaming import NOT_RUN
-from planbook.planner.templates import PROMPTS
+from planbook.planner import NO_ANSWER, NOT_RUN, PROMPTS, Call, FeedbackKind, Message, Trajectory
 
 PROBLEM = "\0"
 BEFORE, AFTER = PROMPTS["repair"].render(problem=PROBLEM).split(PROBLEM)

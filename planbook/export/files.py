@@ -21,8 +21,7 @@ from pydantic_core import ErrorDetails
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument
 from planbook.export.faults import faults_of
-from planbook.planner import Trajectory
-from planbook.planner.trajectory import TRAJECTORY_SCHEMA
+from planbook.planner import TRAJECTORY_SCHEMA, Trajectory
 from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
 from planbook.export.files import BadEpisode, read_episodes, sha256_of
-from planbook.planner import PlannerError, Trajectory, rows_of
-from planbook.planner.trajectory import TrajectoryRow
+from planbook.planner import PlannerError, Trajectory, TrajectoryRow, rows_of
 from planbook.runs import RUNS, Entry, Imported, ImportOrigin, ReadFile, Run, new_folder
 
 SHOWN = 30

@@ -1,6 +1,5 @@
 """The commands of `planbook graph`: they parse, call and print."""
 
-import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import resources
@@ -16,9 +15,10 @@ from planbook.errors import BadArgument
 from planbook.graphs.running import GraphArguments, run_graph
 from planbook.option_values import pairs
 from planbook.options import JSON, Command, options
-from planbook.planner import graph as written
-from planbook.planner.graph import (
+from planbook.planner import (
+    DEFAULT_ROLE,
     GRAPH_FORMATS,
+    GRAPH_SYNTAX,
     SHIPPED_GRAPHS,
     GraphDatabase,
     GraphFile,
@@ -32,7 +32,6 @@ from planbook.planner.graph import (
     value_text,
     whole_graph,
 )
-from planbook.planner.roles import DEFAULT_ROLE
 from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
@@ -53,7 +52,7 @@ def graph() -> None:
 @graph.command(name="format")
 def tell_format() -> int:
     """Describe graph files: every key, form of answer and condition."""
-    click.echo(inspect.getdoc(written))
+    click.echo(GRAPH_SYNTAX.strip())
     return errors.OK
 
 
@@ -111,9 +110,13 @@ def _layers(file: GraphFile) -> list[list[str]]:
 @graph.command()
 @click.argument("name", metavar="GRAPH")
 @click.option(
-    "--format", "form", default=None, type=click.Choice(sorted(GRAPH_FORMATS)), help="Else by the file's ending."
+    "--format",
+    "form",
+    default=None,
+    type=click.Choice(sorted(GRAPH_FORMATS)),
+    help="By default from the file's ending.",
 )
-@click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
+@click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
     """Sample GRAPH, with every branch and loop."""
     form = _form(form, out)
@@ -139,7 +142,7 @@ def _form(form: str | None, out: Path | None) -> str:
     if not fitting or (form and form not in fitting):
         told = "; ".join(f"{each}: {', '.join(ENDINGS[each])}" for each in ([form] if form else ENDINGS))
         usual = out.with_suffix(ENDINGS[form or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending fits no drawing ({told}); name it {usual}, say")
+        raise BadArgument(f"{out}: its ending is that of no drawing ({told}); name it {usual}, say")
     return fitting[0]
 
 

@@ -19,24 +19,30 @@ from planbook.envs import Task, Verdict
 from planbook.errors import BadRun
 from planbook.inputs import inputs_of_graph
 from planbook.planner import (
+    SPAN_END,
+    SPAN_MOMENT,
     Body,
     Budget,
     BudgetEnded,
     Ending,
     EpisodeStopped,
     EventKind,
+    Graph,
+    GraphDatabase,
+    GraphFile,
     JournalFailed,
     JournalMismatch,
     ModelError,
     Outcome,
+    Sampling,
     Scope,
     Spent,
+    Timeouts,
     UnusableReply,
+    run_pass,
+    spans_in,
+    value_text,
 )
-from planbook.planner.graph import Graph, GraphDatabase, GraphFile, run_pass, value_text
-from planbook.planner.models import Sampling
-from planbook.planner.models.waiting import Timeouts
-from planbook.planner.spans import SPAN_END, SPAN_MOMENT, spans_in
 from planbook.runs import GRAPH_PLANNER, Run, new_folder
 from planbook.terminal.printing import spending
 from planbook.wording import counted, harmless
@@ -93,7 +99,7 @@ class GraphRun(Run):
     def _other(cls, different: Sequence[str]) -> str:
         """In the words of ``planbook graph run``."""
         if "planner_options.graph" in different:
-            return "the graph was changed since, and a changed graph is another run"
+            return "the graph has changed since, and a changed graph is another run"
         return super()._other([each.replace("planner_options.given.", "--set ") for each in different])
 
 
@@ -164,7 +170,7 @@ class _Traversing:
         same = f"with the same command and --out {self.run.folder}"
         if isinstance(self.error, BudgetEnded):
             same += f" --budget {self.error.larger}"
-        return f"Ask that node anew {same}" if isinstance(self.error, UnusableReply) else f"Go on {same}"
+        return f"Ask that node again {same}" if isinstance(self.error, UnusableReply) else f"Go on {same}"
 
     def _ending(self) -> tuple[int, str]:
         error = self.error
@@ -175,8 +181,8 @@ class _Traversing:
         if isinstance(error, UnusableReply):
             return errors.BROKEN, f"Pass {self.ran.passes + 1} failed: {error}"
         if isinstance(error, JournalMismatch):
-            what = f"what {self.run.folder} holds does not fit any more: {error.scope} came out otherwise"
-            raise BadRun(f"{what}; a hook has changed, or is not the same every time. Name another folder") from error
+            what = f"what {self.run.folder} holds does not fit any more: {error.scope} differs"
+            raise BadRun(f"{what}; a hook has changed, or is not deterministic. Name another folder") from error
         if isinstance(error, ModelError):
             again = f"{error}. Then go on with the same command and --out {self.run.folder}"
             raise type(error)(again) from error

@@ -1,18 +1,13 @@
 """Learning from runs: rules, libraries, procedures and manuals, in the stages of AutoManual.
 
 ``learner`` learns from one episode, ``procedures`` writes and verifies procedures, ``stages`` plays and learns one
-episode after the other; ``given`` copies episodes that were played elsewhere. ``cost`` is what building took, and what
-its rules cover.
+episode after the other; ``given`` copies episodes that were played elsewhere. ``cost`` shows what building took, and
+what its rules cover.
 """
 
 from planbook.learning.cost import (
-    BuildingCost,
-    Reached,
-    building_cost,
-    cost_line,
     coverage_lines,
     coverage_of,
-    reached_after,
     show_cost,
 )
 from planbook.learning.learner import learning_path, told_episodes
@@ -28,12 +23,8 @@ from planbook.learning.stages import (
 )
 
 __all__ = [
-    "BuildingCost",
-    "Reached",
     "build",
-    "building_cost",
     "building_tasks",
-    "cost_line",
     "coverage_lines",
     "coverage_of",
     "export",
@@ -42,7 +33,6 @@ __all__ = [
     "formulate_with_kept",
     "learning_path",
     "playing_memory",
-    "reached_after",
     "show_cost",
     "tasks_of",
     "told_episodes",

@@ -19,10 +19,10 @@ from planbook.planner import (
     Scope,
     Trajectory,
     code_of,
+    given_code,
     play,
     read_trajectory,
 )
-from planbook.planner.strategies.code import given_code
 from planbook.rules import Knowledge, Verification, admit, generalise, rules_for, say_more, verified
 from planbook.runs import Run
 from planbook.workers import EpisodeWorker

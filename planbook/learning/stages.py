@@ -21,13 +21,10 @@ from planbook.knowledge import (
     with_manual,
 )
 from planbook.learning.learner import Learner
+from planbook.manuals import MANUAL_FILE, replace_files, types_to_build_on, write_knowledge
 from planbook.manuals import formulate as ask_formulator
-from planbook.manuals import types_to_build_on, write_knowledge
-from planbook.manuals.knowledge import MANUAL
-from planbook.manuals.writing import replace_files
 from planbook.outcomes import TYPE_SOLVED
-from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply
-from planbook.planner.models.waiting import never_stopped
+from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply, never_stopped
 from planbook.rules import Rule, tell_world
 from planbook.runs import Entry, Run
 from planbook.store import Watch
@@ -71,7 +68,9 @@ def building_tasks(config: Config) -> list[Task]:
         drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
     dice.shuffle(drawn)
     if not drawn:
-        raise BadArgument("none of the chosen task types is built on (they repeat others); name others with --types")
+        raise BadArgument(
+            "building leaves out all of the chosen task types, since they repeat others; choose others with --types"
+        )
     return drawn
 
 
@@ -188,7 +187,7 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
         home = library_folder(run, group) / run.config.world.name
         short = "" if tokens is None else with_manual(run, group, state, tokens).manual
         replace_files(home, {SHORT_MANUAL: short})
-        written += [home / name for name in (MANUAL, SHORT_MANUAL) if (home / name).exists()]
+        written += [home / name for name in (MANUAL_FILE, SHORT_MANUAL) if (home / name).exists()]
     return written
 
 

@@ -8,9 +8,7 @@ from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.knowledge import RETRIEVAL
 from planbook.papers.our_run import KnowledgeOrigin, OurRun, comparable_options
 from planbook.papers.published import PaperBuilding, PaperSetting, Publication
-from planbook.planner import Outcome
-from planbook.planner.models import Sampling
-from planbook.planner.roles import DEFAULT_ROLE, PLANNER_ROLE
+from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling
 
 SAME_EITHER_WAY = ("engine",)
 """Options of environments that change no observation."""

@@ -9,11 +9,23 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import EnvsError, MissingRequirement
 from planbook.outcomes import UNPLAYED, outcome_of, why
-from planbook.planner import Body, Ending, EventKind, JournalMismatch, MemoryJournal, Roles
-from planbook.planner.errors import ModelError, NotRecorded
-from planbook.planner.models import Message, OnText, Reply, Sampling
-from planbook.planner.models.answers import pass_on
-from planbook.planner.models.types import journal_place
+from planbook.planner import (
+    Body,
+    Ending,
+    EventKind,
+    JournalMismatch,
+    MemoryJournal,
+    Message,
+    ModelError,
+    NotRecorded,
+    OnText,
+    Reply,
+    Roles,
+    Sampling,
+    journal_place,
+    pass_on,
+    play,
+)
 from planbook.replay.events import describe
 from planbook.runs import Entry, Run, last_path
 from planbook.workers import EpisodeWorker
@@ -165,7 +177,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     path = last_path(run, entry)
     recorded = {(row.scope, row.kind, row.n): row.body for row in run.store.events(path)}
     try:
-        worker.play(entry, path, Recording(recorded))
+        play(*worker.episode(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
         return _judged(run, entry, path, worker, recorded, compared(mismatch))
     except MissingRequirement:
@@ -198,7 +210,7 @@ def _judged(
     worker.drop_environment()
     worker.roles = Roles(lambda role: RerunModel(recorded), run.config.sampling)
     try:
-        ending = worker.play(entry, path, journal)
+        ending = play(*worker.episode(entry, path, journal))
     except MissingRequirement:
         raise
     except (EnvsError, ModelError) as error:

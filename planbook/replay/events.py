@@ -4,9 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planbook.outcomes import outcome_of, score_of, why
-from planbook.planner import Cell, Ending, Step
-from planbook.planner.action_docs import call_of
-from planbook.planner.ending import NOT_JUDGED
+from planbook.planner import NOT_JUDGED, Cell, Ending, Step, call_of
 from planbook.wording import counted
 
 NOTHING = "nothing (the recording ends here)"

@@ -14,7 +14,7 @@ from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.envs import EnvsError
 from planbook.knowledge import LEARNT, SPOILT, group_of
 from planbook.outcomes import UNPLAYED, in_words, outcome_of
-from planbook.results import Result, RunResults
+from planbook.results import Result, RunResults, building_cost
 from planbook.results.statistics import wilson
 from planbook.wording import counted
 
@@ -38,7 +38,13 @@ BY = {
 
 def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
     """Return the charts of one run, or of several side by side; ``first`` is the number of the first run."""
-    found = [*_success(runs, first), *_endings(runs), *curves(runs, first), *learning_curves(runs)]
+    found = [
+        *_success(runs, first),
+        *_endings(runs),
+        *curves(runs, first),
+        *paying_curves(runs, first),
+        *learning_curves(runs),
+    ]
     found += building(runs[0]) if len(runs) == 1 else []
     return found if any(run.order for run in runs) else []
 
@@ -109,6 +115,37 @@ def curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
 def _solved_so_far(run: RunResults) -> list[float]:
     solved = accumulate(run.episodes[index].solved for index in run.order)
     return [round(count / number, 6) for number, count in enumerate(solved, 1)]
+
+
+def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
+    """Draw the tokens for each solved task as tasks are played, learning included, where something was learned."""
+    known = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
+    if not any(paying.knows for _, _, paying in known):
+        return
+    drawn = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in known)
+    series = [{"name": name, "hue": hue, "points": thinned(points)} for name, hue, points in drawn if points]
+    title = "Tokens for each task solved so far, learning included"
+    if series:
+        yield {"kind": "lines", "title": title, "form": "count", "over": EPISODES, "series": series}
+
+
+def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
+    """Yield the tokens for each solved task after each episode.
+
+    What earlier runs spent on learning is there from the beginning, what a building run spends as it goes on.
+    """
+    tokens, solved = learning, 0
+    if run.builds:
+        for reached in building_cost(run.run, run.price).after:
+            solved = sum(row.solved for row in run.episodes.values() if row.index < reached.tasks)
+            if solved:
+                yield reached.tasks, round((learning - run.outside_cost.tokens + reached.tokens) / solved, 1)
+        return
+    for number, index in enumerate(run.order, 1):
+        row = run.episodes[index]
+        tokens, solved = tokens + row.cost.tokens, solved + row.solved
+        if solved:
+            yield number, round(tokens / solved, 1)
 
 
 def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from planbook.planner import Spent
 from planbook.report import blocks
 from planbook.report.blocks import Block, dollars, duration
-from planbook.results import RunResults
+from planbook.results import RunResults, paying_line
 from planbook.wording import counted
 
 HEAD = ("calls", "replayed", "tokens, prompt", "of them cached", "tokens, completion", "money", "time that models took")
@@ -38,6 +38,7 @@ def cost_blocks(run: RunResults, solved: int) -> Iterator[Block]:
     """Give the sentence and the tables of what a run cost."""
     found, spent, outside = costs(run), run.cost, run.outside_cost
     yield blocks.paragraph(_sentence(run, solved))
+    yield from map(blocks.paragraph, paying_line(run.paying()))
     if not run.speakers:
         return
     yield _table("role", {**found["role"], "all": spent})

@@ -6,9 +6,7 @@ from typing import Any
 
 from planbook.errors import BadArgument
 from planbook.outcomes import in_words, outcome_of, score_of
-from planbook.planner import Call, Trajectory, as_plan, read_trajectory
-from planbook.planner.action_docs import call_of
-from planbook.planner.trajectory import as_asked
+from planbook.planner import Call, Trajectory, as_plan, call_of, in_reading_order, read_trajectory
 from planbook.report.learned import step_text
 from planbook.report.packing import Chunk, Items, LongTexts, visible
 from planbook.results import Result, RunResults
@@ -51,7 +49,7 @@ def document(events: Iterable[Event], task: Json) -> Json:
     parts: list[Json] = []
     for play, own in groupby_play(events):
         if play is None:
-            parts += map(_outside, as_asked(own))
+            parts += map(_outside, in_reading_order(own))
         else:
             parts.append({"play": play, **_trajectory(read_trajectory(play, own))})
     return {"task": task, "parts": parts}

@@ -11,8 +11,7 @@ from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in, with_manua
 from planbook.report import blocks
 from planbook.report.blocks import Block, Part, link, marked
 from planbook.results import RunResults
-from planbook.rules import Applied, Evidence, Rule, count, rule_text
-from planbook.rules.evidence import NONE
+from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_text
 from planbook.wording import counted
 
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
@@ -54,7 +53,7 @@ def _group(place: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
         yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
     if rules:
         ids = {rule.id for rule in rules}
-        shown = [_rule(place, rule, evidence.get(rule.id, NONE), ids) for rule in rules]
+        shown = [_rule(place, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]
         yield blocks.more(f"{counted(len(rules), 'rule')} in force", shown, "noted rules", is_open=True)
     texts: Mapping[str, list[tuple[str, str, Block]]] = {
         "procedures": [(kind, "", blocks.code(each.code)) for kind, each in sorted(known.procedures.items())],

@@ -3,11 +3,20 @@
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
 ``summary`` counts a run's rows, with the ``claims`` that agents made, the ``matches`` of goals with found types, and
 the ``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
-``telling`` has all of it in sentences and small tables, for the terminal and the report. ``statistics`` has the
-intervals and tests.
+``telling`` has all of it in sentences and small tables, for the terminal and the report. ``learning_cost`` is what
+building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
 from planbook.results.claims import ClaimCounts, Said, TaskClaim
+from planbook.results.learning_cost import (
+    BuildingCost,
+    Paying,
+    Reached,
+    building_cost,
+    cost_line,
+    learning_behind,
+    reached_after,
+)
 from planbook.results.matches import MatchCounts, Share, share
 from planbook.results.measures import (
     Measure,
@@ -29,6 +38,8 @@ from planbook.results.telling import (
     figure_parts,
     measure_lines,
     milestone_parts,
+    paying_line,
+    paying_table,
     results_table,
     spending_lines,
 )
@@ -36,20 +47,26 @@ from planbook.results.telling import (
 __all__ = [
     "NOT_PLAYED",
     "UNSAFE",
+    "BuildingCost",
     "ClaimCounts",
     "MatchCounts",
     "Measure",
     "Measured",
+    "Paying",
+    "Reached",
     "Result",
     "RunResults",
     "Said",
     "Share",
     "Summary",
     "TaskClaim",
+    "building_cost",
     "claim_lines",
+    "cost_line",
     "failure_lines",
     "figure_parts",
     "known_milestones",
+    "learning_behind",
     "mean_actions",
     "mean_errors",
     "measure_lines",
@@ -57,7 +74,10 @@ __all__ = [
     "milestone_parts",
     "milestones",
     "overall",
+    "paying_line",
+    "paying_table",
     "plain",
+    "reached_after",
     "read_folder",
     "read_run",
     "results_table",

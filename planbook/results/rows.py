@@ -8,9 +8,18 @@ from typing import Any
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.outcomes import TYPE_SOLVED
-from planbook.planner import Ending, EventKind, Match, Outcome, Spent
-from planbook.planner.spans import OLD_KINDS, Claim, RecordedSpan, Spans
-from planbook.planner.strategies import left_out_of_figures
+from planbook.planner import (
+    OLD_SPAN_KINDS,
+    Claim,
+    Ending,
+    EventKind,
+    Match,
+    Outcome,
+    RecordedSpan,
+    Spans,
+    Spent,
+    left_out_of_figures,
+)
 from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
@@ -21,7 +30,7 @@ OWN = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
 """The scopes of an episode's own endings and resets."""
 INSIDE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
 """A scope inside the play of an episode, with the number of restarts before that play."""
-OF_METHODS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_KINDS})
+OF_METHODS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
 """Kinds of events that claims and the figures of methods are read from."""
 TIMED: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
 """Kinds of events that tell how long an episode took."""

@@ -8,11 +8,9 @@ from typing import Any
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.outcomes import TYPE_SOLVED
-from planbook.planner import Figures, Outcome, Played, Spent
-from planbook.planner.ending import NOT_JUDGED
-from planbook.planner.strategies import FIGURES
-from planbook.planner.strategies.base import mean_of
+from planbook.planner import FIGURES, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of
 from planbook.results.claims import ClaimCounts, count_claims
+from planbook.results.learning_cost import Paying
 from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
@@ -52,6 +50,8 @@ class Summary(BaseModel):
     completion_tokens: int = 0
     money: float | None = 0.0
     """US dollars; None where a price is unknown."""
+    paying: Paying | None = None
+    """What a solved task cost with learning included; None if what learning cost is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
     """The method's own figures, by name; in JSON each has its own key, null for what the method does not count."""
     claims: ClaimCounts | None = None
@@ -106,11 +106,13 @@ def summarise(
     known: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = NONE,
     figures: Sequence[type[Figures]] = FIGURES,
+    paying: Paying | None = None,
 ) -> Summary:
     """Count the episodes of a run; one without an ending counts as NOT_RUN, and those left out on purpose do not count.
 
     ``known`` are all milestones of the environment, where they are the same for every task; ``unjudgeable`` counts the
-    tasks that were never played, by reason; ``figures`` are what the method counts of its own.
+    tasks that were never played, by reason; ``figures`` are what the method counts of its own, ``paying`` is what
+    learning cost beside them.
     """
     spent = spent or Spent()
     counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
@@ -138,6 +140,7 @@ def summarise(
         prompt_tokens=spent.prompt,
         completion_tokens=spent.completion,
         money=spent.money,
+        paying=paying,
         left_out=len(rows) - len(counted),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,

@@ -3,16 +3,16 @@
 Every event is read once, in one query, so that a run that is being played meanwhile is seen as it stood at one moment.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planbook.planner import Outcome, Spent
-from planbook.planner.budget import cost_of
-from planbook.planner.strategies import figures_of
+from planbook.planner import Outcome, Spent, cost_of, figures_of
+from planbook.results.learning_cost import Paying, learning_behind
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
 from planbook.results.summary import Summary, summarise
@@ -139,6 +139,23 @@ class RunResults:
         """Everything that the run spent itself."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
+    @cached_property
+    def learning_behind(self) -> Spent | None:
+        """Return what earlier runs had spent on learning what this one plays with; None if that is not known."""
+        return learning_behind(self.run.config, self.price)
+
+    def paying(self, rows: Sequence[Result] | None = None) -> Paying | None:
+        """Return the cost of a solved task, learning included: over all rows, or some of them.
+
+        What was spent outside episodes is learning. None if what earlier runs had spent on it is not known, and for
+        an episode that was forked.
+        """
+        if self.learning_behind is None or self.run.forked:
+            return None
+        rows = list(self.episodes.values()) if rows is None else rows
+        playing = sum((row.cost for row in rows), NOTHING)
+        return Paying.of(sum(row.solved for row in rows), playing, self.outside_cost + self.learning_behind)
+
     def summary(self, seconds: float | None = None, spent: Spent | None = None) -> Summary:
         """Return the summary of the run as it stood; ``seconds`` and ``spent`` replace what was read."""
         if self._summary is None or seconds is not None:
@@ -150,6 +167,7 @@ class RunResults:
                 known_milestones(self.run.config),
                 self.run.unjudgeable,
                 figures_of(self.run.config.planner),
+                self.paying(),
             )
         return self._summary
 

@@ -6,6 +6,7 @@ from typing import Any
 from planbook.outcomes import first_line, in_words
 from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
+from planbook.results.learning_cost import Paying
 from planbook.results.matches import matches_table
 from planbook.results.measures import Measured, Reached
 from planbook.results.statistics import wilson
@@ -61,8 +62,8 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
     unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
     yield (
-        f"Claims of whole tasks against the world's verdict: {made} made, {right} right; claimed solved and not "
-        f"{figures.claimed_and_not}, claimed not solved and solved {figures.denied_and_solved}; no claim {none}"
+        f"Claims about whole tasks, against the verdict: {made} made, {right} right; claimed solved and not "
+        f"{figures.claimed_and_not}, claimed failed and solved {figures.denied_and_solved}; no claim {none}"
         f"{unplayed}."
     )
     if figures.false:
@@ -86,7 +87,7 @@ def milestone_parts(reached: Reached, score: float | None) -> Iterator[Grid | st
     whole = [kind for kind, things in reached.items() if all(count == of for count, of in things.values())]
     names = {name for things in reached.values() for name in things}
     if len(whole) > 1:
-        yield f"Reached all there is, every time, in {', '.join(whole)}."
+        yield f"All milestones reached, every time, in {', '.join(whole)}."
     for kind, things in reached.items():
         if score is not None and kind not in names:
             shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in things.items()]
@@ -111,8 +112,8 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             else " none was played to its end"
         )
         yield (
-            f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
-            f"{summary.tasks};{share}."
+            "Broken (a fault of planbook or of the environment) and not run count as not solved: "
+            f"{summary.unplayed} of {summary.tasks};{share}."
         )
     yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "not judged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
@@ -138,9 +139,11 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     """Give the cost of the models, if any was asked."""
     if not summary.model_calls:
         return
-    replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
+    replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
-    a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
+    a_task = (
+        f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens per task"
+    )
     yield (
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
@@ -150,3 +153,49 @@ def spending_lines(summary: Summary) -> Iterable[str]:
         yield f"{replies} answered prompts whose wording has changed since; --strict-recordings refuses them."
     if summary.shortened_prompts:
         yield f"Cut to fit the context: {counted(summary.shortened_prompts, 'prompt')}; the report shows which."
+
+
+def paying_line(paying: Paying | None) -> Iterable[str]:
+    """Say what a solved task cost with learning included, if something was learned, and from when on that pays."""
+    if paying is None or not paying.knows:
+        return
+    learned = f"{counted(paying.learning_calls, 'call')} and {paying.learning_tokens:,} tokens of learning"
+    if not paying.solved:
+        yield f"No task was solved yet for {learned}."
+        return
+    calls, tokens = (paying.per_solved[f"{name}_with_learning"] for name in ("calls", "tokens"))
+    without = f"{paying.per_solved['calls']:,.1f} and {paying.per_solved['tokens']:,.0f} without"
+    yield f"Learning included ({learned}), a solved task cost {calls:,.1f} calls and {tokens:,.0f} tokens, {without}."
+
+
+def paying_table(rows: Mapping[str, Paying | None], name: str = "run") -> Iterator[Grid | str]:
+    """Give what a solved task cost in each run with learning included; nothing where nothing was learned."""
+    if not any(paying and paying.knows for paying in rows.values()):
+        return
+    played = ("calls / solved", "with learning", "tokens / solved", "with learning")
+    title = "For each task solved, without what learning had cost and with it"
+    columns = ("learning: calls", "tokens", *played, "pays")
+    yield Grid(title, name, columns, [(row, *_paying_cells(paying)) for row, paying in rows.items()])
+    for row, paying in rows.items():
+        if paying and paying.knows and paying.beside:
+            yield _break_even(row, paying)
+
+
+def _paying_cells(paying: Paying | None) -> Iterator[str]:
+    if paying is None:
+        yield from (NO_FIGURE for _ in range(7))
+        return
+    yield from (f"{paying.learning_calls:,}", f"{paying.learning_tokens:,}")
+    for what in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
+        figure = paying.per_solved[what]
+        yield NO_FIGURE if figure is None else f"{figure:,.{1 if what.startswith('calls') else 0}f}"
+    pays = "never" if paying.break_even is None else f"after {paying.break_even:,}"
+    yield pays if paying.knows and paying.beside else NO_FIGURE
+
+
+def _break_even(name: str, paying: Paying) -> str:
+    if paying.break_even is None:
+        return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {paying.beside}."
+    reached = "which is reached" if paying.solved >= paying.break_even else f"{paying.solved:,} are solved so far"
+    solved = counted(paying.break_even, "solved task")
+    return f"{name}: the tokens of learning are saved again after {solved}, beside {paying.beside}; {reached}."

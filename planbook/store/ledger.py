@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from planbook.planner.ledger import Allows, Amount
+from planbook.planner import Allows, Amount
 from planbook.store.tables import LEASE, LEDGER
 
 Connecting = Callable[[], AbstractContextManager[Connection]]

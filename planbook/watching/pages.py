@@ -3,8 +3,7 @@
 from typing import Any
 
 from planbook.outcomes import first_line
-from planbook.planner import Budget, Outcome, Step
-from planbook.planner.action_docs import call_of
+from planbook.planner import Budget, Outcome, Step, call_of
 from planbook.report import episode_document, rendered, row, sections, view, visible
 from planbook.results import Result
 from planbook.terminal.printing import spending

@@ -9,8 +9,7 @@ from pathlib import Path
 from planbook.config import Config, Executor
 from planbook.envs import missing_extra
 from planbook.errors import BadArgument, BadRun
-from planbook.planner import Ending, EpisodeStopped, Memory, Spent
-from planbook.planner.budget import add_cost
+from planbook.planner import Ending, EpisodeStopped, Memory, Spent, add_cost
 from planbook.runs import Entry, Run, RunFile
 from planbook.sandbox import WorkerFailed
 from planbook.spending import paid, prices_from, spent_so_far
@@ -224,7 +223,9 @@ def check_executor(config: Config, hosting: Hosting) -> None:
         return
     asked = f"--executor {hosting.executor}"
     if config.learning is not None:
-        raise BadArgument(f"{asked}: building learns from one episode after the other, in one process; leave it out")
+        raise BadArgument(
+            f"{asked}: building learns from one episode after another, in one process; leave the option out"
+        )
     for name in (config.env, *config.models.values()):
         if name.startswith("object:"):
             raise BadArgument(f"{asked}: {name} exists in this process only; put it in a file, or play in threads")

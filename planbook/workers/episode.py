@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 
+from pydantic import BaseModel
+
 from planbook.config import Config
 from planbook.envs import Environment, EnvironmentBroken, EnvsError, MissingRequirement
 from planbook.planner import (
+    NO_MODELS,
     Ending,
     Episode,
     EpisodeSettings,
@@ -13,10 +16,10 @@ from planbook.planner import (
     Memory,
     Outcome,
     Roles,
+    Strategy,
     method,
     play,
 )
-from planbook.planner.roles import NO_MODELS
 from planbook.runs import DIVERGED, Entry, Run, set_aside
 from planbook.sandbox import Sandbox
 from planbook.store import Watch, started_over
@@ -55,8 +58,10 @@ class EpisodeWorker:
             self._environment.close()
             self._environment = None
 
-    def play(self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None) -> Ending:
-        """Play an episode against a journal. Raises JournalMismatch and EpisodeStopped."""
+    def episode(
+        self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
+    ) -> tuple[Episode, Strategy, BaseModel]:
+        """Return an episode with the method and options that are to ``play`` it."""
         config = self._config
         strategy = method(config.planner)
         settings = EpisodeSettings(
@@ -74,7 +79,7 @@ class EpisodeWorker:
             guard=self.guard,
             told=config.told(entry.task),
         )
-        return play(episode, strategy.play, strategy.options.model_validate(config.planner_options))
+        return episode, strategy.play, strategy.options.model_validate(config.planner_options)
 
 
 def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
@@ -86,7 +91,7 @@ def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, 
         path, journal, ending = _attempt(run, entry, watch)
         if ending is None:
             try:
-                ending = worker.play(entry, path, journal, memory)
+                ending = play(*worker.episode(entry, path, journal, memory))
             except JournalMismatch as mismatch:
                 _record_broken(journal, path, DIVERGED, str(mismatch))
                 continue

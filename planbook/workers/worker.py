@@ -22,8 +22,8 @@ from planbook.planner import (
     Meter,
     Roles,
     Spent,
+    no_model,
 )
-from planbook.planner.roles import no_model
 from planbook.runs import DIVERGED, Entry, Run, RunFile, index_of, set_aside
 from planbook.sandbox import Sandbox
 from planbook.spending import prices_from

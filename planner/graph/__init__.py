@@ -76,9 +76,13 @@ from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, Gra
 from planbook.planner.graph.templating import Expression, Template, nearest, value_text
 from planbook.planner.graph.traverse import GRAPH_PROMPTS, NodeAnswered, Pass, run_pass
 
+GRAPH_SYNTAX = __doc__
+"""The description of graph files above, for ``planbook graph format``."""
+
 __all__ = [
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
+    "GRAPH_SYNTAX",
     "ROLE",
     "SHIPPED_GRAPHS",
     "AfterQueryError",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.envs.yaml_lines import Where
+from planbook.envs import Where
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
 from planbook.planner.graph.database import PATH, at, paths_of

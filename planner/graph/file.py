@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
+from planbook.envs import FileFault, Where, YamlFile, read_yaml
 from planbook.planner.errors import BadGraphFile
 from planbook.planner.graph.checks import faults_of
 from planbook.planner.graph.hooking import find_hook

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.action_docs import AGENT
+from planbook.planner.agent import AGENT
 from planbook.planner.graph.database import GraphDatabase
 from planbook.planner.graph.templating import value_text
 from planbook.sandbox import Fault, parse

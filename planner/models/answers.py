@@ -32,7 +32,14 @@ Answer = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedModel:
-    """Answers by a function, or from a list in order; with several threads, each text goes to one of them."""
+    """Answers by a function, or from a list in order; with several threads, each text goes to one of them.
+
+    ``answer`` is a function of messages and sampling that returns the reply, or the list of replies. Raises
+    ModelRefused from ``complete`` if the function fails or the list is used up.
+
+    >>> ScriptedModel(["Yes.", "No."]).complete([], Sampling()).text
+    'Yes.'
+    """
 
     def __init__(self, answer: Answer | Sequence[str], name: str = "scripted") -> None:
         self.name = name

@@ -12,15 +12,22 @@ from planbook.planner.rendered import Rendered, Text, digest, digest_of
 from planbook.planner.types import Record
 
 Speaker = Literal["system", "user", "assistant"]
+"""The author of a message, in the words of OpenAI's API."""
 OnText = Callable[[str], bool]
 """Called with each new piece of a reply; returning False stops the reply there."""
 
 
 class Message(Record):
-    """One message of a conversation."""
+    """One message of a conversation.
+
+    >>> Message(role="user", content="Which fruits start with p?").role
+    'user'
+    """
 
     role: Speaker
+    """Who wrote it."""
     content: Text
+    """The text of it, a string."""
 
     @property
     def data(self) -> str:
@@ -32,12 +39,15 @@ class Sampling(Record):
     """Sampling parameters of a reply; None is not sent at all, for servers that refuse the parameter."""
 
     temperature: float | None = 0.0
+    """0 asks for the likeliest reply each time."""
     max_tokens: int | None = Field(default=4_000, ge=1)
     """Maximum tokens of one reply."""
     context: int = Field(default=16_000, ge=500)
     """Maximum tokens of prompt and reply together."""
     seed: int | None = 0
+    """Seed of the server's sampling, where it has one."""
     stop: tuple[str, ...] = ()
+    """Texts at which a reply ends."""
     sample: int = 0
     """Index of the sample of the same request, from 0: above temperature 0, two samples are two replies."""
 
@@ -61,13 +71,22 @@ Finish = Literal["stop", "length", "cut", "refused"]
 
 
 class Reply(Record):
-    """A model's reply. ``model`` is the server's name for the model; ``seconds`` is the time it took."""
+    """A model's reply. Only ``text`` must be given.
+
+    >>> Reply(text="Yes.", usage=Usage(prompt=20, completion=2)).usage.total
+    22
+    """
 
     text: str
+    """The reply without the model's reasoning."""
     finish: Finish = "stop"
+    """Why the reply ended; "length" for one that was cut off at ``max_tokens``."""
     usage: Usage = Usage()
+    """The tokens, for budgets and costs. Without it, a run counts none for this reply."""
     model: str = ""
+    """The server's own name for the model."""
     seconds: float = 0.0
+    """The time that the reply took."""
     replayed: bool = False
     """True if it comes from a recording and cost nothing."""
     reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
@@ -77,13 +96,21 @@ class Reply(Record):
 
 
 class Model(Protocol):
-    """Any object that answers a conversation. Several threads may call it at once."""
+    """Any object that answers a conversation: it needs a ``name`` and the method ``complete``, and no base class.
+
+    Several threads may call it at once. ``planbook.run(model=...)`` takes an instance.
+    """
 
     name: str
     """Full name by which it was asked for, such as ``openai:gpt-4o-mini``."""
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return a reply. Raises ModelError and its subclasses."""
+        """Return the reply to a conversation, of which the last message is the question.
+
+        ``on_text`` is called with each piece of the reply as it arrives, or once with the whole of it; where it returns
+        False, the reply may end there, with ``finish="cut"``. Raises ModelError if there is no answer: the run then
+        stops, and can be resumed. Any other exception makes the episode BROKEN.
+        """
 
 
 class PromptData(Record):

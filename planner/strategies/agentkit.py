@@ -18,7 +18,7 @@ from typing import Any, Literal, Self, get_args, get_origin
 from pydantic import BaseModel, Field, JsonValue, field_validator, model_validator
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.action_docs import action_docs_of, call_of
+from planbook.planner.agent import action_docs_of, call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
 from planbook.planner.graph import (
@@ -210,11 +210,11 @@ class Passes(Figures):
 
     def tell(self) -> Iterable[str]:
         """Yield them as one line."""
-        temporary = f"; {self.temporary} nodes were temporary" if self.temporary else ""
-        skipped = f", {self.skipped} were skipped before they had one" if self.skipped else ""
+        temporary = f"; temporary nodes {self.temporary}" if self.temporary else ""
+        skipped = f", skipped {self.skipped}" if self.skipped else ""
         yield (
-            f"Passes of the graph: {self.passes}, {self.passes / self.tasks:.1f} a task; of its nodes "
-            f"{self.answered} were answered and {self.reused} kept the answer that they had{skipped}{temporary}."
+            f"Passes over the graph: {self.passes}, {self.passes / self.tasks:.1f} per task; nodes answered "
+            f"{self.answered}, reused {self.reused}{skipped}{temporary}."
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, Field
 
-from planbook.planner.action_docs import action_docs_of, heads
+from planbook.planner.agent import action_docs_of, function_heads
 from planbook.planner.episode import Episode
 from planbook.planner.matching import matched
 from planbook.planner.memory import Match, Recall
@@ -65,7 +65,7 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
     world = type(episode.world)
     return PROMPTS["automanual/system"].system(
         about=world.about,
-        action_docs=action_docs_of(episode.world).model_copy(update={"helpers": heads(world.helpers)}),
+        action_docs=action_docs_of(episode.world).model_copy(update={"helpers": function_heads(world.helpers)}),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=world.pauses,

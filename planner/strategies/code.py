@@ -1,10 +1,12 @@
 """Plan code that already exists: a given plan, or a procedure from memory. No model is asked."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from pydantic import BaseModel, Field, JsonValue
 
 from planbook.planner.episode import Episode
+from planbook.planner.frames import Frame
 from planbook.planner.matching import matched
 from planbook.planner.memory import Match, Recall
 from planbook.planner.procedure import Procedure
@@ -15,7 +17,10 @@ class GivenCode(Options):
     """One plan for every task."""
 
     code: str = Field(description="The plan.")
-    helpers: str = Field(default="", description="Code that is defined before it.")
+    helpers: str = Field(default="", description="Code that is defined before the plan.")
+    before: str = Field(
+        default="", description="Plan code that is run first, as a cell of its own.", exclude_if=lambda code: not code
+    )
     source: str = Field(default="plan", description="What its faults are reported under.")
     told_params: bool = Field(
         default=False, description="Whether the plan sees only those params of the task that may be told to a model."
@@ -23,11 +28,18 @@ class GivenCode(Options):
 
 
 def given_code(episode: Episode, options: BaseModel) -> None:
-    """Run the given plan once, as one cell."""
+    """Run the given plan once, as one cell, after the code that goes before it. Give up if that fails."""
     given = GivenCode.model_validate(options)
-    told = told_task(episode) if given.told_params else {}
-    with episode.frame("plan", helpers=given.helpers, task=told):
+    with given_frame(episode, given):
+        if given.before and episode.run(given.before, source="before").is_error:
+            return
         episode.run(given.code, source=given.source)
+
+
+def given_frame(episode: Episode, given: GivenCode) -> AbstractContextManager[Frame]:
+    """Open the frame in which the given plan runs."""
+    told = told_task(episode) if given.told_params else {}
+    return episode.frame("plan", helpers=given.helpers, task=told)
 
 
 def procedures(episode: Episode, options: BaseModel) -> None:
@@ -44,7 +56,8 @@ def run_procedure(episode: Episode, recall: Recall) -> bool:
         return False
     given = code_of(recall.procedure)
     if recall.match is None:
-        given_code(episode, given)
+        with given_frame(episode, given):
+            episode.run(given.code, source=given.source)
         return False
     with episode.frame("plan", helpers=given.helpers, task=seen_types(recall.match), dry_run=True):
         feedback = episode.run(given.code, source=given.source)
@@ -75,7 +88,7 @@ def code_of(procedure: Procedure) -> GivenCode:
 
 METHODS: Mapping[str, Method] = {
     "code": Method(given_code, GivenCode, "one given plan; no model"),
-    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
+    "naive": Method(naive, Options, "the environment's own plan for any task; no model"),
     "procedures": Method(
         procedures, Options, "stored plan code with parameters, by task type; no model", spans=(Match,)
     ),

@@ -73,9 +73,17 @@ class CheckContext(TypedDict, total=False):
 def check(
     code: str, functions: Functions, *, allow_definitions_only: bool = False, **context: Unpack[CheckContext]
 ) -> list[Fault]:
-    """Return every certain fault of a plan, sorted by line. Never raises.
+    """Return every certain fault of a plan, sorted by line, without running anything. Never raises.
 
-    ``functions`` are those of the session, by bare or dotted name.
+    ``functions`` are those of the session, by bare or dotted name; they are not called. ``attributes`` are dotted
+    names, ``names`` those that earlier cells or the session define, ``modules`` packages beyond the standard library.
+    Code that only defines functions is a fault unless ``allow_definitions_only``.
+
+    >>> def go_to(place: str) -> str: ...
+    >>> print(*check("agent.goto('bed')", {"agent.go_to": go_to}))
+    line 1: unknown-action: agent has no action or attribute goto
+        agent.goto('bed')
+      did you mean agent.go_to?
     """
     return list(_check(code, Api.of(functions, **context), definitions_only=allow_definitions_only))
 

@@ -25,6 +25,7 @@ class UnknownType(Enum):
 
 
 UNKNOWN = UnknownType.UNKNOWN
+"""A value that a dry run cannot know."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,9 +154,12 @@ class ReadReply:
 
 
 def read_reply(text: str) -> ReadReply:
-    """Find the plan in a reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
+    """Find the plan in a model's reply. Never raises; an unusable reply has a ``problem`` that the model can act on.
 
     Line ends become newlines, and common indentation is removed; the code is otherwise unchanged.
+
+    >>> read_reply("I look first.\\n```python\\nagent.look()\\n```").code
+    'agent.look()'
     """
     if len(text) > MAX_REPLY_CHARS:
         message = f"the reply has {len(text)} characters; {MAX_REPLY_CHARS} are allowed"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn, Self
 
-from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, pack
+from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, Receiver, pack
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exact, printable, to_bytes
 
@@ -149,7 +149,7 @@ class Link:
     """The worker's end of the channel, as the plan's functions, print and clock use it."""
 
     def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+        self._sock, self._receiver = sock, Receiver(sock)
         self._file: str | None = None
         self.objects: dict[str, object] = {}
 
@@ -163,7 +163,7 @@ class Link:
         read = b""
         try:
             while len(read) < size:
-                part = self._sock.recv(size - len(read), socket.MSG_WAITALL)
+                part = self._receiver.receive(size - len(read), socket.MSG_WAITALL)
                 read += part or os._exit(0)
         except OSError:
             os._exit(0)

@@ -10,11 +10,16 @@ from tests.blackbox.harness import ROOT, cases, named_runs, planbook
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = "\n".join([README, *(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))])
-GROUPS = ("graph",)
+GROUPS = ("graph", "skills")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+SERVED = (
+    "--env --option --paper-actions --split --types --seeds --task --limit --seed --actions --library "
+    "--unsafe-no-sandbox"
+).split()
 LISTED = {
     **dict.fromkeys(("join", "join --jobs", "join --json", "join --prices"), "test_processes.py"),
     "join --unsafe-no-sandbox": "test_processes.py",
+    **dict.fromkeys(("mcp", *(f"mcp {option}" for option in SERVED)), "test_processes.py"),
     "watch": "test_processes.py",
     "watch --port": "test_processes.py",
     "watch --no-browser": "test_processes.py",
@@ -22,6 +27,7 @@ LISTED = {
     "demo --store": "the same",
     "exec --store": "the same",
     "replay --store": "the same",
+    "fork --store": "the same",
     "rerun --store": "the same",
     "test --store": "the same",
 }

@@ -1,5 +1,6 @@
 """The installed command as a process: exit codes, interrupting and going on, a model server, the live view."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -121,3 +122,25 @@ def test_a_run_is_watched_by_who_has_the_address(shelf: Shelf, tmp_path: Path) -
         _, told = process.communicate(timeout=60)
     assert process.returncode in (0, 130)
     assert "Traceback" not in told
+
+
+def test_an_mcp_client_runs_plans_and_procedures(tmp_path: Path) -> None:
+    mcp, stdio = pytest.importorskip("mcp"), pytest.importorskip("mcp.client.stdio")
+    chosen = "--split generated:2 --types pick_and_place --paper-actions -o engine=direct --seed 3"
+    limited = "--limit wall_seconds=5 --actions 60 --library shipped --unsafe-no-sandbox"
+    line = f"mcp --env alfworld {chosen} {limited}".split()
+
+    async def used() -> None:
+        given = mcp.StdioServerParameters(command=str(SCRIPT), args=line, cwd=tmp_path, env=environment())
+        async with mcp.Client(stdio.stdio_client(given)) as client:
+            await client.call_tool("begin_task", {})
+            checked = await client.call_tool("check_plan", {"code": "agent.fly()"})
+            assert checked.structured_content["result"][0]["type"] == "unknown-action"
+            ran = await client.call_tool("run_plan", {"code": "print(task.type)"})
+            assert ran.structured_content["printed"] == "pick_and_place\n"
+            assert "pick_and_place" in {tool.name for tool in (await client.list_tools()).tools}
+
+    asyncio.run(asyncio.wait_for(used(), 100))
+    toys = "--env toy --seeds 0-1 --task fetch/1 --json"
+    assert installed("mcp", *toys.split(), cwd=tmp_path).code == 2, "there is no --json"
+    assert installed("mcp", *toys.removesuffix("--json").split(), cwd=tmp_path).code == 0

@@ -4,12 +4,12 @@ import csv
 
 import pytest
 
-from planbook.bench.selector import SEEDS as MEASURED
 from planbook.envs.minecraft import recording
 from planbook.envs.minecraft.environment import Minecraft
 from planbook.envs.minecraft.planning import RECORDED
 from planbook.envs.minecraft.recording import HEADER, SEEDS, recorded
 from planbook.envs.minecraft.tasks import DEFAULT_SEEDS, parallel_goals, parallel_task
+from tools.bench.selector import SEEDS as MEASURED
 
 MOST_BYTES = 300_000
 

@@ -3,7 +3,7 @@
 import pytest
 
 from planbook.envs import Selection, load_environment
-from planbook.manuals.coverage import Coverage, CoveredType, coverage, coverage_table, goals_of, scope_of
+from planbook.manuals.coverage import Coverage, CoveredType, coverage_table, goals_of, measure_coverage, scope_of
 from planbook.rules import Rule, RuleType
 
 ALFWORLD = goals_of(load_environment("alfworld").select(Selection(split="generated", limit=30)))
@@ -16,7 +16,7 @@ def success(number: int, content: str) -> Rule:
 
 def about(content: str, goals: dict[str, list[str]]) -> dict[str, str]:
     """The types that one success rule covers, and on what grounds."""
-    report = coverage([success(0, content)], goals, {})
+    report = measure_coverage([success(0, content)], goals, {})
     return {each.type: each.grounds for each in report.types if each.grounds != "missing"}
 
 
@@ -57,7 +57,7 @@ def test_a_name_within_a_longer_name_is_another_type(content: str, covered: dict
 
 def test_only_a_success_process_covers() -> None:
     mechanism = success(0, "For pick_two_obj tasks.").model_copy(update={"type": RuleType.SPECIAL_MECHANISM})
-    assert coverage([mechanism], ALFWORLD, {}).missing == tuple(ALFWORLD)
+    assert measure_coverage([mechanism], ALFWORLD, {}).missing == tuple(ALFWORLD)
 
 
 def test_rules_that_nobody_uses_and_rules_that_name_none_are_told() -> None:
@@ -66,7 +66,7 @@ def test_rules_that_nobody_uses_and_rules_that_name_none_are_told() -> None:
         success(2, "Cool it.").model_copy(update={"builds_on": ("rule_9", "rule_1"), "example": "# rule_7"}),
         success(3, "Clean it.").model_copy(update={"log": ("took over what rule_8 said",)}),
     ]
-    report = coverage(rules, ALFWORLD, {"rule_2": 4, "rule_3": 0, "rule_8": 1})
+    report = measure_coverage(rules, ALFWORLD, {"rule_2": 4, "rule_3": 0, "rule_8": 1})
     assert report.never_cited == ("rule_1", "rule_3")
     assert report.dangling == {"rule_1": ("rule_7",), "rule_2": ("rule_7", "rule_9")}
     assert report.missing == ("pick_and_place", "look_at_obj", "pick_two_obj")
@@ -108,5 +108,5 @@ Without a success process: lose.
 Never cited by a planner: rule_2.
 Naming rules that are not there: rule_1 (names rule_0)."""
     )
-    nothing = coverage_table(coverage([], {}, {}))
+    nothing = coverage_table(measure_coverage([], {}, {}))
     assert "Without a success process: no task type." in nothing

@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
-from planbook.manuals.demonstrations import FOLDER, Demonstrating
+from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
-from planbook.planner.action_docs import AGENT, PlanFunction
+from planbook.planner.agent import AGENT, plan_function
 from planbook.planner.models import ScriptedModel
 from planbook.sandbox import Sandbox, check, read_reply
 
@@ -38,7 +38,7 @@ HOUSEHOLD = ("deps", "goals", "thoughts")
 
 def sections(world: str, name: str) -> list[tuple[Task, str]]:
     """The tasks that a file shows, each with its text."""
-    text = (SHIPPED / world / FOLDER / f"{name}.md").read_text()
+    text = (SHIPPED / world / DEMONSTRATIONS_FOLDER / f"{name}.md").read_text()
     found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     return [(task(world, title, body), body) for title, body in found]
 
@@ -55,7 +55,7 @@ def task(world: str, title: str, body: str) -> Task:
 
 IN_MINECRAFT = re.findall(
     r"^> Failed: agent\.(.*)\n> In the plan: .*\n> There is now: Inventory: (.*)\.$",
-    (SHIPPED / "minecraft" / FOLDER / "explained.md").read_text(),
+    (SHIPPED / "minecraft" / DEMONSTRATIONS_FOLDER / "explained.md").read_text(),
     re.MULTILINE,
 )
 
@@ -141,13 +141,13 @@ def test_what_is_shown_of_code_has_the_form_that_its_prompt_asks_for(world: str,
 
 @pytest.mark.parametrize("name", HOUSEHOLD)
 def test_what_is_shown_of_a_household_names_its_goals(name: str) -> None:
-    goals = {f"{AGENT}.{goal}": PlanFunction(spec, _never) for goal, spec in SPECS.items()}
+    goals = {f"{AGENT}.{goal}": plan_function(spec, _never) for goal, spec in SPECS.items()}
     for _, text in sections("alfworld", name):
         for code in codes(text):
             assert check(read_reply(code).code, goals) == []
 
 
-def _never(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+def _never(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
     raise AssertionError(f"{spec.name} is only checked")
 
 

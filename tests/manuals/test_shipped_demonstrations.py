@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.manuals.demonstrations import FOLDER, Demonstrating
+from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
 from planbook.manuals.library import SHIPPED
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
@@ -20,7 +20,7 @@ from tests.manuals.demonstrated import Example, examples, played
 
 GOALS = ("deps", "explained", "goals", "thoughts", "assertions", "policies")
 """What is shown to DEPS and its baselines: another test plays it."""
-FILES = [path for path in sorted(SHIPPED.glob(f"*/{FOLDER}/**/*.md")) if path.stem not in GOALS]
+FILES = [path for path in sorted(SHIPPED.glob(f"*/{DEMONSTRATIONS_FOLDER}/**/*.md")) if path.stem not in GOALS]
 MOST_TOKENS = {
     "atomic": 1600,
     "common": 1200,

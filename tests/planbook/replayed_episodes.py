@@ -11,7 +11,7 @@ from typing import NamedTuple
 from planbook.config import RECORDINGS, Config
 from planbook.knowledge import memory_of
 from planbook.learning import tasks_of
-from planbook.planner import Ending, Roles
+from planbook.planner import Ending, Roles, play
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.runs import Entry, Run
@@ -108,7 +108,7 @@ class Recorded:
         roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)
         worker, ending = EpisodeWorker(self.config, sandbox, roles=roles), None
         with suppress(HostDied):
-            ending = worker.play(entry, entry.path, journal, self._memory)
+            ending = play(*worker.episode(entry, entry.path, journal, self._memory))
         worker.drop_environment()
         return Life(journal.told(), paid, ending)
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from planbook import bench
-from planbook.bench import Row, selector
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.environment import Minecraft, MinecraftOptions
 from planbook.results.statistics import mcnemar, mean_interval, paired_difference
+from tools import bench
+from tools.bench import Row, selector
 
 SEEDS = range(1000, 1040)
 FOUR, RIVAL = "4 goals, 1000 ticks", "horizon - fixed"

@@ -248,7 +248,7 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     code = code.replace("method = Method(", 'METHODS = {"refine": Method(').rstrip() + "}\n"
     imported = "from planbook.planner import Episode, Figures, Method, Options, Payload, Played, Prompts, action_docs"
     (strategies / "refining.py").write_text(code.replace(imported, (
-        "from planbook.planner.action_docs import action_docs\nfrom planbook.planner.episode import Episode\n"
+        "from planbook.planner.agent import action_docs\nfrom planbook.planner.episode import Episode\n"
         "from planbook.planner.prompts import Prompts\n"
         "from planbook.planner.spans import Payload\nfrom planbook.planner.strategies.base import Method, Options\n"
         "from planbook.planner.strategies.base import Figures, Played"

@@ -14,7 +14,7 @@ import pytest
 from planbook.config import RECORDINGS, Config
 from planbook.envs.alfworld import tasks
 from planbook.knowledge import memory_of
-from planbook.planner import METHODS, Memory, MemoryJournal
+from planbook.planner import METHODS, Memory, MemoryJournal, play
 from planbook.planner.models import Message, RecordedModel, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
@@ -69,7 +69,7 @@ class Player:
     def play(self, entry: Entry, cut: Cut, *, stream: bool = True) -> MemoryJournal:
         journal, worker = MemoryJournal(), self._opened(cut, stream=stream)
         try:
-            worker.play(entry, entry.path, journal, self._memory)
+            play(*worker.episode(entry, entry.path, journal, self._memory))
         finally:
             worker.drop_environment()
         return journal

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
-from planbook.planner.action_docs import functions_to_check
+from planbook.planner.agent import functions_to_check
 from planbook.planner.dry_runs import cannot_succeed, known_after
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox

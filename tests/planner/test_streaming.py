@@ -26,7 +26,7 @@ from planbook.planner.models import Message, Model, Reply, Sampling, ScriptedMod
 from planbook.planner.models.types import OnText, data_of_prompt
 from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN
-from planbook.planner.trajectory import as_asked
+from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
 from tests.planner.pieces import THING, Piecewise, at, episode, played, timeless, whole
 
@@ -338,7 +338,7 @@ def test_the_time_that_the_plan_takes_is_not_the_models(sandbox: Sandbox) -> Non
 def test_readers_see_the_question_before_what_it_led_to(sandbox: Sandbox) -> None:
     journal = journal_of(sandbox, Piecewise(SOUND, list))
     events = [SimpleNamespace(scope=scope, kind=kind, body=body) for (scope, kind, _), body in journal.events.items()]
-    kinds = [event.kind for event in as_asked(events)]
+    kinds = [event.kind for event in in_reading_order(events)]
     assert kinds[:5] == ["task", "recall", "ask", "act", "cell"]
     assert "heard" not in kinds
     assert len(kinds) == sum(event.kind != "heard" for event in events)

@@ -1,7 +1,7 @@
 """What speaks for a rule, counted over episodes."""
 
 from planbook.rules import Citation, Evidence
-from planbook.rules.evidence import count, lines, table
+from planbook.rules.evidence import count, evidence_table, lines
 from tests.rules.given import BOOK
 
 CITATIONS = (
@@ -26,7 +26,7 @@ def test_an_episode_told_again_counts_as_told_last() -> None:
 
 
 def test_every_rule_in_force_has_its_row() -> None:
-    assert table(BOOK, count(CITATIONS)) == (
+    assert evidence_table(BOOK, count(CITATIONS)) == (
         "rule    type                  cited  without blame  solved\n"
         "rule_0  Special Mechanism         1              1       1\n"
         "rule_1  Useful Helper Method      0              0       0\n"

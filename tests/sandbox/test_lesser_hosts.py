@@ -149,3 +149,14 @@ def test_a_run_whose_plans_were_not_confined_says_so(tmp_path: Path) -> None:
     reported = launch([], BARE, tmp_path, "-m", "planbook", "report", str(tmp_path / "run"), "--out", str(page))
     assert reported.returncode == 0, reported.stderr
     assert "(--unsafe-no-sandbox)" in page.read_text(encoding="utf-8")
+
+
+def test_judges_that_are_plan_code_run_in_the_sandbox_of_the_run(tmp_path: Path) -> None:
+    tools = ROOT / "examples" / "tools"
+    plan = tmp_path / "plan.py"
+    plan.write_text("agent.remove(1)\nagent.remove(3)\nagent.answer()\n")
+    env = ["--env", f"module:{tools}/notes.py:Notes", "-o", f"tasks={tools}/notes.yaml", "--task", "tidy/1"]
+    command = ["-m", "planbook", "exec", str(plan), *env, "--out", str(tmp_path / "run"), "--json"]
+    played = launch([], BARE, tmp_path, *command, "--unsafe-no-sandbox")
+    assert played.returncode == 0, played.stderr
+    assert json.loads(played.stdout.splitlines()[-1])["solved"] == 1

@@ -1,26 +1,32 @@
-"""An MCP server that dies, hangs, lies about types, returns too much or binary, and changes its tools."""
+"""An MCP server that dies, hangs, lies about types, returns too much or binary, changes its tools, and tells secrets.
+
+With the argument "http" it serves streamable HTTP, to those who know the key, and prints its address.
+"""
 
 import asyncio
 import os
+import socket
 import sys
 from typing import Any
 
+import uvicorn
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+KEY = os.environ.get("SERVER_KEY", "")
 CHANGED = False
 OBJECT = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 OUTPUTS = {"lie": NUMBER}
-NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "fail", "odd-name")
+NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "tell", "fail", "odd-name")
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
     tools = [types.Tool(name=name, input_schema=OBJECT, output_schema=OUTPUTS.get(name)) for name in NAMES]
     tools[-1] = types.Tool(
         name="odd-name",
-        description=f"Key {os.environ.get('SERVER_KEY', '')}.",
+        description=f"Key {KEY}.",
         input_schema={
             "type": "object",
             "properties": {"from": {"type": "string"}, "a b": {"$ref": "#/$defs/B"}},
@@ -47,17 +53,38 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
         CHANGED = True
         await ctx.session.send_tool_list_changed()
     if name == "secret":
-        text = f"the key is {os.environ['SERVER_KEY']}"
+        text = f"the key is {KEY}"
+    if name == "tell":
+        print(f"my key: {KEY}", file=sys.stderr, flush=True)
+        raise RuntimeError(f"{KEY} does not open it")
     if name == "odd-name":
         text = str(params.arguments)
     text = "x" * 10_000_000 if name == "much" else text
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=name == "fail")
 
 
-async def main() -> None:
-    server: Any = Server("unruly", on_list_tools=list_tools, on_call_tool=call_tool)
+SERVER: Any = Server("unruly", on_list_tools=list_tools, on_call_tool=call_tool)
+
+
+async def over_stdio() -> None:
     async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+        await SERVER.run(read, write, SERVER.create_initialization_options())
 
 
-asyncio.run(main())
+async def over_http() -> None:
+    inner = SERVER.streamable_http_app()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers", ()))
+        if scope["type"] == "http" and headers.get(b"authorization", b"").decode() != f"Bearer {KEY}":
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await inner(scope, receive, send)
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
+    await uvicorn.Server(uvicorn.Config(app, log_level="warning")).serve([listening])
+
+
+asyncio.run(over_http() if "http" in sys.argv else over_stdio())

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.planner.action_docs import action_docs_of
+from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
 from planbook.planner.frames import Functions

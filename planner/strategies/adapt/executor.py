@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from planbook.planner.action_docs import action_docs_of
+from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
 from planbook.planner.models.types import Message

@@ -7,12 +7,12 @@ Nothing happens in the environment. Text that is no valid call of a goal is mapp
 import ast
 import builtins
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.action_docs import AGENT, ActionDocs, PlanFunction, action_docs_of, call_of, shown
+from planbook.planner.agent import AGENT, ActionDocs, action_docs_of, call_of, plan_function, shown
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
@@ -102,9 +102,9 @@ class _Collector:
 
     def functions(self) -> Functions:
         """Return the collecting functions, under ``agent`` and bare. Actions that are no goals do nothing."""
-        goals = {name: PlanFunction(spec, self._note) for name, spec in self._api.specs.items()}
+        goals = {name: plan_function(spec, self._note) for name, spec in self._api.specs.items()}
         bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
-        acting = {name: PlanFunction(spec, self._refuse) for name, spec in self._world.offer.actions.items()}
+        acting = {name: plan_function(spec, self._refuse) for name, spec in self._world.offer.actions.items()}
         dotted = {f"{AGENT}.{name}": function for name, function in {**acting, **goals}.items()}
         return {**dotted, **bare, UNCLEAR: self._unclear}
 
@@ -123,11 +123,11 @@ class _Collector:
         frame = self.frame
         return check(code, functions, attributes=frame.attributes, names=frame.names, modules=frame.modules)
 
-    def _note(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def _note(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         self._add(spec.bind(*args, **kwargs))
         return ""
 
-    def _refuse(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def _refuse(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         raise ValueError(
             f"{AGENT}.{spec.name} is no goal: plans name goals, and how they are reached is found out later"
         )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pydantic import Field, JsonValue
 
 from planbook.envs import Action
-from planbook.planner.action_docs import call_of
+from planbook.planner.agent import call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
 from planbook.planner.models.types import Message

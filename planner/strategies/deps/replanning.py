@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, Field, JsonValue
 
-from planbook.planner.action_docs import ActionDocs, action_docs_of
+from planbook.planner.agent import ActionDocs, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
@@ -36,7 +36,7 @@ class ReplanningOptions(PursuitOptions):
     rounds: int | None = Field(
         default=None,
         ge=0,
-        description=f"How often it is planned anew; null is until the task is done, {REPLANS} times at most.",
+        description=f"Number of replans; null is until the task is done, {REPLANS} times at most.",
     )
 
     def in_force(self, world: str) -> dict[str, JsonValue]:

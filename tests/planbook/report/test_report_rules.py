@@ -12,7 +12,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.learned import prose
 from planbook.rules import count
-from planbook.rules.evidence import NONE
+from planbook.rules.evidence import NO_EVIDENCE
 from planbook.runs import Run
 from tests.command import planbook
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings
@@ -72,7 +72,7 @@ def test_the_page_has_every_rule_with_its_evidence_and_the_change_log(built: Pat
     shown = "".join(page.all("section", class_="learned"))
     for rule in state.knowledge.rules:
         assert rule.content in shown
-        assert str(count(state.citations).get(rule.id, NONE)) in shown
+        assert str(count(state.citations).get(rule.id, NO_EVIDENCE)) in shown
     assert all(line in shown for line in state.history.log())
     for kind, procedure in state.knowledge.procedures.items():
         assert kind in shown

@@ -84,7 +84,7 @@ def converse(chunks: list[bytes]) -> None:
     with theirs, subprocess.Popen(["sleep", "600"]) as process:
         speaker = threading.Thread(target=_speak, args=(theirs, chunks))
         worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
-        talk = Conversation(worker, LIMITS, lambda request: answers.answer(request.message))
+        talk = Conversation(worker, LIMITS, answers.answer)
         speaker.start()
         try:
             assert type(talk.hold(answers.run("1", "cell")).faults) is list

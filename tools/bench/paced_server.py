@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import NamedTuple
 
-from planbook.bench.model_address import openai_at
-from planbook.bench.model_server import Handler, served
+from tools.bench.model_address import openai_at
+from tools.bench.model_server import Handler, served
 
 
 class Recorded(NamedTuple):

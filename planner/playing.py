@@ -22,26 +22,21 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
     try:
-        ending = _play(episode, strategy, options)
+        with suppress(EpisodeOver):
+            episode.begin()
+            strategy(episode, options)
+        ending = episode.ending()
+    except (MissingRequirement, SandboxClosed, WorkerFailed, ModelError):
+        raise
+    except EpisodeBroken as broken:
+        ending = episode.broken(str(broken))
+    except (Exception, SystemExit) as error:
+        where = _last_line(error, strategy)
+        ending = episode.broken(f"the planner raised {type(error).__name__}: {error}{where and f' ({where})'}")
     finally:
         episode.close()
     episode.write_ending(ending)
     return ending
-
-
-def _play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
-    try:
-        with suppress(EpisodeOver):
-            episode.begin()
-            strategy(episode, options)
-        return episode.ending()
-    except (MissingRequirement, SandboxClosed, WorkerFailed, ModelError):
-        raise
-    except EpisodeBroken as broken:
-        return episode.broken(str(broken))
-    except (Exception, SystemExit) as error:
-        where = _last_line(error, strategy)
-        return episode.broken(f"the planner raised {type(error).__name__}: {error}{where and f' ({where})'}")
 
 
 def _last_line(error: BaseException, strategy: Strategy) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from random import Random
 from statistics import median
 
-from planbook.bench import Row
-from planbook.bench.timing import cpu_seconds
 from planbook.envs import MissingRequirement
 from planbook.envs.alfworld import TYPES, AlfworldGame, Direct, GameEngine, Reference, generated, tasks
+from tools.bench import Row
+from tools.bench.timing import cpu_seconds
 
 GAMES_A_TYPE = 1
 STEPS = 15

@@ -1,4 +1,7 @@
-"""Our own speed and skill, beside the peers that are installed; the figures of a part are taken in one run."""
+"""Benchmarks of planbook's speed and skill beside the peers that are installed: ``planbook bench PART``, from a clone.
+
+The figures of a part are measured in one run.
+"""
 
 import dataclasses
 import importlib
@@ -12,14 +15,15 @@ from planbook.console import ERRORS, console
 from planbook.terminal.printing import answer
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
-    "envs": ("planbook.bench.alfworld", "planbook.bench.miniwob", "planbook.bench.worlds", "planbook.bench.replay"),
-    "prompts": ("planbook.bench.prompts",),
-    "report": ("planbook.bench.report",),
-    "sandbox": ("planbook.bench.sandbox",),
-    "scale": ("planbook.bench.scale",),
-    "selector": ("planbook.bench.selector",),
-    "start": ("planbook.bench.start",),
-    "stream": ("planbook.bench.stream",),
+    "envs": ("tools.bench.alfworld", "tools.bench.miniwob", "tools.bench.worlds", "tools.bench.replay"),
+    "prompts": ("tools.bench.prompts",),
+    "report": ("tools.bench.report",),
+    "sandbox": ("tools.bench.sandbox",),
+    "scale": ("tools.bench.scale",),
+    "selector": ("tools.bench.selector",),
+    "start": ("tools.bench.start",),
+    "stream": ("tools.bench.stream",),
+    "tools": ("tools.bench.tool_calls",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 

@@ -8,11 +8,11 @@ from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
-from planbook.bench import Row
-from planbook.bench.timing import seconds, seconds_together
 from planbook.envs import Action, Selection
 from planbook.envs.browser import chromium
 from planbook.envs.miniwob import Miniwob, task_types
+from tools.bench import Row
+from tools.bench.timing import seconds, seconds_together
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")

@@ -6,12 +6,12 @@ Seconds are processor time, as an environment does all its work in this process.
 from collections.abc import Sequence
 from statistics import median
 
-from planbook.bench import Row
-from planbook.bench.timing import cpu_seconds
 from planbook.envs import Action, Environment, Selection, Task, load_environment
 from planbook.manuals import ProcedureLibrary
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal, method, play
 from planbook.sandbox import Sandbox
+from tools.bench import Row
+from tools.bench.timing import cpu_seconds
 
 ENVIRONMENTS = ("textcraft", "minecraft", "tabletop", "shopping", "crafter")
 TASKS, REPEATS, SNAPSHOTS = 12, 20, 200

@@ -11,12 +11,12 @@ from pathlib import Path
 from resource import struct_rusage
 from statistics import median
 
-from planbook.bench import Row, household
-from planbook.bench.timing import seconds
 from planbook.commands.playing import play
 from planbook.envs.browser import chromium
 from planbook.settings import Settings
 from planbook.workers import Hosting
+from tools.bench import Row, household
+from tools.bench.timing import seconds
 
 EPISODES, TYPES = 3_553, 6
 OPENINGS = 5

@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from functools import partial
 from statistics import median
 
-from planbook.bench import Row
-from planbook.bench.peers import MONTY, Engine, Monty, Ours, engines, missing
-from planbook.bench.processes import parents, private_megabytes
-from planbook.bench.timing import in_turn, percentile, seconds, seconds_together
 from planbook.sandbox import PRELOADED, Sandbox
+from tools.bench import Row
+from tools.bench.peers import MONTY, Engine, Monty, Ours, engines, missing
+from tools.bench.processes import parents, private_megabytes
+from tools.bench.timing import in_turn, percentile, seconds, seconds_together
 
 CODE: Mapping[str, tuple[int, str]] = {
     "arithmetic": (

@@ -12,16 +12,16 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from planbook.bench import Row
-from planbook.bench.model_address import openai_at
-from planbook.bench.processes import parents, private_megabytes
-from planbook.bench.replay import games
 from planbook.config import Config, Executor
 from planbook.envs import Task
 from planbook.knowledge import memory_of
 from planbook.runs import Run
 from planbook.settings import Settings
 from planbook.workers import Hosting, check_roles, every, play_episodes
+from tools.bench import Row
+from tools.bench.model_address import openai_at
+from tools.bench.processes import parents, private_megabytes
+from tools.bench.replay import games
 
 GAMES = 4_000
 """At most: all of the training split."""
@@ -34,6 +34,7 @@ IN_FLIGHT, ALONE = 32, 3
 ROUNDS = 3
 """How many episodes each of those in flight plays after the other; one by one, ``ALONE`` are played in all."""
 SAMPLE_SECONDS = 0.25
+CLONE = Path(__file__).parents[2]
 
 
 class ScaleFigures(NamedTuple):
@@ -147,8 +148,8 @@ def _megabytes_in_all(spared: int) -> float:
 @contextmanager
 def _slow_model(answer_seconds: float) -> Iterator[int]:
     """A server for ``openai:slow``, and its process."""
-    command = [sys.executable, "-m", "planbook.bench.slow_server", str(answer_seconds)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    command = [sys.executable, "-m", "tools.bench.slow_server", str(answer_seconds)]
+    with subprocess.Popen(command, cwd=CLONE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         with openai_at(int(server.stdout.readline())):

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from planbook.bench.model_server import Handler, served
+from tools.bench.model_server import Handler, served
 
 ANSWER = "### Understanding\nNothing is known yet.\n### Mistakes\nNone\n### Rules\nNone\n### Plan\n1. Wait.\n" + (
     "### Code\n```python\nwaited = True\n```\n"

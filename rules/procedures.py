@@ -7,10 +7,18 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs import Environment
-from planbook.planner import Procedure, Scope, Trajectory, UnusableReply, about_the_world
-from planbook.planner.models import Message, Reply
-from planbook.planner.prompts import fence_around
-from planbook.planner.rendered import Rendered, Text
+from planbook.planner import (
+    Message,
+    Procedure,
+    Rendered,
+    Reply,
+    Scope,
+    Text,
+    Trajectory,
+    UnusableReply,
+    about_the_world,
+    fence_around,
+)
 from planbook.rules.telling import PROMPTS, shortened, tell_manual
 from planbook.rules.types import Knowledge, Learnt, Skill
 from planbook.rules.written import learnt_procedure, params_told, procedure_reader

@@ -5,8 +5,8 @@ import sys
 from functools import partial
 from statistics import median
 
-from planbook.bench import Row
-from planbook.bench.timing import in_turn, seconds
+from tools.bench import Row
+from tools.bench.timing import in_turn, seconds
 
 REPEATS = 20
 PEER = "import pydantic"

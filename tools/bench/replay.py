@@ -5,7 +5,6 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from planbook.bench import Row
 from planbook.config import Config
 from planbook.envs import MissingRequirement, Task, load_environment
 from planbook.manuals import ProcedureLibrary
@@ -13,6 +12,7 @@ from planbook.planner import Ending
 from planbook.runs import Run
 from planbook.settings import Settings
 from planbook.workers import Hosting, play_episodes
+from tools.bench import Row
 
 WORLD, SPLIT = "alfworld", "train"
 JOBS = 2

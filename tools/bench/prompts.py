@@ -12,11 +12,10 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from planbook.bench import Row
 from planbook.config import RECORDINGS
-from planbook.planner.models.recordings import read_recording
-from planbook.planner.models.tokens import estimate_tokens
+from planbook.planner import estimate_tokens, read_recording
 from planbook.runs import Run
+from tools.bench import Row
 
 RECORDED = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")
 """Those that need neither games to download nor a browser: at least one for each paper."""

@@ -10,14 +10,13 @@ from functools import partial
 from importlib.metadata import version
 from statistics import fmean
 
-from planbook.bench import Row
-from planbook.bench.timing import seconds
 from planbook.envs import Action, Features
 from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
 from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
-from planbook.planner.strategies.deps.horizon import HorizonPredictor, recorded_rows
-from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
+from planbook.planner import Candidate, HorizonPredictor, SelectorName, recorded_rows, selector_of
 from planbook.results.statistics import mcnemar, mean_interval, paired_difference, wilson
+from tools.bench import Row
+from tools.bench.timing import seconds
 
 SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)

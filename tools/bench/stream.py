@@ -14,9 +14,6 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from planbook.bench import Row
-from planbook.bench.paced_server import Answer, Recorded, Sent, paced
-from planbook.bench.prompts import recorded_requests
 from planbook.config import Config
 from planbook.envs import MissingRequirement
 from planbook.knowledge import memory_of
@@ -25,6 +22,9 @@ from planbook.runs import Run
 from planbook.sandbox import read_reply, statements_of
 from planbook.settings import Settings
 from planbook.workers import Hosting, check_roles, play_episodes
+from tools.bench import Row
+from tools.bench.paced_server import Answer, Recorded, Sent, paced
+from tools.bench.prompts import recorded_requests
 
 TOKENS_A_SECOND = 30.0
 RUNS: Mapping[str, tuple[str, dict[str, str]]] = {

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from planbook.manuals import SHIPPED
-from planbook.planner.models import Message, Sampling
+from planbook.planner import Message, Sampling
 
 TYPES = (
     ("two ", "pick_two_obj"),

@@ -2,8 +2,8 @@
 
 import ast
 import json
-from collections.abc import Callable, Collection, Mapping
-from inspect import Signature
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Protocol
 
 from pydantic import BaseModel, JsonValue
@@ -18,22 +18,15 @@ TASK = "task"
 class CallFunction(Protocol):
     """Carries out one call of plan code."""
 
-    def __call__(self, spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+    def __call__(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         """Return the answer that the plan receives."""
 
 
-class PlanFunction:
-    """An action or query as the sandbox takes it: a callable with the signature that plan code sees."""
-
-    def __init__(self, spec: ActionSpec, call: CallFunction) -> None:
-        self._spec, self._call = spec, call
-        self.__name__ = spec.name
-        self.__doc__ = spec.doc
-        self.__signature__: Signature = spec.signature
-
-    def __call__(self, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        """Call as plan code does."""
-        return self._call(self._spec, args, kwargs)
+def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:
+    """Return an action or query as the sandbox takes it: a callable with the signature that plan code sees."""
+    function = partial(call, spec)
+    vars(function)["__signature__"] = spec.signature
+    return function
 
 
 def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
@@ -55,8 +48,8 @@ def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> d
 
     ``act`` carries out actions, ``answer`` queries.
     """
-    actions = {f"{AGENT}.{name}": PlanFunction(spec, act) for name, spec in offer.actions.items()}
-    queries = {f"{AGENT}.{name}": PlanFunction(spec, answer) for name, spec in offer.queries.items()}
+    actions = {f"{AGENT}.{name}": plan_function(spec, act) for name, spec in offer.actions.items()}
+    queries = {f"{AGENT}.{name}": plan_function(spec, answer) for name, spec in offer.queries.items()}
     return {**actions, **queries}
 
 
@@ -70,7 +63,7 @@ def functions_to_check(world: type[Environment], options: BaseModel | None = Non
     return plan_functions(world.offered(options), _not_callable, _not_callable)
 
 
-def _not_callable(spec: ActionSpec, args: tuple[JsonValue, ...], kwargs: Mapping[str, JsonValue]) -> JsonValue:
+def _not_callable(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
     raise RuntimeError(f"{spec.name} was called, but only a check was asked for")
 
 
@@ -103,14 +96,14 @@ def action_docs(world: type[Environment], options: BaseModel | None = None, goal
     )
 
 
-def heads(code: str) -> str:
+def function_heads(code: str) -> str:
     """Return signatures and docstrings of the functions in code. Code with anything else is returned unchanged."""
     parts = parse_source(code).body
     functions = [part for part in parts if isinstance(part, ast.FunctionDef)]
     return "\n\n".join(map(_head, functions)) if len(functions) == len(parts) else code.strip()
 
 
-def signatures(code: str, names: Collection[str]) -> list[str]:
+def function_signatures(code: str, names: Collection[str]) -> list[str]:
     """Return how the functions in code are called, such as ``find(agent, name)``, for those among ``names``."""
     functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
     return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]

@@ -1,0 +1,64 @@
+"""Learning without a model: functions that answer what `build` and `formulate` ask about examples/cellar.py.
+
+planbook build --env examples/cellar.py --split train --tasks-per-type 3 --out runs/cellar \\
+    --model planner=scripted:examples/learn_cellar.py:planner --model scripted:examples/learn_cellar.py:builder
+"""
+
+from collections.abc import Sequence
+
+from planbook.planner.models import Message, Sampling
+
+PROCEDURE = """
+def solve(agent, task):
+    wine = task.params["wine"]
+    for _ in range(agent.rooms() - 1):
+        if wine in agent.walk("east"):
+            agent.take(wine)
+            break
+    while agent.room > 0:
+        agent.walk("west")
+"""
+RULE = """
+rule_system.write_rule(
+    type="Success Process",
+    content="To fetch a bottle: walk east until it is seen, take it, and walk back to room 0.",
+    example="seen = agent.walk('east')",
+    log="Seen in one episode.",
+)
+rule_system.stop_generating()
+"""
+MANUAL = """# Fetching wine
+
+How bottles are found in the cellar.
+
+## Fetch a bottle
+
+Bottles lie in the rooms to the east.
+
+Rules: rule_0
+"""
+
+
+def planner(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Answer with a plan for the task, or with the procedure when a success is to be generalised."""
+    if "Turn this code into a procedure" in messages[-1].content:
+        return block(PROCEDURE)
+    return block(f"{PROCEDURE}\n\nsolve(agent, task)\n")
+
+
+def builder(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Judge an episode that went wrong; edit the rules after any other."""
+    question = messages[-1].content
+    if "Verdict: Imperfect Rules" in question:
+        return "Verdict: Imperfect Rules"
+    return block(RULE if "There are none yet." in question else "rule_system.stop_generating()")
+
+
+def formulator(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Arrange the rules in a manual; their texts are filled in."""
+    return MANUAL
+
+
+def block(code: str) -> str:
+    """Return code as a model writes it."""
+    return f"```python\n{code.strip()}\n```"

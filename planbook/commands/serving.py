@@ -1,0 +1,60 @@
+"""`planbook mcp`: an environment and what was learned about it, for any MCP client."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+from pydantic import BaseModel
+
+from planbook import errors
+from planbook.config import LEARNT_LIBRARY, LIBRARIES
+from planbook.envs import Environment, Task, ToolEnvironment
+from planbook.knowledge import learnt_in, with_manual
+from planbook.manuals import read_knowledge
+from planbook.options import options
+from planbook.planner import EpisodeSettings
+from planbook.rules import Knowledge, tell_world
+from planbook.runs import Run, is_run
+from planbook.sandbox import Sandbox
+from planbook.settings import Settings
+
+MOST_ACTIONS = 10_000
+"""Number of actions that the plans of one task may take unless --actions says otherwise."""
+FREE = "session"
+"""Task id and type where an environment has no tasks: the client knows what it is for."""
+
+
+@click.command()
+@options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
+def mcp(settings: Settings) -> int:
+    """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures, the manual."""
+    from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
+    from planbook.serving.session import PlanSession
+
+    world, chosen = settings.world(), settings.world_options()
+    tasks, known = tasks_of(settings, world, chosen), knowledge(settings)
+    actions = MOST_ACTIONS if settings.actions is None else settings.actions
+    limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
+    with Sandbox(modules=world.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
+        serve(lambda: PlanSession(world(chosen), sandbox, tasks, limits), tell_world(world, chosen), tasks, known)
+    return errors.OK
+
+
+def tasks_of(settings: Settings, world: type[Environment], chosen: BaseModel) -> Sequence[Task]:
+    """Return the selected tasks; one that is free for tools without a file of tasks. Raises BadSelection."""
+    if issubclass(world, ToolEnvironment) and not world.has_tasks(chosen):
+        return [Task(id=FREE, env=world.name, split=world.splits[0], type=FREE, goal="Do what the client asks for.")]
+    return world.select(settings.selection(), chosen)
+
+
+def knowledge(settings: Settings) -> Sequence[Knowledge]:
+    """Return what is known about the environment: the named library, by default what ships."""
+    world, library = settings.world(), settings.library
+    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / world.name).is_dir():
+        library = LEARNT_LIBRARY
+    folder = LIBRARIES.get(library) or Path(library)
+    if not is_run(folder):
+        return [read_knowledge(folder, world, settings.world_options())]
+    with closing(Run.open(folder)) as run:
+        return [with_manual(run, group, state) for group, state in learnt_in(run).items()]

@@ -1,0 +1,308 @@
+"""Learned procedures as Agent Skills (agentskills.io): a folder for each, with the evidence that it holds.
+
+``SKILL.md`` says what the skill is for, ``scripts/solve.py`` is the procedure, ``references/manual.md`` has the
+environment and the rules. ``evidence.json`` lists the tasks on which the procedure was verified, the verdict of each,
+and what it takes to play them again.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from planbook.config import Config
+from planbook.envs import Selection, Task
+from planbook.errors import BadArgument
+from planbook.knowledge import learnt_in, with_manual
+from planbook.manuals import replace_files, standalone
+from planbook.outcomes import UNPLAYED
+from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
+from planbook.rules import Knowledge, tell_manual, tell_world
+from planbook.runs import Run, recorded_endings, without_folders
+from planbook.sandbox import Limits
+from planbook.wording import counted
+
+SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
+HASHED = (SCRIPT, MANUAL)
+VERIFY = "planbook skills verify"
+NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
+"""Limits of the specification."""
+EXAMPLES = 3
+"""Goals that the description quotes."""
+UNVERIFIED = "no verification of it is in the run"
+
+
+class Proof(BaseModel):
+    """Base of the parts of ``evidence.json``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class VerifiedTask(Proof):
+    """A task that the procedure was played on, and the environment's verdict."""
+
+    task: Task
+    outcome: Outcome
+    score: float
+    actions: int
+
+    @property
+    def solved(self) -> bool:
+        """True if the environment judged the task solved."""
+        return self.outcome.solved
+
+
+class Evidence(Proof):
+    """What ``skills verify`` plays again. ``sha256`` has the digest of each file that the skill consists of."""
+
+    schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
+    verify: str = f"{VERIFY} ."
+    """The command that verifies the skill, to be run in its folder."""
+    skill: str
+    task_type: str
+    env: str
+    env_options: dict[str, JsonValue]
+    actions: int
+    """Actions that one episode may take."""
+    limits: Limits
+    seed: int
+    run: str
+    """The name of the run that learned the procedure."""
+    versions: dict[str, str]
+    sha256: dict[str, str]
+    tasks: tuple[VerifiedTask, ...]
+
+
+class SkillsExported(BaseModel):
+    """The object that ends standard output. ``left_out`` has the reason for each task type without a skill."""
+
+    model_config = ConfigDict(frozen=True)
+
+    skills: dict[str, str]
+    """The folder of each skill, by its name."""
+    left_out: dict[str, str]
+    run: str
+
+
+def export_skills(folder: Path, out: Path | None) -> SkillsExported:
+    """Write a skill for each procedure of a building run that was verified there. Raises BadArgument, BadRun."""
+    written, left_out = dict[str, str](), dict[str, str]()
+    with closing(Run.open(folder)) as run:
+        if run.config.learning is None:
+            raise BadArgument(f"{folder} is no building run; skills are the procedures that `planbook build` learns")
+        verified = list(_verifications(run))
+        for group, state in learnt_in(run).items():
+            knowledge = with_manual(run, group, state)
+            for kind, procedure in sorted(state.knowledge.procedures.items()):
+                tasks = _evidence_for(procedure, verified)
+                if not tasks:
+                    left_out[kind] = UNVERIFIED
+                    continue
+                name = _free_name(f"{procedure.world}-{kind}", written)
+                home = (out or folder / "skills") / name
+                replace_files(home, _files(run, name, knowledge, procedure, tasks))
+                written[name] = str(home)
+    if not written:
+        reasons = ", ".join(f"{kind}: {why}" for kind, why in left_out.items()) or "it has learned no procedure"
+        raise BadArgument(f"{folder} has no skill to export ({reasons})")
+    return SkillsExported(skills=written, left_out=left_out, run=str(folder))
+
+
+def _verifications(run: Run) -> Iterator[Trajectory]:
+    """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
+    ended = [event.scope for event in run.store.events("learn", "outcome") if "/verification/" in event.scope]
+    yield from (read_trajectory(path, run.store.events(path)) for path in ended)
+
+
+def _evidence_for(procedure: Procedure, verified: list[Trajectory]) -> tuple[VerifiedTask, ...]:
+    """Return the last verdict on each task that exactly this code was played on."""
+    code, found = code_of(procedure).code, dict[str, VerifiedTask]()
+    for each in verified:
+        played = [cell.code for part in each.rounds for cell in part.cells]
+        if played[:1] == [code] and each.ending.outcome not in UNPLAYED:
+            found[each.task.id] = verified_task(each)
+    return tuple(found.values())
+
+
+def verified_task(episode: Trajectory) -> VerifiedTask:
+    """Return the verdict on the task of an episode."""
+    ending = episode.ending
+    return VerifiedTask(task=episode.task, outcome=ending.outcome, score=ending.verdict.score, actions=ending.actions)
+
+
+def _free_name(text: str, taken: Mapping[str, str]) -> str:
+    """Return a name as the specification has it: lower case, letters and digits, single hyphens."""
+    name = re.sub(r"[\W_]+", "-", text.lower()).strip("-")[:NAME_CHARACTERS].rstrip("-")
+    number = 2
+    while name in taken:
+        name = f"{name[: NAME_CHARACTERS - 4]}-{number}"
+        number += 1
+    return name
+
+
+def _files(
+    run: Run, name: str, knowledge: Knowledge, procedure: Procedure, tasks: tuple[VerifiedTask, ...]
+) -> dict[str, str]:
+    config = without_folders(run.config)
+    about = tell_world(run.config.world, run.config.world_options)
+    texts = {SCRIPT: standalone(procedure), MANUAL: f"# {procedure.world}\n\n{about}\n\n{tell_manual(knowledge)}\n"}
+    evidence = Evidence(
+        skill=name,
+        task_type=procedure.type,
+        env=config.env,
+        env_options=config.env_options,
+        actions=config.actions,
+        limits=config.limits,
+        seed=config.seed,
+        run=run.folder.resolve().name,
+        versions=run.versions,
+        sha256={path: _digest(text.encode()) for path, text in texts.items()},
+        tasks=tasks,
+    )
+    told = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
+    return {SKILL: _skill_text(evidence, procedure), **texts, EVIDENCE: f"{told}\n"}
+
+
+def _skill_text(evidence: Evidence, procedure: Procedure) -> str:
+    solved = sum(each.solved for each in evidence.tasks)
+    verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
+    goals = list(dict.fromkeys(each.task.goal for each in evidence.tasks))[:EXAMPLES]
+    use = f"Use for tasks of the type {procedure.type} in {procedure.world}, such as: {'; '.join(goals)}"
+    header = {
+        "name": evidence.skill,
+        "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
+        "compatibility": f"Needs planbook and its environment {procedure.world}",
+    }
+    lines = "\n".join(f"{key}: {_scalar(value)}" for key, value in header.items())
+    return f"""---
+{lines}
+metadata:
+  task-type: {_scalar(procedure.type)}
+  environment: {_scalar(procedure.world)}
+  source: {_scalar(procedure.source)}
+---
+
+# {evidence.skill}
+
+{procedure.summary}
+
+`{SCRIPT}` defines `solve(agent, task)`: Python that acts by calling methods of `agent`. It needs no model. To play it
+on a task, in this folder:
+
+    planbook exec {SCRIPT} --env {evidence.env} --task '{evidence.tasks[0].task.id}'
+
+`{MANUAL}` describes the environment with its actions, and has the rules that were learned of it. Read it to plan a
+task that the script does not solve.
+
+When it was verified, {verdict}. `{EVIDENCE}` lists them. To play them all again, in this folder:
+
+    {evidence.verify}
+"""
+
+
+def _scalar(text: str) -> str:
+    """Return a YAML scalar in quotes. Readers of skills take three hyphens for the end of the header."""
+    return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= DESCRIPTION_CHARACTERS else f"{line[: DESCRIPTION_CHARACTERS - 4]} ..."
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+# Verifying.
+
+
+class VerifiedSkill(BaseModel):
+    """A skill that was verified again. ``changed_files`` differ from their digests, ``changed`` lists task ids."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    folder: str
+    tasks: int
+    solved: int
+    """Tasks that are solved now."""
+    changed_files: tuple[str, ...]
+    changed: tuple[str, ...]
+    """Tasks whose verdict is not the recorded one."""
+    run: str
+    """The run in which the tasks were played."""
+
+    @property
+    def holds(self) -> bool:
+        """True if files and verdicts are as they were recorded."""
+        return not self.changed_files and not self.changed
+
+
+def skill_folders(folder: Path) -> list[Path]:
+    """Return the folder of a skill, or the skills in a folder. Raises BadArgument where there is none."""
+    found = [folder] if (folder / EVIDENCE).is_file() else sorted(path.parent for path in folder.glob(f"*/{EVIDENCE}"))
+    if not found:
+        raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
+    return found
+
+
+def read_evidence(folder: Path) -> Evidence:
+    """Read the evidence of a skill. Raises BadArgument."""
+    try:
+        return Evidence.model_validate_json((folder / EVIDENCE).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        raise BadArgument(f"{folder / EVIDENCE} cannot be read as the evidence of a skill: {error}") from error
+
+
+def changed_files(folder: Path, evidence: Evidence) -> tuple[str, ...]:
+    """Return the files of a skill that are missing or differ from their digests."""
+    paths = {name: folder / name for name in HASHED}
+    return tuple(
+        name
+        for name, path in paths.items()
+        if not path.is_file() or _digest(path.read_bytes()) != evidence.sha256.get(name)
+    )
+
+
+def verifying_config(folder: Path, evidence: Evidence, env: str) -> Config:
+    """Return the configuration of a run that plays the skill on the tasks of its evidence.
+
+    ``env`` is the environment's name here; the evidence names it without its folder. Raises BadArgument, BadProcedure.
+    """
+    try:
+        text = (folder / SCRIPT).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
+    return Config(
+        planner="code",
+        planner_options=code_of(parse_procedure(text, Path(SCRIPT).name)).model_dump(mode="json"),
+        env=env or evidence.env,
+        env_options=evidence.env_options,
+        actions=evidence.actions,
+        limits=evidence.limits,
+        seed=evidence.seed,
+        selection=Selection(ids=tuple(each.task.id for each in evidence.tasks)),
+    )
+
+
+def verified_skill(folder: Path, evidence: Evidence, played: Path) -> VerifiedSkill:
+    """Compare the verdicts in a run that played the skill with the recorded ones."""
+    with closing(Run.open(played)) as run:
+        endings = recorded_endings(run)
+        now = {entry.task.id: endings[entry.index].outcome for entry in run.entries() if entry.index in endings}
+    solved = {id for id, outcome in now.items() if outcome.solved}
+    return VerifiedSkill(
+        name=evidence.skill,
+        folder=str(folder),
+        tasks=len(evidence.tasks),
+        solved=len(solved),
+        changed_files=changed_files(folder, evidence),
+        changed=tuple(each.task.id for each in evidence.tasks if each.solved != (each.task.id in solved)),
+        run=str(played),
+    )

@@ -1,0 +1,192 @@
+"""What learning cost, step by step, and whether it pays: the cost of a solved task with learning included."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from math import ceil
+from typing import Any, Self, cast
+
+from pydantic import BaseModel, ConfigDict, computed_field
+
+from planbook.config import FOUND, LEARNT_LIBRARY, SHIPPED_LIBRARY, Config
+from planbook.errors import BadArgument, BadRun
+from planbook.knowledge import LEARNT, SPOILT, group_of, learnt_in
+from planbook.planner import Spent, add_cost
+from planbook.runs import Run, is_run
+from planbook.spending import Price, prices_from
+from planbook.wording import counted
+
+FORMULATING = "formulate/"
+
+
+class Reached(BaseModel):
+    """The state and cost of a building run after a number of tasks, without formulating.
+
+    What episodes had cost that were copied from other runs is theirs. ``actions`` are those of the episodes and of
+    verifying procedures; ``money`` is in US dollars, None where a price is
+    unknown. ``procedures`` counts the task types that have one.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    tasks: int
+    calls: int = 0
+    tokens: int = 0
+    actions: int = 0
+    money: float | None = 0.0
+    rules: int = 0
+    procedures: int = 0
+
+
+class BuildingCost(BaseModel):
+    """The object at the end of the output of ``planbook cost --json``; ``after`` has each building task, in order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: tuple[Reached, ...]
+    task_types: int
+    formulating_calls: int
+    formulating_tokens: int
+    run: str
+
+
+def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
+    """Read what a building run had spent at each step. Raises BadArgument for any other run."""
+    if run.config.learning is None:
+        raise BadArgument(f"{run.folder} is no building run; only runs of `planbook build` have a cost of building")
+    price = price or prices_from(None)
+    formulating = Spent()
+    for event in run.store.events(FORMULATING.rstrip("/"), "ask"):
+        formulating = add_cost(formulating, event.kind, event.body, price)
+    return BuildingCost(
+        after=tuple(_steps(run, price)),
+        task_types=_number_of_types(run),
+        formulating_calls=formulating.calls,
+        formulating_tokens=formulating.tokens,
+        run=str(run.folder),
+    )
+
+
+def _number_of_types(run: Run) -> int:
+    if run.config.types == FOUND:
+        return sum(len(state.knowledge.found) for state in learnt_in(run).values())
+    return len({entry.task.type for entry in run.entries()})
+
+
+def reached_after(cost: BuildingCost, tasks: int) -> Reached:
+    """Return what building had reached after a number of tasks."""
+    return next((each for each in reversed(cost.after) if each.tasks <= tasks), Reached(tasks=0))
+
+
+def cost_line(cost: BuildingCost) -> str:
+    """Return a line with the cost until the last procedure was found; empty if there is none."""
+    most = max((each.procedures for each in cost.after), default=0)
+    if not most:
+        return ""
+    at = next(each for each in cost.after if each.procedures == most)
+    return (
+        f"Procedures for {most} of {counted(cost.task_types, 'task type')} after {counted(at.tasks, 'task')}: "
+        f"{counted(at.calls, 'call')}, {at.tokens:,} tokens and {counted(at.actions, 'action')} until then."
+    )
+
+
+def _steps(run: Run, price: Price) -> Iterator[Reached]:
+    assert run.config.learning is not None
+    kinds = {entry.index: entry.task.type for entry in run.entries()}
+    spent, known = Spent(), dict[str, tuple[int, int]]()
+    for event in run.own_events():
+        if event.scope.startswith(FORMULATING):
+            continue
+        spent = add_cost(spent, event.kind, event.body, price)
+        match = LEARNT.fullmatch(event.scope)
+        if match and event.kind == "learnt" and SPOILT not in event.body:
+            index, knowledge = int(match[1]), cast(Any, event.body)["knowledge"]
+            known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
+            yield Reached(
+                tasks=index + 1,
+                calls=spent.calls,
+                tokens=spent.tokens,
+                actions=spent.actions,
+                money=spent.money,
+                rules=sum(rules for rules, _ in known.values()),
+                procedures=sum(procedures for _, procedures in known.values()),
+            )
+
+
+# Whether it pays.
+
+
+class Paying(BaseModel):
+    """Calls and tokens of a run for each task solved, without and with what it took to learn what it plays with.
+
+    ``break_even`` is the number of solved tasks from which on the tokens of learning are saved again, held against a
+    run of the same model without knowledge; None if they never are, or there is no such run. ``beside`` is its name.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    solved: int
+    calls: int
+    tokens: int
+    learning_calls: int
+    learning_tokens: int
+    beside: str = ""
+    break_even: int | None = None
+
+    @classmethod
+    def of(cls, solved: int, playing: Spent, learning: Spent) -> Self:
+        """Return the figures before they are held against another run."""
+        return cls(
+            solved=solved,
+            calls=playing.calls,
+            tokens=playing.tokens,
+            learning_calls=learning.calls,
+            learning_tokens=learning.tokens,
+        )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def per_solved(self) -> dict[str, float | None]:
+        """Calls and tokens for each task solved, learning left out and included; None where none was solved."""
+        learned = {"calls": self.learning_calls, "tokens": self.learning_tokens}
+        played = {"calls": self.calls, "tokens": self.tokens}
+        included = {f"{name}_with_learning": amount + learned[name] for name, amount in played.items()}
+        return {name: self._each(amount) for name, amount in {**played, **included}.items()}
+
+    def _each(self, amount: int) -> float | None:
+        return round(amount / self.solved, 6) if self.solved else None
+
+    @property
+    def knows(self) -> bool:
+        """True if something was spent on learning."""
+        return bool(self.learning_calls or self.learning_tokens)
+
+    def named(self, names: Mapping[str, str]) -> Self:
+        """Return the figures with the other run under the name that a reader sees."""
+        return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
+
+    def against(self, name: str, without: "Paying") -> Self:
+        """Return the figures with the point at which learning has paid, held against a run without knowledge."""
+        mine, theirs = self._each(self.tokens), without._each(without.tokens)
+        saved = None if mine is None or theirs is None or theirs <= mine else theirs - mine
+        return self.model_copy(update={"beside": name, "break_even": saved and ceil(self.learning_tokens / saved)})
+
+
+def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
+    """Return what was spent on learning what a run plays with; None if that is not known here.
+
+    It is known of runs of `planbook build`, with the runs that these built on, and not of other folders. The manual
+    counts where everything was used that was learned.
+    """
+    if config.library == SHIPPED_LIBRARY:
+        return Spent()
+    if config.library == LEARNT_LIBRARY or not is_run(config.library_folder):
+        return None
+    try:
+        with closing(Run.open(config.library_folder)) as run:
+            cost, before = building_cost(run, price), learning_behind(run.config, price)
+    except (BadArgument, BadRun):
+        return None
+    everything = config.after is None
+    at = cost.after[-1] if everything and cost.after else reached_after(cost, config.after or 0)
+    manual = (cost.formulating_calls, cost.formulating_tokens) if everything else (0, 0)
+    return before and before + Spent(calls=at.calls + manual[0], prompt=at.tokens + manual[1])

@@ -1,0 +1,115 @@
+"""The MCP server of a session of plans, by the official SDK."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from planbook.envs import Task, missing_extra, python_name
+from planbook.planner import Procedure
+from planbook.rules import Knowledge, tell_rules
+from planbook.serving.session import PlanAnswer, PlanFault, PlanSession, SessionFailed
+
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.resources import TextResource
+    from mcp.types import ToolAnnotations
+except ImportError as error:
+    raise missing_extra("mcp", "planbook mcp") from error
+
+T = TypeVar("T")
+MARKDOWN, JSON = "text/markdown", "application/json"
+INSTRUCTIONS = (
+    "Write Python plans over the methods of `agent`, which the resource planbook://environment lists. `check_plan` "
+    "finds faults without running anything; `run_plan` runs a plan. Names and effects last from plan to plan, until "
+    "`begin_task` begins anew. What comes back is what a plan prints and the value of its last line."
+)
+
+
+@dataclass(frozen=True)
+class PlanTools:
+    """The tools that every client gets. All use the session in one thread, to which its environment belongs."""
+
+    session: PlanSession
+    thread: ThreadPoolExecutor
+
+    async def check_plan(self, code: str) -> list[PlanFault]:
+        """Return every fault of a plan, with lines and hints, without running it."""
+        return await self._within(partial(self.session.check, code))
+
+    async def run_plan(self, code: str) -> PlanAnswer:
+        """Run a plan: Python over the methods of `agent`. What it defines is there for the next plan."""
+        return await self._within(partial(self.session.run, code))
+
+    async def begin_task(self, task: str = "") -> str:
+        """Begin a task of planbook://tasks anew, by default the first. What plans defined is forgotten."""
+        return await self._within(partial(self.session.begin, task))
+
+    def solving(self, procedure: Procedure) -> Callable[..., object]:
+        """Return the tool that runs a procedure."""
+
+        async def run(params: dict[str, JsonValue] | None = None, task: str = "") -> PlanAnswer:
+            return await self._within(partial(self.session.run_procedure, procedure, params or {}, task))
+
+        return run
+
+    async def _within(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.thread, work)
+        except SessionFailed as failed:
+            raise ToolError(str(failed)) from failed
+
+
+def serve(make: Callable[[], PlanSession], about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
+    """Serve a session until the client closes the connection."""
+    with ThreadPoolExecutor(1) as thread:
+        session = thread.submit(make).result()
+        server = server_of(PlanTools(session, thread), tasks, known)
+        for resource in resources(about, tasks, known):
+            server.add_resource(resource)
+        try:
+            asyncio.run(server.run_stdio_async())
+        finally:
+            thread.submit(session.close).result()
+
+
+def server_of(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowledge]) -> MCPServer:
+    """Return the server, with a tool for each verified procedure."""
+    server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
+    server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
+    server.add_tool(tools.run_plan)
+    server.add_tool(tools.begin_task)
+    taken = ["check_plan", "run_plan", "begin_task"]
+    for procedure in (each for part in known for each in part.procedures.values()):
+        taken.append(python_name(procedure.type, taken))
+        server.add_tool(tools.solving(procedure), name=taken[-1], description=_described(procedure, tasks))
+    return server
+
+
+def _described(procedure: Procedure, tasks: Sequence[Task]) -> str:
+    alike = [task for task in tasks if task.type == procedure.type]
+    example = f", such as {json.dumps(alike[0].params)} to {alike[0].goal!r}" if alike and alike[0].params else ""
+    return (
+        f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
+        f"`task` it begins that task anew; else it goes on from what is there, with `params`{example}."
+    )
+
+
+def resources(about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
+    """Yield what a client can read: the environment, its tasks, and the manual if there is one."""
+    listed = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
+    manual = "\n\n".join(filter(None, (part.manual.strip() or str(tell_rules(part.rules)) for part in known)))
+    yield _text("environment", about, MARKDOWN)
+    yield _text("tasks", json.dumps(listed, ensure_ascii=False), JSON)
+    if manual:
+        yield _text("manual", manual, MARKDOWN)
+
+
+def _text(name: str, text: str, kind: str) -> TextResource:
+    return TextResource(uri=f"planbook://{name}", name=name, text=text, mime_type=kind)

@@ -1,0 +1,134 @@
+"""A session of plans on one environment, without a model: names and effects last from plan to plan."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+from pydantic import BaseModel, JsonValue
+
+from planbook.envs import Environment, EnvsError, Task
+from planbook.planner import (
+    Episode,
+    EpisodeBroken,
+    EpisodeOver,
+    EpisodeSettings,
+    Frame,
+    GivenCode,
+    MemoryJournal,
+    Procedure,
+    code_of,
+)
+from planbook.sandbox import Fault, Sandbox, SandboxError
+
+
+class PlanFault(BaseModel):
+    """One thing wrong with a plan."""
+
+    line: int | None
+    type: str
+    message: str
+    hint: str = ""
+
+    @classmethod
+    def of(cls, fault: Fault) -> "PlanFault":
+        """Return a fault of the sandbox."""
+        return cls(line=fault.line, type=fault.type, message=fault.message, hint=fault.hint)
+
+
+class PlanAnswer(BaseModel):
+    """The result of one plan."""
+
+    printed: str = ""
+    value: JsonValue = None
+    """The value of the last line, if that is an expression."""
+    faults: list[PlanFault] = []
+    """Why the plan was refused before it ran, or the error that it ended in."""
+    actions: int = 0
+    """Number of actions that it took."""
+    ended: str = ""
+    """Why the task is over; no more plans run before another task is begun."""
+
+
+class SessionFailed(Exception):
+    """Nothing can be done in this session; the message says what to do."""
+
+
+class PlanSession:
+    """Runs plans on an environment. Belongs to one thread."""
+
+    def __init__(self, world: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings) -> None:
+        self.tasks: Mapping[str, Task] = {task.id: task for task in tasks}
+        self._world, self._sandbox, self._settings = world, sandbox, settings
+        self._episode: Episode | None = None
+        self._frame: Frame | None = None
+        self._open = ExitStack()
+        self._ended = ""
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._open.close()
+        self._world.close()
+
+    def begin(self, task_id: str = "") -> str:
+        """Begin a task anew, by default the first, and return the goal and what can be observed.
+
+        Raises SessionFailed.
+        """
+        task = self.tasks.get(task_id or next(iter(self.tasks)))
+        if task is None:
+            raise SessionFailed(f"there is no task {task_id!r}; there are {', '.join([*self.tasks][:10])}")
+        self._open.close()
+        self._ended, self._frame = "", None
+        self._episode = Episode(task, self._world, self._sandbox, MemoryJournal(), settings=self._settings)
+        self._open.callback(self._episode.close)
+        try:
+            observation = self._episode.begin()
+            self._frame = self._open.enter_context(self._episode.frame("session"))
+        except (EnvsError, EpisodeBroken, EpisodeOver) as error:
+            raise SessionFailed(f"{task.id} cannot begin: {error}") from error
+        return observation.text
+
+    def check(self, code: str) -> list[PlanFault]:
+        """Return all faults that can be found without running a plan."""
+        return [PlanFault.of(fault) for fault in self._begun()[1].faults(code)]
+
+    def run(self, code: str) -> PlanAnswer:
+        """Run a plan after what ran before it. It is refused as a whole if the check finds faults."""
+        episode, frame = self._begun()
+        return self._ran(episode, frame, GivenCode(code=code))
+
+    def run_procedure(self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str) -> PlanAnswer:
+        """Run a procedure on a task that is begun anew, or on the environment as it is; with these params if any."""
+        if task_id:
+            self.begin(task_id)
+        episode, _ = self._begun()
+        given = code_of(procedure)
+        told = self._world.told_params(episode.task) if given.told_params else episode.task.params
+        own: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or told)}
+        with episode.frame("procedure", helpers=given.helpers, task=own) as frame:
+            return self._ran(episode, frame, given)
+
+    def _begun(self) -> tuple[Episode, Frame]:
+        if self._episode is None:
+            self.begin()
+        if self._episode is None or self._frame is None:
+            raise SessionFailed("no task has begun; begin one with begin_task")
+        return self._episode, self._frame
+
+    def _ran(self, episode: Episode, frame: Frame, given: GivenCode) -> PlanAnswer:
+        if self._ended:
+            raise SessionFailed(f"{self._ended} Begin a task with begin_task.")
+        if faults := frame.faults(given.code):
+            return PlanAnswer(faults=list(map(PlanFault.of, faults)))
+        before = episode.actions
+        try:
+            frame.begin_cell(None)
+            ran = frame.session.run(given.code, given.source)
+            frame.learn(given.code, ran)
+        except EpisodeOver as over:
+            self._ended = str(over)
+            return PlanAnswer(printed=frame.session.output, actions=episode.actions - before, ended=self._ended)
+        except (EpisodeBroken, SandboxError) as error:
+            self._ended = f"The task is broken off: {error}"
+            raise SessionFailed(self._ended) from error
+        found = list(map(PlanFault.of, ran.faults))
+        return PlanAnswer(printed=ran.output, value=ran.value, faults=found, actions=episode.actions - before)

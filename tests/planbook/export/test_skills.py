@@ -1,0 +1,107 @@
+"""Learned procedures as Agent Skills: the package's own validator takes them, and their evidence is played again."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows import BUILD, here, scripted
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "run"
+    assert here(*BUILD, "--tasks-per-type", 2, "--verify", "all:2", "--out", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("skills")
+    assert here("skills", "export", built, "--out", folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def skill(exported: Path, tmp_path: Path) -> Path:
+    """A skill of one's own, to change."""
+    return Path(shutil.copytree(exported / "toy-fetch", tmp_path / "toy-fetch"))
+
+
+def evidence(skill: Path) -> Any:
+    return json.loads((skill / "evidence.json").read_text())
+
+
+def verify(folder: Path) -> Any:
+    return here("skills", "verify", folder, "--out", folder.parent / "again", "--json")
+
+
+def test_the_validator_of_the_package_accepts_every_skill(exported: Path) -> None:
+    validate = pytest.importorskip("skills_ref.validator").validate
+    skills = sorted(exported.iterdir())
+    assert [skill.name for skill in skills] == ["toy-fetch", "toy-fetch-two"]
+    assert [validate(skill) for skill in skills] == [[], []]
+
+
+def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built: Path) -> None:
+    skill = exported / "toy-fetch"
+    assert sorted(str(path.relative_to(skill)) for path in skill.rglob("*") if path.is_file()) == [
+        "SKILL.md",
+        "evidence.json",
+        "references/manual.md",
+        "scripts/solve.py",
+    ]
+    learned = built / "learnt" / "toy" / "procedures" / "fetch.py"
+    assert (skill / "scripts" / "solve.py").read_text() == learned.read_text()
+    assert "When a thing is looked for, look into every box." in (skill / "references" / "manual.md").read_text()
+    told = evidence(skill)
+    assert (told["env"], told["task_type"], told["run"]) == ("toy", "fetch", "run")
+    assert {each["task"]["type"] for each in told["tasks"]} == {"fetch"}
+    assert len(told["tasks"]) >= 3, "the building task, and two that were set aside"
+    assert {each["outcome"] for each in told["tasks"]} == {"direct_success"}
+
+
+def test_the_evidence_holds_when_it_is_played_again(skill: Path) -> None:
+    finished = verify(skill)
+    assert finished.returncode == 0, finished.told
+    (told,) = finished.result["skills"]
+    assert told["solved"] == told["tasks"] == len(evidence(skill)["tasks"])
+    assert "every verdict is as recorded" in finished.told
+
+
+def test_a_procedure_that_fails_now_is_told_with_its_tasks(skill: Path) -> None:
+    script = skill / "scripts" / "solve.py"
+    script.write_text(script.read_text().replace("agent.put(thing)", "pass"))
+    finished = verify(skill)
+    assert finished.returncode == 1
+    (told,) = finished.result["skills"]
+    assert told["changed_files"] == ["scripts/solve.py"]
+    assert told["changed"] == [each["task"]["id"] for each in evidence(skill)["tasks"]]
+
+
+def test_a_changed_manual_is_told_although_every_verdict_holds(skill: Path) -> None:
+    (skill / "references" / "manual.md").write_text("Something else.")
+    finished = verify(skill)
+    assert finished.returncode == 1
+    assert finished.result["skills"][0]["changed"] == []
+    assert "changed files: references/manual.md" in finished.told
+
+
+def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) -> None:
+    grown = ("build", "--env", "toy", "--library", built, "--task", "fetch/3", "--libraries-only", "--no-procedures")
+    assert here(*grown, "--model", scripted(), "--out", tmp_path / "more").returncode == 0
+    refused = here("skills", "export", tmp_path / "more")
+    assert refused.returncode == 2
+    assert "fetch: no verification of it is in the run" in refused.told
+
+
+def test_what_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
+    here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
+    assert "is no building run" in here("skills", "export", tmp_path / "run").told
+    assert "holds no skill" in here("skills", "verify", tmp_path / "run").told
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "evidence.json").write_text("{}")
+    assert "cannot be read as the evidence of a skill" in here("skills", "verify", broken).told

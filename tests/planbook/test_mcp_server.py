@@ -1,0 +1,97 @@
+"""`planbook mcp`, driven by the SDK's own client."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import ROOT
+
+mcp = pytest.importorskip("mcp")
+stdio = pytest.importorskip("mcp.client.stdio")
+TOY = ("--env", "toy", "--types", "fetch", "--seeds", "0-2")
+
+
+def served(*options: str, use: Callable[[Any], Awaitable[None]]) -> None:
+    """Start the command, connect to it, and use the client."""
+
+    async def connected() -> None:
+        given = mcp.StdioServerParameters(command=sys.executable, args=["-m", "planbook", "mcp", *options], cwd=ROOT)
+        async with mcp.Client(stdio.stdio_client(given)) as client:
+            await use(client)
+
+    asyncio.run(asyncio.wait_for(connected(), 120))
+
+
+async def called(client: Any, name: str, **arguments: object) -> Any:
+    """Return the structured result of a call, or the text of its error."""
+    result = await client.call_tool(name, arguments)
+    if result.is_error:
+        return result.content[0].text
+    value = result.structured_content
+    return value["result"] if set(value) == {"result"} else value
+
+
+def test_plans_are_checked_and_run_with_the_state_of_a_session() -> None:
+    async def use(client: Any) -> None:
+        faults = await called(client, "check_plan", code="agent.opne('box_1')\nx = y")
+        assert [(fault["line"], fault["type"]) for fault in faults] == [(1, "unknown-action"), (2, "unknown-name")]
+        assert "box_1" in await called(client, "begin_task", task="fetch/1")
+        first = await called(client, "run_plan", code="seen = agent.open('box_1')\nprint('opened')\nlen(seen) > 3")
+        assert first == {"printed": "opened\n", "value": True, "faults": [], "actions": 1, "ended": ""}
+        assert (await called(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
+        failed = await called(client, "run_plan", code="agent.table()\nseen.nothing()")
+        assert (failed["faults"][0]["line"], failed["faults"][0]["type"]) == (2, "AttributeError")
+        refused = await called(client, "run_plan", code="agent.table()\nimport os")
+        assert (refused["actions"], refused["faults"][0]["line"]) == (0, 2)
+        await called(client, "begin_task")
+        assert (await called(client, "check_plan", code="seen"))[0]["type"] == "unknown-name"
+        assert "there is no task fetch/9" in (await called(client, "begin_task", task="fetch/9")).replace("'", "")
+
+    served(*TOY, use=use)
+
+
+def test_verified_procedures_are_tools() -> None:
+    async def use(client: Any) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools["check_plan"].annotations.read_only_hint
+        assert "Verified plan code for tasks of the type fetch" in tools["fetch"].description
+        done = await called(client, "fetch", task="fetch/2")
+        assert done["faults"] == []
+        assert done["actions"] > 1
+        assert done["ended"]
+        assert "Begin a task with begin_task" in await called(client, "run_plan", code="1")
+        await called(client, "begin_task", task="fetch/1")
+        tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
+        params = next(task["params"] for task in tasks if task["id"] == "fetch/1")
+        assert (await called(client, "fetch", params=params))["ended"]
+
+    served(*TOY, use=use)
+
+
+def test_the_manual_is_a_resource() -> None:
+    async def use(client: Any) -> None:
+        manual = (await client.read_resource("planbook://manual")).contents[0].text
+        shipped = (ROOT / "manuals" / "learnt" / "alfworld" / "manual.md").read_text()
+        assert manual == shipped.strip()
+        assert "agent.take" in (await client.read_resource("planbook://environment")).contents[0].text
+
+    served("--env", "alfworld", "--split", "generated:1", use=use)
+
+
+def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
+    (tmp_path / "sums.py").write_text(
+        'from planbook.envs import query\nprint("on standard output")\n\n\n@query()\ndef add(a: int, b: int) -> int:\n'
+        '    """Add."""\n    print("again")\n    return a + b\n'
+    )
+
+    async def use(client: Any) -> None:
+        assert (await called(client, "run_plan", code="agent.add(1, 2)"))["value"] == 3
+        ended = await called(client, "run_plan", code="agent.answer(agent.add(1, 4))")
+        assert ended["ended"]
+
+    served("--env", f"module:{tmp_path}/sums.py", use=use)

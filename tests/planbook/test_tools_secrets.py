@@ -1,0 +1,60 @@
+"""No secret of an MCP server reaches a prompt, or any file of a run."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.envs.test_tools_mcp import SECRET, UNRULY, named, serving_http
+from tests.flows import asks, here, prompt
+
+PLAN = """
+for call in [agent.bad.secret, agent.bad.tell, agent.bad.fail, lambda: agent.bad.odd_name("x")]:
+    try:
+        print(call())
+    except RuntimeError as error:
+        print(error)
+raise ValueError(agent.bad.secret())
+"""
+SCRIPT = f"""
+PLAN = {PLAN!r}
+
+
+def answer(messages, sampling):
+    return f"### Understanding\\nIt tells.\\n### Code\\n```python\\n{{PLAN}}```"
+"""
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_run_keeps_no_secret(transport: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]")
+    if transport == "http":
+        with serving_http(tmp_path) as server:
+            _run(tmp_path, named(tmp_path, server))
+    else:
+        server = {"command": sys.executable, "args": [str(UNRULY)], "env": {"SERVER_KEY": "$PLANBOOK_TEST_KEY"}}
+        _run(tmp_path, named(tmp_path, server))
+
+
+def test_a_variable_in_a_command_is_recorded_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANBOOK_TEST_KEY", SECRET)
+    (tmp_path / "script.py").write_text(SCRIPT.replace("agent.bad.", "agent."))
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Find out the key., judge: {answer: 1}}]")
+    _run(tmp_path, f"mcp:env SERVER_KEY=${{PLANBOOK_TEST_KEY}} {sys.executable} {UNRULY}")
+    assert "${PLANBOOK_TEST_KEY}" in (tmp_path / "run" / "run.json").read_text()
+
+
+def _run(folder: Path, env: str) -> None:
+    given = ("--env", env, "-o", f"tasks={folder}/tasks.yaml", "-o", "timeout=20", "--planner", "automanual")
+    played = here("run", *given, "--model", f"scripted:{folder}/script.py:answer", "--out", folder / "run", "--json")
+    assert played.returncode == 0, played.told
+    told = "\n".join(map(prompt, asks(folder / "run")))
+    assert "the key is ***" in told
+    assert "Key ***." in told
+    here("report", folder / "run", "--out", folder / "run" / "report.html")
+    files = [path for path in (folder / "run").rglob("*") if path.is_file()]
+    assert {"run.json", "run.db", "report.html"} <= {path.name for path in files}
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+    assert SECRET not in told + played.told

@@ -1,0 +1,117 @@
+"""Every public name is documented: by a docstring, or by the text below the assignment that makes it."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_type_hints
+
+import pytest
+
+import planbook.planner.models
+from tests.pages import ROOT
+
+SURFACES = (
+    "planbook",
+    "planbook.sandbox",
+    "planbook.envs",
+    "planbook.planner",
+    "planbook.planner.models",
+    "planbook.rules",
+    "planbook.manuals",
+)
+FOLDERS = ("sandbox", "envs", "planner", "rules", "manuals", "planbook/api.py")
+PUBLIC = [(surface, name) for surface in SURFACES for name in importlib.import_module(surface).__all__]
+PROTOCOLS = {
+    "Journal": ("get", "put"),
+    "Memory": ("recall",),
+    "Model": ("complete",),
+    "Strategy": ("__call__",),
+}
+
+
+def public(surface: str, name: str) -> Any:
+    """Return a public object."""
+    return getattr(importlib.import_module(surface), name)
+
+
+def assigned() -> Iterator[str]:
+    """Give the names of assignments that have a text below them."""
+    for folder in FOLDERS:
+        files = [ROOT / folder] if folder.endswith(".py") else (ROOT / folder).rglob("*.py")
+        for file in files:
+            body = ast.parse(file.read_text(encoding="utf-8")).body
+            for statement, below in pairwise(body):
+                target = (
+                    statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+                )
+                text = below.value if isinstance(below, ast.Expr) else None
+                if isinstance(target, ast.Name) and isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    yield target.id
+
+
+def is_documented(function: Any) -> bool:
+    """Return whether a method, or what makes a property, has a docstring of its own."""
+    function = getattr(function, "__func__", getattr(function, "fget", function))
+    function = function.func if isinstance(function, cached_property) else function
+    return not inspect.isfunction(function) or function.__name__ == "<lambda>" or bool(function.__doc__)
+
+
+def members(cls: type) -> Iterator[tuple[str, Any]]:
+    """Give the public members that a class defines itself, but for the defaults of its fields."""
+    fields = getattr(cls, "__dataclass_fields__", {})
+    yield from ((name, each) for name, each in vars(cls).items() if not name.startswith("_") and name not in fields)
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_every_public_name_is_documented(surface: str) -> None:
+    texts = frozenset(assigned())
+    bare = []
+    for name in importlib.import_module(surface).__all__:
+        found = public(surface, name)
+        if isinstance(found, ModuleType):
+            continue
+        if inspect.isclass(found) and found.__name__ == name:
+            text = found.__dict__.get("__doc__") or ""
+            bare += [name] if not text or text.startswith(f"{name}(") else []
+            bare += [f"{name}.{member}" for member, each in members(found) if not is_documented(each)]
+        elif not (inspect.isfunction(inspect.unwrap(found)) and found.__doc__):
+            bare += [name] if name not in texts else []
+    assert not bare
+
+
+@pytest.mark.parametrize(("surface", "name"), PUBLIC)
+def test_examples_in_docstrings_are_true(surface: str, name: str) -> None:
+    found = public(surface, name)
+    if not (inspect.isclass(found) or inspect.isfunction(found)):
+        return
+    names = vars(importlib.import_module(found.__module__))
+    for case in doctest.DocTestFinder(recurse=False).find(found, name, globs=dict(names)):
+        told: list[str] = []
+        doctest.DocTestRunner(verbose=False).run(case, out=told.append)
+        assert not told, "".join(told)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_help_of_a_protocol_shows_what_has_to_be_written(name: str) -> None:
+    """The annotations are names that resolve, not ``*args, **kwargs``."""
+    protocol = getattr(planbook.planner, name, None) or getattr(planbook.planner.models, name)
+    for method in PROTOCOLS[name]:
+        function = getattr(protocol, method)
+        assert function.__doc__
+        assert get_type_hints(function)
+        assert "kwargs" not in str(inspect.signature(function))
+
+
+def test_the_page_names_what_there_is_and_says_what_is_stable() -> None:
+    page = Path(ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for full in re.findall(r"^::: (\S+)$", page, re.MULTILINE):
+        surface, name = full.rsplit(".", 1)
+        assert surface == "planbook.api" or name in importlib.import_module(surface).__all__, full
+    assert "## What is stable" in page
