@@ -47,7 +47,7 @@ def described(scope: Scope, found: FoundType, taken: Collection[str]) -> FoundTy
         "params": json.dumps(params, ensure_ascii=False),
         "code": found.code,
         "fence": fence_around(found.code),
-        "taken": sorted(taken),
+        "names": sorted(taken),
     }
     try:
         answer = scope.ask(BUILDER_ROLE, PROMPTS["found_type"], read=read, **told).value
