@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "exec": "Run one plan file and print its steps.",
         "replay": "Play tasks with stored procedures, or a run again.",
         "rerun": "Play a run once more and compare.",
+        "fork": "Play an episode on from one of its actions.",
     },
     "Learn": {
         "build": "Learn rules, skills and procedures from episodes.",

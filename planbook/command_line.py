@@ -13,17 +13,16 @@ from planbook.commands.dry_run import dry_runs
 from planbook.commands.exchanging import export, import_command, skills
 from planbook.commands.paper_tables import with_table
 from planbook.commands.reporting import report
-from planbook.commands.rerunning import rerun
+from planbook.commands.rerunning import fork, rerun
 from planbook.commands.serving import mcp
 from planbook.commands.showing import show
 from planbook.commands.watching import watch
 from planbook.graphs import graph
 from planbook.learning import show_cost
-from planbook.options import JSON, PRICES, RUN_FOLDER, TABLE, Command, options
+from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command, options
 from planbook.settings import Settings
 from planbook.terminal.printing import answer
 
-PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 WHAT = ("Environment", "Tasks", "Episodes")
 PLAY = (*WHAT, "Library", "Planning", "Models", "Spending", "Running")
 
@@ -35,12 +34,26 @@ class CommandGroup(click.Group):
 
 
 commands = CommandGroup()
-for command in (check_env, compare, export, graph, import_command, mcp, report, rerun, show, skills, stats, watch):
+for command in (
+    check_env,
+    compare,
+    export,
+    fork,
+    graph,
+    import_command,
+    mcp,
+    report,
+    rerun,
+    show,
+    skills,
+    stats,
+    watch,
+):
     commands.add_command(command)
 
 
 @commands.command()
-@click.option("--env", "env", default=None, help="Show only this environment; FILE.py:Class is one, too.")
+@click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
 @JSON
 def envs(env: str | None, as_json: bool) -> int:
     """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
@@ -134,7 +147,7 @@ def test(settings: Settings, table: bool, as_json: bool) -> int:
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("what", required=False, default="show", type=click.Choice([*rulebook.WAYS, rulebook.COVERAGE]))
 @click.argument("which", required=False, default="")
-@click.option("--group", default=None, help="The task type, if rules were built for each type apart.")
+@click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
 def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
     """Show what a building run has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from planbook.option_values import Option, option_of
 from planbook.settings import Settings
 
+PLAN_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PRICES = click.option(
     "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."

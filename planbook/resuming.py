@@ -9,14 +9,26 @@ from pydantic import ValidationError
 
 from planbook.config import Config
 from planbook.console import ERRORS
-from planbook.envs import Task
-from planbook.errors import BadRun
+from planbook.envs import Selection, Task
+from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
-from planbook.knowledge import already
+from planbook.knowledge import RETRIEVAL, already
 from planbook.learning import learning_path, tasks_of
-from planbook.planner import Body, Budget, EventKind, method
-from planbook.runs import InputChange, MadeOf, Run, changed_versions, changes, decisive, recorded_endings, versions
-from planbook.wording import listed
+from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, call_of, method, read_trajectory
+from planbook.runs import (
+    Entry,
+    Fork,
+    InputChange,
+    MadeOf,
+    Run,
+    changed_versions,
+    changes,
+    decisive,
+    last_path,
+    recorded_endings,
+    versions,
+)
+from planbook.wording import counted, listed
 from planbook.workers import Hosting
 
 MADE_OF = "made_of"
@@ -36,7 +48,7 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
     now = inputs(run.config, [entry.task for entry in run.entries()], hosting.prices)
     others, newer = changes(run.made_of, now), changed_versions(run.versions, versions())
     if newer:
-        ERRORS.print(f"This run was begun with other versions: {_in_words(newer)}.", style="yellow", markup=False)
+        ERRORS.print(f"This run began with other versions: {_in_words(newer)}.", style="yellow", markup=False)
     if others:
         ERRORS.print(f"Since this run was begun: {_in_words(others)}.", style="yellow", markup=False, soft_wrap=True)
     if (refused := decisive(changes(_last(run), now))) and not hosting.allow_changed and _mixes(run, again):
@@ -94,6 +106,7 @@ class Repeat(NamedTuple):
     """What is to be played once more: configuration, tasks as they are now, budget, and the differences so far.
 
     ``goes_on`` says that the run itself is still being played, so that episodes without an ending may get one.
+    ``forked`` is set where one episode alone is played, from one of its actions on.
     """
 
     config: Config
@@ -101,6 +114,7 @@ class Repeat(NamedTuple):
     budget: Budget
     differs: tuple[str, ...]
     goes_on: bool
+    forked: Fork | None = None
 
 
 def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices: Path | None) -> Repeat:
@@ -122,6 +136,72 @@ def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices:
         if config.models != run.config.models:
             told.append(f"models: {_models(run.config.models)}, now {_models(config.models)}")
         return Repeat(config, tasks, run.budget, tuple(told), run.is_played)
+
+
+# Forking: one episode is repeated up to one of its actions.
+
+
+def prepared_fork(
+    folder: Path, entry: Entry, at: int, repeat: Repeat, plan: GivenCode | None, without: Sequence[str]
+) -> Repeat:
+    """Return what it takes to play an episode of a repeated run on from an action, with another plan or knowledge.
+
+    An episode of a building run gets what was known before it. Raises BadArgument if it has fewer actions.
+    """
+    with closing(Run.open(folder)) as run:
+        episode = read_trajectory(path := last_path(run, entry), run.store.events(path))
+        models, builds = run.config.models, run.config.learning is not None
+    actions = sum(len(each.steps) for each in episode.rounds)
+    if not 0 <= at <= actions:
+        raise BadArgument(f"--at {at}: {entry.task.id} has {counted(actions, 'action')}; give a number from 0 to that")
+    config, change = repeat.config, [f"--without {name}" for name in without]
+    new: dict[str, Any] = {"learning": None, "repeats": 1, "without": tuple(sorted({*config.without, *without}))}
+    new["selection"] = Selection(split=entry.task.split or None, ids=(entry.task.id,))
+    if builds and without:  # where all rules were shown, whatever the task
+        new |= {"library": str(folder.resolve()), "after": entry.index, "without": (*new["without"], RETRIEVAL)}
+    if plan is not None:
+        before = "\n".join(call_of(step.action) for step in _standing_steps(episode, at) if step.observation.accepted)
+        given = plan.model_copy(update={"before": before})
+        new |= {"planner": "code", "planner_options": given.model_dump(mode="json")}
+        change.append(f"--plan {plan.source}")
+    if config.models != models:
+        change.append(f"--model {_models(config.models)}")
+    fork = Fork(
+        run=str(folder.resolve()),
+        episode=entry.index,
+        at=at,
+        repeat=entry.repeat,
+        without=tuple(without),
+        change=" ".join(change),
+    )
+    tasks = [task for task in repeat.tasks if task.id == entry.task.id]
+    return repeat._replace(config=config.model_copy(update=new), tasks=tasks, forked=fork)
+
+
+def _standing_steps(episode: Trajectory, at: int) -> list[Step]:
+    """Return the steps of the present round that had not been undone when an episode had taken so many actions."""
+    for played in episode.rounds:
+        if at <= len(played.steps):
+            break
+        at -= len(played.steps)
+    steps = list(played.steps[:at])
+    undone: set[int] = set()
+    for rewind in played.rewinds:
+        there = sum((step.order or 0) < rewind.order for step in steps)
+        if at and rewind.order < (steps[-1].order or 0):
+            undone |= set(range(rewind.kept, there))
+    return [step for number, step in enumerate(steps) if number not in undone]
+
+
+def keep_recall(run: Run, fork: Fork) -> None:
+    """Give a forked episode the very knowledge that it had, unless it is to have less."""
+    if fork.without:
+        return
+    with closing(Run.open(Path(fork.run))) as there:
+        entry = there.entries()[fork.episode]
+        rows = list(there.store.events(last_path(there, entry), "recall"))
+    for row in rows[:1]:
+        run.store.put("task/0", "recall", 0, row.body)
 
 
 def _check_played(run: Run) -> None:

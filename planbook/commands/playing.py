@@ -51,10 +51,11 @@ from planbook.results import (
     figure_parts,
     paying_line,
     read_run,
+    share,
     spending_lines,
 )
-from planbook.resuming import check_config, notice_changes
-from planbook.runs import AGAIN, Entry, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
+from planbook.resuming import check_config, keep_recall, notice_changes
+from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
 from planbook.sandbox import Fault, FaultKind, Limits
 from planbook.settings import Settings
 from planbook.spending import check_money
@@ -90,13 +91,15 @@ def play(
     store: str | None = None,
     tasks: Sequence[Task] | None = None,
     rerun_of: str = "",
+    forked: Fork | None = None,
 ) -> tuple[int, Summary]:
     """Begin a run, or take it up where its folder holds the same one, and play it to the end.
 
     ``store`` is the URL of the database that keeps the events, if they are not to be in the folder. The ``tasks`` are
-    those that the configuration selects unless others are given: those of the run that it repeats.
+    those that the configuration selects unless others are given: those of the run that it repeats. ``forked`` says
+    where it was forked from.
     """
-    check_ablations(config.without)
+    check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
     check_naive(config)
     check_streams(config)
@@ -114,8 +117,12 @@ def play(
     folder = out or new_folder(config)
     left_out = config.world.unjudgeable(config.selection, config.world_options)
     with closing(
-        Run.create(folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, unjudgeable=left_out)
+        Run.create(
+            folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
+        )
     ) as run:
+        if forked and run.is_new:
+            keep_recall(run, forked)
         return play_run(run, hosting, as_json=as_json, watch=watch)
 
 
@@ -164,9 +171,9 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
     with closing(Run.open(folder)) as run:
         check_config(run.config, folder)
         if run.config.learning is not None:
-            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after the other")
+            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after another")
         if not run.is_played:
-            raise errors.BadRun(f"no process plays {folder}; go on with it: planbook run --resume {folder}")
+            raise errors.BadRun(f"no process plays {folder}; resume it with: planbook run --resume {folder}")
         notice_changes(run, hosting)
         report = join_run(run, hosting)
     if report.error is not None and not isinstance(report.error, EpisodeStopped):
@@ -204,7 +211,7 @@ def play_run(
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
-        raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
+        raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
@@ -227,7 +234,7 @@ def play_run(
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
         _show_learnt(run, out)
-    out.print(f"{summary.seconds:.1f} s in this invocation; everything is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -264,7 +271,7 @@ def _in_short(fault: Fault) -> str:
 
 
 def _go_on(run: Run) -> str:
-    return f"Go on with: planbook run --resume {run.folder}"
+    return f"Resume with: planbook run --resume {run.folder}"
 
 
 def most_rules(run: Run) -> int:
@@ -284,16 +291,24 @@ def _show_learnt(run: Run, out: Console) -> None:
             f"{counted(len(kept.procedures), 'procedure')}.",
             soft_wrap=True,
         )
+        if kept.found:
+            repairs = sum(found.repairs for found in kept.found)
+            published = sum(found.version for found in kept.found)
+            out.print(
+                f"{title}{counted(len(kept.found), 'found type')}; {counted(published, 'version')} of procedures "
+                f"published, {repairs} of them repairs ({share(repairs, published)}).",
+                soft_wrap=True,
+            )
         if (over := len(kept.rules) - most_rules(run)) > 0:
             out.print(f"{counted(over, 'rule')} more than --max-rules: {OVER}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
             told = re.sub(r"^task/(\d+)", r"episode \1", note.splitlines()[0].rstrip(":;. "))
-            out.print(f"Not learnt: {told}. The report has all of it.", style="yellow", soft_wrap=True)
+            out.print(f"Not learned: {told}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)
-    out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
+    out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
 def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:

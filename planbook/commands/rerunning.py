@@ -1,4 +1,4 @@
-"""`planbook rerun RUN`: the same configuration once more, and the episodes that came out otherwise."""
+"""`planbook rerun RUN` and `planbook fork RUN EPISODE`: the same once more, and what came out otherwise."""
 
 from contextlib import closing
 from pathlib import Path
@@ -8,13 +8,16 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
+from planbook.commands.executing import given_plan
 from planbook.commands.playing import play
+from planbook.commands.showing import chosen_entry
 from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
-from planbook.options import JSON, RUN_FOLDER, Command, options
+from planbook.knowledge import check_ablations
+from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, Command, options
 from planbook.planner import Budget
-from planbook.resuming import Repeat, is_deterministic, prepared
-from planbook.runs import Run
+from planbook.resuming import Repeat, is_deterministic, prepared, prepared_fork
+from planbook.runs import Run, new_branch, recorded_endings
 from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
@@ -58,6 +61,34 @@ def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
     return answer(code, found, as_json=as_json)
 
 
+@click.command(cls=Command)
+@click.argument("run", type=RUN_FOLDER)
+@click.argument("episode")
+@click.option("--at", required=True, type=click.IntRange(min=0), help="Number of actions that stay as they were.")
+@click.option("--plan", default=None, type=PLAN_FILE, help="Run this plan file from then on.")
+@options("models", "without", "Spending", "Running")
+@JSON
+def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings, as_json: bool) -> int:
+    """Play EPISODE of RUN on from one of its actions: with a plan, another model, or without a rule.
+
+    EPISODE is its number from 0, the id of its task, or `failed`. Every reply before the action --at is given again
+    from the record; from then on the model is asked, or the plan is run. The branch is a run of one episode below
+    RUN/branches, unless --out names another folder, and the report of RUN shows it beside the episode.
+    """
+    check_ablations(settings.without)
+    with closing(Run.open(run)) as opened:
+        entry = chosen_entry(opened, episode, recorded_endings(opened))
+        there = opened.config
+    named = {role: lasting_model(model) for role, model in settings.models.items()}
+    repeat = prepared(run, named, recorded=False, prices=settings.prices)
+    world = settings.model_copy(update={"env": there.env, "env_options": there.env_options})
+    given = given_plan(plan, world) if plan else None
+    forked = prepared_fork(run, entry, at, repeat, given, settings.without)
+    out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
+    code, found = play_again(run, forked, settings.hosting(), out, settings.store, as_json=as_json)
+    return answer(code, found, as_json=as_json)
+
+
 def play_again(
     folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
 ) -> tuple[int, Rerun]:
@@ -65,7 +96,16 @@ def play_again(
     to = console(as_json)
     _tell_beforehand(to, folder, repeat)
     of = str(folder.resolve())
-    code, summary = play(repeat.config, out, hosting, as_json=as_json, store=store, tasks=repeat.tasks, rerun_of=of)
+    code, summary = play(
+        repeat.config,
+        out,
+        hosting,
+        as_json=as_json,
+        store=store,
+        tasks=repeat.tasks,
+        rerun_of="" if repeat.forked else of,
+        forked=repeat.forked,
+    )
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
         differed = (*repeat.differs, *_of_world(first, second))
         episodes = tuple(repeated_episodes(first, second))
@@ -74,7 +114,7 @@ def play_again(
         rerun_of=str(folder),
         run=summary.run,
         differed=differed,
-        deterministic=is_deterministic(repeat.config),
+        deterministic=not repeat.forked and is_deterministic(repeat.config),
         totals=totals(episodes),
         learnt_the_same=learnt,
         episodes=tuple(each for each in episodes if each.way is not Way.SAME),
@@ -92,12 +132,12 @@ def _parted(found: Rerun) -> bool:
 
 def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
     if repeat.goes_on:
-        told = f"Mind: {folder} is still being played; episodes that do not end meanwhile are not compared."
+        told = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
         to.print(told, style="yellow", soft_wrap=True)
     if not repeat.differs:
-        to.print(f"Nothing that {folder} was made of has changed since.", soft_wrap=True)
+        to.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
         return
-    to.print(f"Since {folder} was begun, this has changed:", soft_wrap=True)
+    to.print(f"Changed since {folder} began:", soft_wrap=True)
     for line in repeat.differs:
         to.print(f"  {line}", soft_wrap=True)
 
@@ -118,7 +158,8 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
     sums = found.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     to.print(
-        f"{counted(sums.episodes, 'episode')} held against those of {found.rerun_of}: {ways or 'none'}.", soft_wrap=True
+        f"{counted(sums.episodes, 'episode')} compared with those of {found.rerun_of}: {ways or 'none'}.",
+        soft_wrap=True,
     )
     if sums.gained or sums.lost:
         to.print(
@@ -127,6 +168,6 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
             soft_wrap=True,
         )
     if found.learnt_the_same is not None:
-        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'another'}.")
+        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'different'}.")
     if found.deterministic and _parted(found):
-        to.print("No model was free to answer otherwise: all of it should have come out the same.", soft_wrap=True)
+        to.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)

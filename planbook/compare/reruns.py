@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learnt_in
 from planbook.outcomes import in_words, outcome_of
-from planbook.planner import Ending, JournalMismatch, Outcome
+from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
 from planbook.replay import compared
 from planbook.results.statistics import mcnemar
 from planbook.runs import Entry, Run, last_path, recorded_endings
@@ -71,10 +71,11 @@ class RerunTotals(BaseModel):
 
 
 def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
-    """Give every episode of a run and of one that repeats it, in order."""
+    """Give every episode of a run and of one that repeats it, in order; of a fork, the episode that it repeats."""
     before, after = recorded_endings(first), recorded_endings(second)
-    for one, other in zip(first.entries(), second.entries(), strict=True):
-        yield _repeated(first, second, one, before.get(one.index), after.get(other.index))
+    repeated = first.entries() if second.forked is None else [first.entries()[second.forked.episode]]
+    for one, other in zip(repeated, second.entries(), strict=True):
+        yield _repeated((first, one, before.get(one.index)), (second, other, after.get(other.index)))
 
 
 def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
@@ -102,7 +103,12 @@ def learned_the_same(first: Run, second: Run) -> bool:
     }
 
 
-def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, after: Ending | None) -> RepeatedEpisode:
+Played = tuple[Run, Entry, Ending | None]
+"""An episode with its run and its ending."""
+
+
+def _repeated(one: Played, other: Played) -> RepeatedEpisode:
+    (_, entry, before), (second, _, after) = one, other
     told: dict[str, Any] = {
         "task": entry.task.id,
         "repeat": entry.repeat,
@@ -113,12 +119,13 @@ def _repeated(first: Run, second: Run, entry: Entry, before: Ending | None, afte
     }
     if before is None or after is None or before.outcome is Outcome.BROKEN:
         return RepeatedEpisode(**told, way=Way.NOT_COMPARED)
-    parting = first_difference(_events(first, entry), _events(second, entry))
+    events = _events if second.forked is None else _actions
+    parting = first_difference(events(*one[:2]), events(*other[:2]))
     if parting is None:
         return RepeatedEpisode(**told, way=Way.SAME)
-    other = (before.outcome, before.cause) != (after.outcome, after.cause)
+    differs = (before.outcome, before.cause) != (after.outcome, after.cause)
     event, expected, actual = parting
-    way = Way.OTHER_OUTCOME if other else Way.OTHER_WAY
+    way = Way.OTHER_OUTCOME if differs else Way.OTHER_WAY
     return RepeatedEpisode(**told, way=way, event=event, expected=expected, actual=actual)
 
 
@@ -133,6 +140,13 @@ def _events(run: Run, entry: Entry) -> dict[EventPlace, Any]:
     path = last_path(run, entry)
     rows = (row for row in run.store.events(path) if not row.scope.startswith(path + RESTART))
     return {(row.scope.removeprefix(path), row.kind, row.n): _essential(row.kind, row.body) for row in rows}
+
+
+def _actions(run: Run, entry: Entry) -> dict[EventPlace, Any]:
+    """Return the actions of an episode that had an effect, with what came of each, whatever called them."""
+    steps = (Step.model_validate(row.body) for row in run.store.events(last_path(run, entry), "act"))
+    told = (f"{call_of(step.action)} -> {step.observation.text}" for step in steps if step.observation.accepted)
+    return {("", "action", number): text for number, text in enumerate(told)}
 
 
 def _essential(kind: str, body: Any) -> Any:

@@ -15,16 +15,19 @@ from planbook.knowledge.state import (
     already,
     beginning_path,
     check_ablations,
+    check_single,
     form_without,
     formulating_path,
     fresh_beginning,
     group_of,
     learnt_in,
     once,
+    single_parts,
     start_of,
     undone,
     with_manual,
     with_undone,
+    without_single,
 )
 
 __all__ = [
@@ -38,6 +41,7 @@ __all__ = [
     "already",
     "beginning_path",
     "check_ablations",
+    "check_single",
     "demonstrating",
     "form_without",
     "formulating_path",
@@ -47,8 +51,10 @@ __all__ = [
     "memory_of",
     "once",
     "remembering",
+    "single_parts",
     "start_of",
     "undone",
     "with_manual",
     "with_undone",
+    "without_single",
 ]

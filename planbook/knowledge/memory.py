@@ -5,10 +5,20 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge.state import RETRIEVAL, check_world, form_without, group_of, learnt_in, start_of, with_manual
+from planbook.knowledge.state import (
+    RETRIEVAL,
+    check_single,
+    check_world,
+    form_without,
+    group_of,
+    learnt_in,
+    start_of,
+    with_manual,
+    without_single,
+)
 from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
@@ -47,12 +57,13 @@ def _knowing(config: Config, folder: Path) -> Memory:
         return _of_run(config, folder)
     if config.after is not None:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
-    if config.planner == PROCEDURES:
+    if config.planner == PROCEDURES and config.types != FOUND:
         return ProcedureLibrary(config.world, folder, config.world_options)
     knowledge = read_knowledge(folder, config.world, config.world_options)
     learned = bool(knowledge.rules)
     if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
+    check_single(config.without, [knowledge])
     return remembering(config, knowledge, learned=learned)
 
 
@@ -62,6 +73,8 @@ def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -
     While rules are built a planner is told all of them, so that each is cited and tried; of rules that were ``learned``
     it is told later those for its task.
     """
+    if config.learning is None:
+        knowledge = without_single(knowledge, config.without)
     rules = form_without(set(config.without) - {"logs"}).fitted(knowledge.rules)
     if rules != knowledge.rules:
         knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
@@ -85,10 +98,9 @@ def _of_manual(manual: str, rules: Sequence[Rule]) -> str:
 def _of_run(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
         check_world(config, run)
-        by_group = {
-            group: remembering(config, with_manual(run, group, state))
-            for group, state in learnt_in(run, config.after).items()
-        }
+        known = {group: with_manual(run, group, state) for group, state in learnt_in(run, config.after).items()}
+        check_single(config.without, known.values())
+        by_group = {group: remembering(config, knowledge) for group, knowledge in known.items()}
         return GroupedMemory(run.config, by_group)
 
 

@@ -2,14 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
-from planbook.manuals import Manual, Start, read_knowledge, read_start, within
+from planbook.manuals import Manual, Start, excerpt, read_knowledge, read_start, within
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
 from planbook.rules import Citation, Form, History, Knowledge, Learnt, RuleBook, count
 from planbook.runs import Run, is_run
@@ -32,11 +32,47 @@ ABLATIONS: Mapping[str, str] = {
 }
 
 
-def check_ablations(names: Iterable[str]) -> None:
-    """Raise BadArgument for a name that is none."""
-    if unknown := sorted(set(names) - set(ABLATIONS)):
+SINGLE = re.compile(r"rule_\d+|skill:.+")
+"""A single rule, or all that is shown or run because of a success of a task type."""
+
+
+def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
+    """Raise BadArgument for a name that is none; while ``building``, for a single rule or skill too."""
+    single = [] if building else [name for name in names if SINGLE.fullmatch(name)]
+    if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
         known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
-        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are\n{known}")
+        single_ones = "" if building else " rule_N, skill:TYPE and"
+        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are{single_ones}\n{known}")
+
+
+def check_single(names: Iterable[str], known: Iterable[Knowledge]) -> None:
+    """Raise BadArgument for a single rule or skill that nothing is known of."""
+    there = sorted({name for knowledge in known for name in single_parts(knowledge)})
+    if unknown := sorted(name for name in set(names) - set(there) if SINGLE.fullmatch(name)):
+        raise BadArgument(f"--without {unknown[0]}: nothing of that name is known; there are {', '.join(there)}")
+
+
+def single_parts(knowledge: Knowledge) -> list[str]:
+    """Return the names of the rules and skills that can be left out one by one."""
+    kinds = sorted({*knowledge.skills, *knowledge.procedures})
+    return [*(rule.id for rule in knowledge.rules), *(f"skill:{kind}" for kind in kinds)]
+
+
+def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
+    """Return the knowledge without the single rules and skills that are named; the manual loses their rules alone.
+
+    Without a skill goes the procedure that was made of it.
+    """
+    named = {name for name in names if SINGLE.fullmatch(name)} & set(single_parts(knowledge))
+    if not named:
+        return knowledge
+    rules = tuple(rule for rule in knowledge.rules if rule.id not in named)
+    left: dict[str, Any] = {
+        part: {kind: each for kind, each in getattr(knowledge, part).items() if f"skill:{kind}" not in named}
+        for part in ("skills", "procedures")
+    }
+    manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""
+    return knowledge.model_copy(update={**left, "rules": rules, "manual": manual})
 
 
 def form_without(names: Iterable[str]) -> Form:

@@ -1,8 +1,9 @@
 """The viewer behind `planbook report` and `planbook watch`: one HTML page, read from the stores of runs alone.
 
 ``page`` puts it together. ``sections`` says what came out of a run in ``blocks`` of JSON, with its ``charts``,
-``costs``, what was ``learned``, and what is needed to ``trust`` the figures. ``episodes`` gives a row for each episode
-and a document of what happened in it; ``packing`` compresses those. ``viewer/`` has the template, style and scripts.
+``costs``, what was ``learned``, the ``branches`` that were forked from it, and what is needed to ``trust`` the figures.
+``episodes`` gives a row for each episode and a document of what happened in it; ``packing`` compresses those.
+``viewer/`` has the template, style and scripts.
 """
 
 from collections import Counter
@@ -62,7 +63,7 @@ def report_runs(
         runs = [opened.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
             if run.is_played:
-                told = f"Mind: {run.folder} is still being played; the report has it as it stands now."
+                told = f"Note: {run.folder} is still being played; the report shows its present state."
                 ERRORS.print(told, style="yellow", soft_wrap=True)
         read = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
         _write(read, target, episodes)

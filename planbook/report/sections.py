@@ -12,6 +12,7 @@ from planbook.outcomes import in_words
 from planbook.planner import Grid, Outcome
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
+from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
 from planbook.report.costs import cost_blocks, for_each
 from planbook.report.learned import learned, learned_blocks, learned_in_short
@@ -32,6 +33,8 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         blocks.section("Results", "results", results(shown, anchor), static=True),
         blocks.section("", "drawn", [{"block": "charts", "charts": charts([shown], number)}]),
     ]
+    if not live and (branches := list(branch_blocks(run.run))):
+        found.append(blocks.section("Branches", "branches", branches, static=True))
     if states := learned(run):
         found.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
     for name, figures in summary.methods.items():

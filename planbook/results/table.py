@@ -147,9 +147,10 @@ class RunResults:
     def paying(self, rows: Sequence[Result] | None = None) -> Paying | None:
         """Return the cost of a solved task, learning included: over all rows, or some of them.
 
-        What was spent outside episodes is learning. None if what earlier runs had spent on it is not known.
+        What was spent outside episodes is learning. None if what earlier runs had spent on it is not known, and for
+        an episode that was forked.
         """
-        if self.learning_behind is None:
+        if self.learning_behind is None or self.run.forked:
             return None
         rows = list(self.episodes.values()) if rows is None else rows
         playing = sum((row.cost for row in rows), NOTHING)

@@ -6,14 +6,16 @@ changed since the run began; ``endings`` are those of the episodes.
 """
 
 from planbook.runs.endings import AGAIN, DIVERGED, again_lines, broken_paths, last_path, recorded_endings, set_aside
-from planbook.runs.file import GRAPH_PLANNER, Entry, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
+from planbook.runs.file import GRAPH_PLANNER, Entry, Fork, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
 from planbook.runs.folder import (
     CONFIG_FILE,
     RUNS,
+    branches_of,
     claim_folder,
     found_again,
     is_claimed,
     is_run,
+    new_branch,
     new_folder,
     without_folders,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "PAUSED",
     "RUNS",
     "Entry",
+    "Fork",
     "ImportOrigin",
     "Imported",
     "InputChange",
@@ -37,6 +40,7 @@ __all__ = [
     "Run",
     "RunFile",
     "again_lines",
+    "branches_of",
     "broken_paths",
     "changed_versions",
     "changes",
@@ -47,6 +51,7 @@ __all__ = [
     "is_claimed",
     "is_run",
     "last_path",
+    "new_branch",
     "new_folder",
     "recorded_endings",
     "set_aside",

@@ -65,6 +65,23 @@ class Imported(BaseModel):
         return next(origin.facts for origin, end in zip(self.origins, last, strict=True) if index < end)
 
 
+class Fork(BaseModel):
+    """Where a run was forked from: an episode of another run, and the number of its actions that are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run: str
+    """The folder of the other run."""
+    episode: int
+    at: int
+    repeat: int = 0
+    """The repeat of the task there, which sets the random numbers of the episode."""
+    without: tuple[str, ...] = ()
+    """Parts that the planner is not told, but was told there."""
+    change: str = ""
+    """What is different from then on, in words."""
+
+
 GRAPH_PLANNER = "graph"
 """The planner in run.json of a run that holds passes of a prompt graph."""
 
@@ -90,6 +107,8 @@ class RunFile(BaseModel):
     """Recorded replies to prompts whose wording has changed since they were recorded."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
+    forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
+    """Set for a run of one episode that plays on from a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
     """Set for a run that was played elsewhere."""
 

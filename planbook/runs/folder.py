@@ -11,6 +11,8 @@ from planbook.errors import BadRun
 
 RUNS = Path("runs")
 """The folder of new runs, unless another one is given."""
+BRANCHES = "branches"
+"""Below a run's folder, the folder of runs that are forked from it."""
 CONFIG_FILE = "run.json"
 """Written last, so that a folder without it holds no run yet."""
 LOOKED_AT = 0.05
@@ -29,7 +31,18 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
         except OSError as error:
             raise BadRun(f"{runs / name} cannot be made: {error.strerror}; name another folder with --out") from error
         return runs / name
-    raise BadRun(f"{runs} is full of runs begun this second; name a folder with --out")
+    raise BadRun(f"{runs} already holds runs that began this second; name a folder with --out")
+
+
+def new_branch(run: Path, name: str) -> Path:
+    """Return a new folder for a run that is forked from another; it is made with the run."""
+    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
+    return next(run / BRANCHES / each for each in names if not (run / BRANCHES / each).exists())
+
+
+def branches_of(run: Path) -> list[Path]:
+    """Return the folders of the runs that were forked from a run, below its own."""
+    return sorted(path.parent for path in run.glob(f"{BRANCHES}/*/{CONFIG_FILE}"))
 
 
 def is_run(folder: Path) -> bool:

@@ -16,7 +16,7 @@ from planbook.config import Config
 from planbook.envs import Task
 from planbook.errors import BadRun
 from planbook.planner import Body, Budget, EventKind, Meter, Timeouts, amount_of
-from planbook.runs.file import GRAPH_PLANNER, Entry, Imported, MadeOf, RunFile
+from planbook.runs.file import GRAPH_PLANNER, Entry, Fork, Imported, MadeOf, RunFile
 from planbook.runs.folder import CONFIG_FILE, claim_folder, is_claimed
 from planbook.runs.installed import changed_versions, versions
 from planbook.spending import check_money, prices_from, spent_so_far
@@ -49,6 +49,7 @@ class Run:
     def __init__(self, folder: Path, file: RunFile, store: Store, claimed: int | None = None) -> None:
         self.folder, self.config, self.begun, self.versions = folder, file.config, file.begun, file.versions
         self.made_of, self.rerun_of, self.imported = file.made_of, file.rerun_of, file.imported
+        self.forked = file.forked
         self.unjudgeable = file.unjudgeable
         self.store, self._claim, self._file = store, claimed, file
         self.meter = Meter()
@@ -68,13 +69,15 @@ class Run:
         store: str | None = None,
         made_of: MadeOf | None = None,
         rerun_of: str = "",
+        forked: Fork | None = None,
         unjudgeable: Mapping[str, int] = NONE,
     ) -> Self:
         """Create a run in a folder, or open the one that is there if it has the same configuration. Raises BadRun.
 
         ``store`` is the URL of a PostgreSQL database for the events (BadArgument, MissingRequirement), ``made_of`` what
-        the run is begun with, ``rerun_of`` the folder of the run that it repeats, ``unjudgeable`` how many tasks are
-        left out, by reason. ``run.json`` is written last: a folder without it holds nothing yet, and is begun anew.
+        the run is begun with, ``rerun_of`` the folder of the run that it repeats, ``forked`` the action that its one
+        episode plays on from, ``unjudgeable`` how many tasks are left out, by reason. ``run.json`` is written last: a
+        folder without it holds nothing yet, and is begun anew.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -96,6 +99,7 @@ class Run:
             store=schema and schema.lasting(),
             made_of=made_of,
             rerun_of=rerun_of,
+            forked=forked,
             unjudgeable=dict(unjudgeable),
         )
         run = cls(folder, file, Store(schema or folder / STORE_FILE), claim)
@@ -157,7 +161,8 @@ class Run:
         return f"other {', '.join(different)}"
 
     def _list(self, tasks: Sequence[Task]) -> None:
-        pairs = [(task, repeat) for repeat in range(self.config.repeats) for task in tasks]
+        repeats = range(self.config.repeats) if self.forked is None else [self.forked.repeat]
+        pairs = [(task, repeat) for repeat in repeats for task in tasks]
         entries = [Entry(index=index, task=task, repeat=repeat) for index, (task, repeat) in enumerate(pairs)]
         self.store.put_all([("run", "task", entry.index, entry.model_dump(mode="json")) for entry in entries])
 

@@ -74,6 +74,8 @@ class CellRun:
     number: int
     steps: Sequence[Step]
     cell: Cell | None
+    before: int = 0
+    """Number of actions that the episode had taken before it."""
 
     @property
     def order(self) -> int:
@@ -109,6 +111,7 @@ def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
     things += [*trajectory.rounds, *trajectory.spans, *trajectory.calls]
     for each in trajectory.rounds:
         things += [*cells_of(each), *each.rewinds]
+    every = [step.order or 0 for each in trajectory.rounds for step in each.steps]
     open_spans, said = list[tuple[RecordedSpan, int]](), dict[str, set[tuple[str, str]]]()
     for thing in sorted(things, key=lambda each: each.order):
         open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > thing.order]
@@ -116,6 +119,8 @@ def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
         depth = next((at + 1 for span, at in reversed(open_spans) if scope.startswith(f"{span.scope}/")), 0)
         if isinstance(thing, RecordedSpan):
             open_spans.append((thing, depth))
+        if isinstance(thing, CellRun):
+            thing.before = sum(order < thing.order for order in every)
         pieces = _call(thing, said, prompts=prompts) if isinstance(thing, Call) else _told(thing)
         yield from (_deeper(piece, depth) for piece in pieces)
     if trajectory.ending.outcome is not Outcome.NOT_RUN:
@@ -171,7 +176,9 @@ def _cell(ran: CellRun) -> Pieces:
         yield title.append(": its end is not recorded", style=NOTE)
         yield _listing("", ran)
         return
-    yield title.append_text(text(f", from {cell.source}", DIM))
+    first, last = ran.before + 1, ran.before + len(ran.steps)
+    actions = f", actions {first} to {last}" if ran.before and ran.steps else ""
+    yield title.append_text(text(f", from {cell.source}{actions}", DIM))
     thought = cell.thought.model_dump(include={"understanding", "mistakes", "rules", "plan"})
     for name, said in (thought if any(thought.values()) else {"thought": cell.thought.text}).items():
         if said.strip():

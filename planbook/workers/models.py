@@ -1,13 +1,12 @@
 """The models of a run: each is made when its role first speaks. One of them answers out of the record of a run."""
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import nearest_names
 from planbook.errors import BadArgument
 from planbook.planner import (
     DEFAULT_ROLE,
@@ -37,7 +36,8 @@ from planbook.planner import (
     request_key,
     usage_of_cut,
 )
-from planbook.runs import Run, is_run
+from planbook.runs import Fork, Run, is_run, last_path
+from planbook.sandbox import nearest_names
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -54,6 +54,7 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
+    before = replies_before(run.forked) if run.forked else {}
 
     def is_over() -> bool:
         run.meter.check_time()
@@ -65,7 +66,8 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
             return no_model(role)
         with lock:
             if spec not in models:
-                models[spec] = opened(spec, is_over, run.timeouts, strict=config.strict_recordings)
+                model = opened(spec, is_over, run.timeouts, strict=config.strict_recordings)
+                models[spec] = ForkedModel(before, model) if run.forked else model
             return models[spec]
 
     return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
@@ -110,7 +112,7 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     roles, known = {*(() if config.copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
     known |= {*strategy.roles}
     if unknown := sorted({*config.models, *config.sampling} - known):
-        raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
+        raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}
     if missing := sorted(silent - _never_asked(config, silent - {*more})):
         raise BadArgument(
@@ -153,20 +155,10 @@ class RunAnswers:
         found = self._entries.find(messages, sampling, strict=self.strict)
         if found is None:
             told = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{told}. The run goes another way than it did then; name a --model that can answer")
+            raise NotRecorded(f"{told}. The run differs from the recorded one here; name a --model that can answer")
         key = found.entry.key
         reply = self._at.get((without_restart(journal_place()), key)) or self._replies[key]
-        text, finish = pass_on(reply.text, on_text)
-        return reply.model_copy(
-            update={
-                "text": text,
-                "usage": usage_of_cut(reply.usage, reply.text, text),
-                "finish": finish if finish == "cut" else reply.finish,
-                "seconds": 0.0,
-                "replayed": True,
-                "reworded": found.reworded,
-            }
-        )
+        return _once_more(reply, on_text, reworded=found.reworded)
 
     def _take(self, scope: str, number: int, body: Any) -> None:
         messages = [Message.model_validate(each) for each in body["messages"]]
@@ -185,3 +177,48 @@ class RunAnswers:
                 text="",
             )
         )
+
+
+def _once_more(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
+    """Return a recorded reply as it answers again: at once, without cost."""
+    text, finish = pass_on(reply.text, on_text)
+    return reply.model_copy(
+        update={
+            "text": text,
+            "usage": usage_of_cut(reply.usage, reply.text, text),
+            "finish": finish if finish == "cut" else reply.finish,
+            "seconds": 0.0,
+            "replayed": True,
+            "reworded": reworded,
+        }
+    )
+
+
+class ForkedModel:
+    """A model of a forked episode: it repeats the replies before the fork by their places, then asks another model.
+
+    A prompt may say something else than it did then, such as one rule less; the reply is the recorded one all the same.
+    """
+
+    def __init__(self, before: Mapping[str, Reply], model: Model) -> None:
+        self.name, self._before, self._model = model.name, before, model
+
+    def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
+        """Return the recorded reply, or that of the model."""
+        reply = self._before.get(without_restart(journal_place()).removeprefix("task/0/"))
+        return _once_more(reply, on_text) if reply else self._model.complete(messages, sampling, on_text)
+
+
+def replies_before(fork: Fork) -> dict[str, Reply]:
+    """Return the replies of an episode that were given before its action ``fork.at``, by place. Raises BadRun."""
+    replies, acts = dict[str, Reply](), 0
+    with closing(Run.open(Path(fork.run))) as run:
+        path = last_path(run, run.entries()[fork.episode])
+        for event in run.store.events(path):
+            acts += event.kind == "act"
+            if acts >= fork.at:
+                break
+            if event.kind == "ask":
+                place = f"{event.scope}/{event.n}".removeprefix(f"{path}/")
+                replies[place] = Reply.model_validate(cast(Any, event.body)["reply"])
+    return replies

@@ -27,6 +27,7 @@ LISTED = {
     "demo --store": "the same",
     "exec --store": "the same",
     "replay --store": "the same",
+    "fork --store": "the same",
     "rerun --store": "the same",
     "test --store": "the same",
 }
