@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.commands.dry_run import dry_runs
-from planbook.commands.inspection import show_checked
+from planbook.commands.checking import dry_runs, show_checked
 from planbook.settings import Settings
 from tests.command import planbook, result
 
