@@ -14,7 +14,7 @@ from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import PROMPTS, formulate
 from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, standalone, write_knowledge
-from planbook.manuals.library import SHIPPED, ProcedureLibrary
+from planbook.manuals.library import SHIPPED, ProcedureLibrary, module_procedures
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import parse, render
 from planbook.manuals.shortening import excerpt, within
@@ -45,6 +45,7 @@ __all__ = [
     "formulate",
     "goals_of",
     "measure_coverage",
+    "module_procedures",
     "parse",
     "read_knowledge",
     "read_start",

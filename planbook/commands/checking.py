@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,11 +22,13 @@ from planbook.envs import (
     UnknownEnvironment,
     check_environment,
 )
+from planbook.manuals import module_procedures
 from planbook.options import JSON, options
 from planbook.planner import (
     TASK,
     GivenCode,
     KnownState,
+    Procedure,
     checked_procedure,
     code_of,
     functions_to_check,
@@ -77,8 +80,10 @@ def _dry_run(
     plan: Path, world: type[Environment], options: BaseModel | None, task: Task, declared: Preconditions
 ) -> DryRun:
     text, helpers = read_plan(plan), [world.helpers]
-    if is_procedure(text):
-        given = code_of(parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers"))
+    procedures = procedures_in(plan)
+    if procedures:
+        fitting = (each for each in procedures if each.type == task.type)
+        given = code_of(next(fitting, procedures[0]))
         text, helpers = given.code, [*helpers, given.helpers]
     return dry_run(
         text,
@@ -111,11 +116,23 @@ def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int,
 
 def given_plan(plan: Path, settings: Settings) -> GivenCode:
     """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
+    procedures = procedures_in(plan)
+    if not procedures:
+        return GivenCode(code=read_plan(plan), source=plan.name)
+    if len(procedures) > 1:
+        raise errors.BadArgument(
+            f"{plan} holds {len(procedures)} procedures, and exec runs one plan; play each on the tasks of its type: "
+            "planbook replay --library FOLDER, where the file is FOLDER/ENV/procedures/*.py"
+        )
+    return code_of(checked_procedure(procedures[0], settings.world(), settings.world_options()))
+
+
+def procedures_in(plan: Path) -> list[Procedure]:
+    """Return the procedure of a file that defines ``solve``, or those of a module of several; none of a plan."""
     text = read_plan(plan)
-    if not is_procedure(text):
-        return GivenCode(code=text, source=plan.name)
-    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    return code_of(checked_procedure(procedure, settings.world(), settings.world_options()))
+    if is_procedure(text):
+        return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
+    return module_procedures(plan)
 
 
 def read_plan(plan: Path) -> str:
@@ -134,11 +151,22 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     text = read_plan(plan)
     functions, attributes = functions_to_check(world, options), plan_attributes(world)
     names = bound_names(world.helpers)
-    if not is_procedure(text):
+    procedures = procedures_in(plan)
+    if not procedures:
         return check(text, functions, attributes=attributes, names=names | {TASK}, modules=world.modules)
-    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    names |= bound_names(procedure.helpers)
-    return check_procedure(text, functions, attributes=attributes, names=names, modules=world.modules)
+    found: dict[Fault, None] = {}
+    for each in procedures:
+        known = names | bound_names(each.helpers)
+        faults = check_procedure(each.code, functions, attributes=attributes, names=known, modules=world.modules)
+        found |= dict.fromkeys(_in_file(fault, each.code, text) for fault in faults)
+    return [*found]
+
+
+def _in_file(fault: Fault, code: str, text: str) -> Fault:
+    """Return a fault of a procedure with its line in the module that the procedure is taken from."""
+    blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
+    lines = (fault.line - block.a + block.b for block in blocks if block.a < fault.line <= block.a + block.size)
+    return dataclasses.replace(fault, line=next(lines, fault.line))
 
 
 def show_faults(

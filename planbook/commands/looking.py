@@ -68,6 +68,11 @@ def _print(out: Console, piece: RenderableType) -> None:
 def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
     """Return the episode of that number, of that task, or the first that failed. Raises BadArgument."""
     entries = run.entries()
+    if not entries:
+        raise BadArgument(
+            f"{run.folder} lists no episodes: planbook 0.1 kept the passes of a prompt graph that way; see them by "
+            f"planbook report {run.folder}"
+        )
     if which == FAILED:
         failed = (each for each in entries if _failed(endings.get(each.index, NOT_PLAYED)))
         if entry := next(failed, None):
