@@ -69,7 +69,8 @@ def commands(console: str) -> Iterator[tuple[str, list[str]]]:
 
 def surroundings(url: str) -> dict[str, str]:
     """Return the environment of commands; ``url`` is that of the model server."""
-    return {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {"PATH": path, "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
 
 
 def script(folder: Path, url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":

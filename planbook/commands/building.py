@@ -117,6 +117,7 @@ def config_from_sources(settings: Settings) -> Config:
     config = settings.config("automanual", ablated_options("automanual", settings.without))
     if not settings.env_options and settings.env == agreed.get("env"):
         config = config.model_copy(update={"env_options": agreed.get("env_options", config.env_options)})
+    config = config.model_copy(update={"types": settings.source_of_types(building=True)})
     learning = settings.learning(agreed["split"]).model_copy(update={"given": tuple(given for given, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     check_verifying(config)

@@ -35,7 +35,7 @@ from planbook.sandbox import Sandbox
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
-BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream")
+BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """What ``tools/bench`` measures."""
 CLONE = Path(__file__).parents[2]
 

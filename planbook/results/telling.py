@@ -7,6 +7,7 @@ from planbook.outcomes import first_line, in_words
 from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
 from planbook.results.learning_cost import Paying
+from planbook.results.matches import matches_table
 from planbook.results.measures import Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
@@ -48,6 +49,8 @@ def figure_parts(summary: Summary) -> Iterator[Grid | str]:
         yield from figures.tell()
     if summary.claims is not None:
         yield from claim_lines(summary.claims)
+    if summary.matches is not None:
+        yield matches_table(summary.matches)
     yield from measure_lines(summary.measures)
     yield from milestone_parts(summary.milestones, summary.unlock_score)
 

@@ -9,7 +9,7 @@ from planbook.commands.inspection import BENCHMARKS
 from planbook.envs import MissingRequirement
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
-from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, scale, stream
+from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, scale, stream, tools
 from tools.bench.timing import in_turn, percentile
 
 
@@ -126,3 +126,10 @@ def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
     told = [row for row in parts if not row.name.endswith("begins as a prompt before")]
     assert sum(row.value or 0 for row in told) == pytest.approx(whole.value, rel=0.02)
     assert 0 < next(row.ratio or 0 for row in parts if row.name.endswith("begins as a prompt before")) < 1
+
+
+def test_a_call_of_a_tool_is_measured_beside_the_sdk() -> None:
+    pytest.importorskip("mcp")
+    rows = tools.rows(calls=3, repeats=1)
+    assert [row.name.rpartition(", ")[2] for row in rows] == ["the SDK's client alone", "checked", "from a plan"] * 2
+    assert all(row.value is not None and row.value > 0 for row in rows)
