@@ -164,8 +164,9 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
 
 def _in_file(fault: Fault, code: str, text: str) -> Fault:
     """Return a fault of a procedure with its line in the module that the procedure is taken from."""
+    line = fault.line or 1
     blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
-    lines = (fault.line - block.a + block.b for block in blocks if block.a < fault.line <= block.a + block.size)
+    lines = (line - block.a + block.b for block in blocks if block.a < line <= block.a + block.size)
     return dataclasses.replace(fault, line=next(lines, fault.line))
 
 
