@@ -162,14 +162,16 @@ class Building(Fields):
     """How rules are built (AutoManual, appendix D)."""
 
     start: Names = option(
-        (), "The examples to start from, with their rules; else the usual ones.", Option("Learning", metavar="NAME,...")
+        (),
+        "The examples to start from, with their rules; by default the usual ones.",
+        Option("Learning", metavar="NAME,..."),
     )
     tasks_per_type: int = option(6, "Number of tasks of each type to build on.", Option("Learning"), ge=1)
     solved_after: int = option(
         3, "Leave out the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
     )
     max_rules: int = option(12, "Number of rules above which some are consolidated.", Option("Learning"), ge=1)
-    per_type: bool = option(False, "Keep the rules of each task type apart.", Option("Learning"))
+    per_type: bool = option(False, "Keep separate rules for each task type.", Option("Learning"))
     libraries_only: bool = option(
         False, "Leave the rules as they are: learn only skills, reflections and procedures.", Option("Learning")
     )

@@ -52,7 +52,7 @@ def _numbers(text: str) -> Iterable[int]:
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
         if last and int(last) < int(first):
-            raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
+            raise BadArgument(f"--seeds {text}: {part} runs backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
 
 

@@ -85,6 +85,6 @@ def missing_demonstrations(config: Config) -> str:
     if not missing:
         return ""
     if not there:
-        return f"{world} has no demonstrations for {config.title}; it is shown none"
+        return f"{world} has no demonstrations for {config.title}; none are shown"
     names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-    return f"{world} has no {names} for {config.title}; it is shown the others"
+    return f"{world} has no {names} for {config.title}; only the others are shown"

@@ -191,7 +191,7 @@ def formulate(
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(
-                f"Stopped: {ended}. Go on with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
+                f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
             )
             code = errors.OUT_OF_BUDGET
         finally:
@@ -237,7 +237,7 @@ def play_curve(
         points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
-            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} goes on."
+            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."
             console(as_json).print(goes_on, soft_wrap=True)
             break
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))

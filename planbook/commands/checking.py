@@ -198,7 +198,7 @@ def _told(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
     if not run.followed:
-        return "the plan has too many ways to go to be followed; nothing is told of them"
+        return "the plan has too many paths to follow; none was examined"
     failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
     told = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
     unfollowed = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"

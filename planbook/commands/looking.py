@@ -42,7 +42,7 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         entry = chosen_entry(opened, episode, endings)
         events = list(opened.store.events(entry.path))
         if not events:
-            raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; nothing is known of it")
+            raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
         if as_json:
             click.echo(_trajectory(opened, entry, entry.index in endings).model_dump_json())
             return errors.OK
@@ -97,7 +97,7 @@ def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None)
     try:
         return read_trajectory(path, run.store.events(path), task)
     except LookupError as error:
-        raise BadArgument(f"{entry.task.id} (episode {entry.index}) never came to its first round") from error
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) ended before its first round") from error
 
 
 def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
@@ -106,7 +106,7 @@ def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
     yield text(task.goal)
     yield text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim")
-    yield ending_text(ending) if ending else Text("has begun, and not ended", style="yellow")
+    yield ending_text(ending) if ending else Text("has begun and not ended", style="yellow")
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
         yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
@@ -129,7 +129,7 @@ def _width() -> int | None:
     "--episodes",
     default=None,
     metavar="all|failed|N",
-    help="Which can be opened: all, failed, or the first N; without it all that fit in 25 MB.",
+    help="Episodes to include: all, failed, or the first N; by default as many as fit in 25 MB.",
 )
 @PRICES
 @JSON
@@ -141,16 +141,16 @@ def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, price
 
 @click.command()
 @click.argument("run", type=RUN_FOLDER)
-@click.option("--port", default=0, type=click.IntRange(0, 65535), help="The port to serve on; 0 is any that is free.")
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="The port to serve on; 0 means any free port.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:
-    """Show RUN in a browser of this machine while it is played; pause it, go on, stop it. Ctrl-C ends the watching."""
+    """Show RUN in a browser of this machine while it is played, with buttons to pause, continue and stop it."""
     from planbook.watching.following import Following  # the server takes a while to import
     from planbook.watching.serving import serve
 
     def on_address(address: str) -> None:
         click.echo(address)
-        ERRORS.print("Whoever has this address can look and steer. Ctrl-C ends the watching, not the run.")
+        ERRORS.print("Whoever has this address can watch and control the run. Ctrl-C stops watching, not the run.")
         if not no_browser:
             webbrowser.open(address)
 
@@ -172,14 +172,14 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @PRICES
 @JSON
 def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
-    """Hold the first RUN against each other one over the same tasks: who solved more, at what cost, or if it is noise.
+    """Compare the first RUN with each of the others over the same tasks: successes, costs, and whether it is noise.
 
-    Tasks are paired by their id, their seed and the repeat. Every figure is over these pairs; what is broken or not run
-    counts as not solved, and is told apart. What worlds measure, such as a reward, is compared over the pairs that
-    both were played.
+    Tasks are paired by id, seed and repeat, and every figure is over these pairs. Broken episodes and those not run
+    count as not solved, and are listed separately. Measures of the environment, such as a reward, are compared over the
+    pairs that both runs played.
 
-    Whether a difference is more than noise p alone says: below 0.05, after Holm where there are several. An interval
-    shows how large it may be, and is not corrected; near that bound the two can disagree, and p rules.
+    A difference is more than noise if p is below 0.05, after Holm's correction where there are several. An interval
+    shows how large the difference may be, and is not corrected; near the bound the two can disagree, and p decides.
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
@@ -205,9 +205,9 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
 @PRICES
 @JSON
 def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
-    """Any runs in a table, a row for each or for each group; a folder of runs stands for all that lie below it.
+    """Show runs in one table, a row for each run or group; a folder stands for all runs below it.
 
-    NAME is a setting as run.json has it, such as planner, env, seed, selection.split, models.default.
+    NAME is a setting as in run.json, such as planner, env, seed, selection.split, models.default.
     """
     gathered, unreadable = _readable(runs, prices_from(prices))
     chosen = _chosen(gathered, where)

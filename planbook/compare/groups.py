@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.compare.settings import setting
 from planbook.planner import Outcome, Spent
@@ -58,7 +58,7 @@ class GroupRow(BaseModel):
     money: float | None
     seconds: float
     per_solved: PerSolved
-    paying: Paying | None = None
+    paying: Paying | None = Field(default=None, exclude_if=lambda paying: paying is None or not paying.knows)
     """The cost of a solved task with learning included; None if what learning cost is not known."""
     share_mean: float | None
     share_sd: float | None

@@ -62,7 +62,7 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
         return
     found, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
     if found.missing and "types" not in left_out:
-        yield f"{title}No success process seems to be for: {', '.join(found.missing)}."
+        yield f"{title}No success process seems to cover: {', '.join(found.missing)}."
     if found.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(found.never_cited)}."
     if found.dangling:

@@ -68,7 +68,9 @@ def building_tasks(config: Config) -> list[Task]:
         drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
     dice.shuffle(drawn)
     if not drawn:
-        raise BadArgument("none of the chosen task types is built on (they repeat others); name others with --types")
+        raise BadArgument(
+            "building leaves out all of the chosen task types, since they repeat others; choose others with --types"
+        )
     return drawn
 
 

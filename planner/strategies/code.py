@@ -17,7 +17,7 @@ class GivenCode(Options):
     """One plan for every task."""
 
     code: str = Field(description="The plan.")
-    helpers: str = Field(default="", description="Code that is defined before it.")
+    helpers: str = Field(default="", description="Code that is defined before the plan.")
     before: str = Field(
         default="", description="Plan code that is run first, as a cell of its own.", exclude_if=lambda code: not code
     )
@@ -88,7 +88,7 @@ def code_of(procedure: Procedure) -> GivenCode:
 
 METHODS: Mapping[str, Method] = {
     "code": Method(given_code, GivenCode, "one given plan; no model"),
-    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
+    "naive": Method(naive, Options, "the environment's own plan for any task; no model"),
     "procedures": Method(
         procedures, Options, "stored plan code with parameters, by task type; no model", spans=(Match,)
     ),

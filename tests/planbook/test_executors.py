@@ -134,7 +134,7 @@ def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undist
     said, _ = driver.communicate(timeout=60)
     assert driver.returncode == 130, said
     assert "Traceback" not in said
-    assert "Stopped. Go on with: planbook run --resume" in said
+    assert "Stopped. Resume with: planbook run --resume" in said
     assert not any(map(alive, processes(tmp_path)))
     assert here("run", "--resume", tmp_path / "run").returncode == 0
     assert told(tmp_path) == undisturbed

@@ -116,7 +116,7 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
     output, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
     assert "Ctrl-C again ends it at once" in errors
-    assert "Go on with: planbook run --resume" in output
+    assert "Resume with: planbook run --resume" in output
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
