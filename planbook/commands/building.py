@@ -1,6 +1,6 @@
 """The commands of AutoManual's three stages: build, formulate, test."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -8,18 +8,18 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
-from planbook.commands.curve import Curve, play_curve
+from planbook.commands.curve import Curve, Effects, play_curve, play_effects
 from planbook.commands.paper_tables import Tested, show_beside
 from planbook.commands.playing import play, play_settings
 from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
 from planbook.console import console
 from planbook.envs import EnvsError
-from planbook.knowledge import learnt_in
+from planbook.knowledge import known_parts, learnt_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
 from planbook.planner import BudgetEnded, method
 from planbook.results import Summary
-from planbook.runs import Run, new_folder
+from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
 from planbook.terminal.printing import spending
 from planbook.workers import Hosting, check_roles
@@ -125,6 +125,17 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
         beside = show_beside(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
         curve = curve.model_copy(update={"table": beside})
     return code, curve
+
+
+def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
+    """Measure what each rule and skill of a library is worth, or those that are named, on test tasks."""
+    env = settings.env or (RunFile.read(folder).config.env if is_run(folder) else "")
+    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
+    known = known_parts(config)
+    if unknown := sorted(set(parts) - set(known)):
+        raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
+    play_one = partial(play, hosting=settings.hosting(), as_json=as_json, store=settings.store)
+    return play_effects(config, parts or known, settings.out or new_folder(config), play_one, as_json=as_json)
 
 
 def test_config(settings: Settings) -> Config:
