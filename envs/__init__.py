@@ -15,7 +15,7 @@ Using environments
 - ``selection``: from a selection to tasks.
 - ``checking``: find an author's mistakes (``planbook check-env``).
 - ``resources``: packages, install commands and digests of data.
-- ``text_matching``: "did you mean", token set ratio, BM25.
+- ``text_matching``: token set ratio, BM25.
 
 Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,
 ``textcraft``, ``toy`` and ``web``. ``browser`` runs Chromium for two of them.
@@ -23,6 +23,9 @@ Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, `
 
 if __name__ == "envs":
     raise ImportError("envs is a package of planbook: import planbook.envs", name="envs")
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.checking import Checked, check_environment
@@ -56,7 +59,7 @@ from planbook.envs.resources import (
     package_version,
     texts_digest,
 )
-from planbook.envs.text_matching import BM25, did_you_mean, nearest_names
+from planbook.envs.text_matching import BM25
 from planbook.envs.types import (
     Action,
     ActionSpec,
@@ -70,6 +73,13 @@ from planbook.envs.types import (
     Verdict,
 )
 from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
+
+if TYPE_CHECKING:
+    from planbook.envs.tools.environment import ToolEnvironment
+    from planbook.envs.tools.schemas import python_name
+
+_LATE = {"ToolEnvironment": "tools.environment", "python_name": "tools.schemas"}
+"""Public names to their modules, which are imported when one is first used: they need half as much time again."""
 
 __all__ = [
     "BM25",
@@ -101,6 +111,7 @@ __all__ = [
     "Selection",
     "Snapshot",
     "Task",
+    "ToolEnvironment",
     "UnknownAction",
     "UnknownEnvironment",
     "Verdict",
@@ -108,7 +119,6 @@ __all__ = [
     "YamlFile",
     "action",
     "check_environment",
-    "did_you_mean",
     "file_digest",
     "files_digest",
     "folder_digest",
@@ -118,11 +128,17 @@ __all__ = [
     "load_environment",
     "load_module",
     "missing_extra",
-    "nearest_names",
     "package_version",
+    "python_name",
     "query",
     "raised_at",
     "read_yaml",
     "register_class",
     "texts_digest",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

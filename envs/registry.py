@@ -12,7 +12,7 @@ from types import ModuleType
 from planbook import PACKAGES
 from planbook.envs.base import Environment
 from planbook.envs.errors import UnknownEnvironment
-from planbook.envs.text_matching import did_you_mean
+from planbook.sandbox import did_you_mean
 
 
 class CannotLoad(Exception):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel
 
 from planbook.envs.errors import BadSelection, EnvironmentBroken, EnvsError, raised_at
-from planbook.envs.text_matching import did_you_mean
 from planbook.envs.types import Selection, Task
+from planbook.sandbox import did_you_mean
 
 if TYPE_CHECKING:
     from planbook.envs.base import Environment

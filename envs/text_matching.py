@@ -1,27 +1,8 @@
-"""Compare texts: nearest names for "did you mean", token set ratio, and BM25."""
+"""Compare texts: token set ratio and BM25."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Collection, Sequence
 from math import log
-
-
-def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
-    """Return the known names that are most likely meant, best first; case, and - or _, do not matter."""
-    by_shape = {_normalized(each): each for each in known}
-    return [by_shape[shape] for shape in get_close_matches(_normalized(name), by_shape, n=most)]
-
-
-def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
-    """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
-    listed = list(known)
-    meant = nearest_names(name, listed)
-    hint = f"did you mean {meant[0]}? {there_are.capitalize()}" if meant else there_are
-    return f"; {hint} {', '.join(listed)}"
-
-
-def _normalized(name: str) -> str:
-    return name.casefold().replace("_", "-")
 
 
 def token_set_ratio(one: str, other: str) -> int:

@@ -73,7 +73,7 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
         mark = error.problem_mark or error.context_mark
         why = " ".join(filter(None, (error.context, error.problem)))
         return [FileFault(mark.line + 1 if mark else 1, "", f"this is not YAML: {why}")]
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, LookupError) as error:
         return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
 
 

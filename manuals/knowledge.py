@@ -3,6 +3,7 @@
     rules.json                  the rules, with their validation logs
     manual.md                   the manual; where a person edited it, its words are the rules' words
     skills.json, reflections.json   by task type
+    types.json                  the task types, where they were found
     example.md                  the start's example
     procedures/TYPE.py          a procedure for each task type
 
@@ -24,13 +25,13 @@ from planbook.manuals.library import ProcedureLibrary
 from planbook.manuals.markdown import parse
 from planbook.manuals.writing import replace_files
 from planbook.planner import BadProcedure, Procedure, parse_procedure
-from planbook.rules import Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
+from planbook.rules import FoundType, Knowledge, Reflection, Rule, RuleBook, Skill, rule_number
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
-SKILLS, REFLECTIONS, PROCEDURES = "skills.json", "reflections.json", "procedures"
+SKILLS, REFLECTIONS, TYPES, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
 Part = TypeVar("Part")
 
 
@@ -51,6 +52,7 @@ def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | 
         skills=_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
         reflections=_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
         procedures=_procedures(folder, world, options),
+        found=_json(home / TYPES, TypeAdapter(tuple[FoundType, ...])) or (),
         example=_text(home / EXAMPLE) or "",
     )
 
@@ -72,6 +74,7 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
         MANUAL_FILE: knowledge.manual,
         SKILLS: _told(_dumped(knowledge.skills)),
         REFLECTIONS: _told(_dumped(knowledge.reflections)),
+        TYPES: _told([found.model_dump(mode="json") for found in knowledge.found]),
         EXAMPLE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }

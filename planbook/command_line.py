@@ -53,7 +53,7 @@ for command in (
 
 
 @commands.command()
-@click.option("--env", "env", default=None, help="Show only this environment; FILE.py:Class is one, too.")
+@click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
 @JSON
 def envs(env: str | None, as_json: bool) -> int:
     """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
@@ -161,7 +161,7 @@ def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("what", required=False, default="show", type=click.Choice([*rulebook.WAYS, rulebook.COVERAGE]))
 @click.argument("which", required=False, default="")
-@click.option("--group", default=None, help="The task type, if rules were built for each type apart.")
+@click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
 def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
     """Show what a building run has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""

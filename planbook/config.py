@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.envs import Environment, Selection, load_environment
+from planbook.envs import Environment, Selection, Task, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import SHIPPED
 from planbook.option_values import Option, option, pairs
@@ -24,6 +24,12 @@ LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}
 RECORDINGS = SHIPPED / "recordings"
 """The recordings that ship, for ``recorded:NAME``."""
 NO_MODEL = "none"
+SourceOfTypes = Literal["found", "given"]
+FOUND: SourceOfTypes = "found"
+GIVEN: SourceOfTypes = "given"
+"""Where task types come from: the plans that solve them, or the environment."""
+UNTYPED = frozenset({"", "task"})
+"""Task types that say nothing."""
 Executor = Literal["threads", "processes", "ray"]
 
 
@@ -156,14 +162,16 @@ class Building(Fields):
     """How rules are built (AutoManual, appendix D)."""
 
     start: Names = option(
-        (), "The examples to start from, with their rules; else the usual ones.", Option("Learning", metavar="NAME,...")
+        (),
+        "The examples to start from, with their rules; by default the usual ones.",
+        Option("Learning", metavar="NAME,..."),
     )
     tasks_per_type: int = option(6, "Number of tasks of each type to build on.", Option("Learning"), ge=1)
     solved_after: int = option(
         3, "Leave out the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
     )
     max_rules: int = option(12, "Number of rules above which some are consolidated.", Option("Learning"), ge=1)
-    per_type: bool = option(False, "Keep the rules of each task type apart.", Option("Learning"))
+    per_type: bool = option(False, "Keep separate rules for each task type.", Option("Learning"))
     libraries_only: bool = option(
         False, "Leave the rules as they are: learn only skills, reflections and procedures.", Option("Learning")
     )
@@ -244,6 +252,10 @@ class Config(Playing):
     """Of a building run as library: what it knew after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
     """The paper whose settings these are, where nothing else was given (``--paper``)."""
+    types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
+    """Whether task types and params are the environment's, or found from plans and goals: nobody is told them then."""
+    goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
+    """Other wordings of goals, by task id, which planners get instead of the environment's."""
     learning: Learning | None = None
     """How rules are built from the episodes; None if nothing is learned."""
 
@@ -252,6 +264,11 @@ class Config(Playing):
         """The name of what plays: the planner, or the plan file that was given."""
         planner = Path(self.planner).name if is_method_file(self.planner) else self.planner
         return str(self.planner_options.get("source", planner))
+
+    def told(self, task: Task) -> dict[str, Any]:
+        """Return the fields of a task that differ from the environment's for all but the environment itself."""
+        untyped = {"type": "", "params": {}} if self.types == FOUND else {}
+        return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals else {})
 
     @property
     def copies(self) -> bool:

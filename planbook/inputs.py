@@ -29,7 +29,7 @@ EVERYWHERE = ("repair.j2", "action_docs.j2")
 LEARNING = ("automanual/conclu*.j2", "trajectory.j2")
 """The planner's templates that learning from an episode needs, whichever method played it."""
 CODE = ("procedures", "helpers")
-TEXTS = ("rules.json", "manual.md", "skills.json", "reflections.json", "example.md")
+TEXTS = ("rules.json", "manual.md", "skills.json", "reflections.json", "types.json", "example.md")
 """What a library's folder of an environment may hold; see ``planbook.manuals.knowledge``."""
 
 

@@ -16,8 +16,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, to_jsonable_python
 from rich.table import Table
 
-from planbook.envs import nearest_names
 from planbook.errors import BadArgument
+from planbook.sandbox import nearest_names
 
 Validated = TypeVar("Validated", bound=BaseModel)
 

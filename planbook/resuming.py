@@ -48,7 +48,7 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
     now = inputs(run.config, [entry.task for entry in run.entries()], hosting.prices)
     others, newer = changes(run.made_of, now), changed_versions(run.versions, versions())
     if newer:
-        ERRORS.print(f"This run was begun with other versions: {_in_words(newer)}.", style="yellow", markup=False)
+        ERRORS.print(f"This run began with other versions: {_in_words(newer)}.", style="yellow", markup=False)
     if others:
         ERRORS.print(f"Since this run was begun: {_in_words(others)}.", style="yellow", markup=False, soft_wrap=True)
     if (refused := decisive(changes(_last(run), now))) and not hosting.allow_changed and _mixes(run, again):

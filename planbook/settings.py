@@ -4,6 +4,7 @@
 ``planbook.run``, ``planbook.build`` and ``planbook.test`` take them as keyword arguments.
 """
 
+import json
 import random
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
@@ -12,23 +13,29 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, JsonValue, model_validator
 
 from planbook.config import (
+    FOUND,
+    GIVEN,
     LIBRARIES,
     RECORDINGS,
+    UNTYPED,
     Building,
     Config,
     Invocation,
     Learning,
     Names,
     Playing,
+    SourceOfTypes,
     by_role,
     parts_of,
 )
 from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
 from planbook.manuals import usual_starts
+from planbook.manuals.knowledge import TYPES
 from planbook.option_values import Option, option, option_of, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import DEFAULT_ROLE, Sampling, method
+from planbook.runs import RunFile, is_run
 from planbook.workers import Hosting
 
 
@@ -45,7 +52,7 @@ def _numbers(text: str) -> Iterable[int]:
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise BadArgument(f"--seeds {text}: write a number, A-B, or several with commas")
         if last and int(last) < int(first):
-            raise BadArgument(f"--seeds {text}: {part} goes backwards; write {last}-{first}")
+            raise BadArgument(f"--seeds {text}: {part} runs backwards; write {last}-{first}")
         yield from range(int(first), int(last or first) + 1)
 
 
@@ -72,7 +79,16 @@ class Settings(Playing, Building, Invocation):
         False, "Only the actions of the papers; the same as -o paper_actions=true.", Option("Environment")
     )
     split: str = option("", "The split, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
-    types: Names = option((), "The task types.", Option("Tasks", metavar="T,..."))
+    types: Names = option(
+        (),
+        "The task types; or `found`: learn types from plans and goals, and use no labels; `given`: use the labels.",
+        Option("Tasks", metavar="T,..."),
+    )
+    goals: Path | None = option(
+        None,
+        'Other wordings of goals: a file with a JSON object a line, {"task": ID, "goal": TEXT}. Plays those tasks.',
+        Option("Tasks", metavar="FILE"),
+    )
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = option(
         (), "The seeds: A, A-B, or several with commas.", Option("Tasks", metavar="A-B")
     )
@@ -164,7 +180,7 @@ class Settings(Playing, Building, Invocation):
         """Return the settings of the method's paper, if they were asked for. Raises BadArgument."""
         if not self.paper:
             return NO_PAPER
-        return paper_settings(planner, self.env, self.split.partition(":")[0], self.types, building=building)
+        return paper_settings(planner, self.env, self.split.partition(":")[0], self.chosen_types, building=building)
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return them with seeds drawn by the run's own where none are given, and the first existing of ``splits``."""
@@ -180,7 +196,43 @@ class Settings(Playing, Building, Invocation):
         if colon and not (count.isdecimal() and int(count) > 0):
             raise BadArgument(f"--split {self.split}: after the colon comes a number of tasks, for example {name}:20")
         limit = int(count) if count else None
-        return Selection(split=name or None, limit=limit, types=self.types, seeds=self.seeds, ids=self.tasks)
+        ids = self.tasks or tuple(self.other_goals())
+        return Selection(split=name or None, limit=limit, types=self.chosen_types, seeds=self.seeds, ids=ids)
+
+    @property
+    def chosen_types(self) -> tuple[str, ...]:
+        """The task types that are chosen."""
+        return tuple(kind for kind in self.types if kind not in (FOUND, GIVEN))
+
+    def source_of_types(self, *, building: bool) -> SourceOfTypes:
+        """Return where task types come from: found as in the library, or where there are none to build with.
+
+        Raises BadArgument.
+        """
+        if building and self.per_type and FOUND in self.types:
+            raise BadArgument("--per-type keeps rules by given types; leave it out with --types found")
+        if said := {FOUND, GIVEN} & set(self.types):
+            return GIVEN if GIVEN in said else FOUND
+        folder = LIBRARIES.get(self.library) or Path(self.library)
+        if is_run(folder):
+            return RunFile.read(folder).config.types
+        there = (folder / self.world().name / TYPES).exists()
+        return FOUND if there or (building and not self.per_type and set(self.world().types) <= UNTYPED) else GIVEN
+
+    def other_goals(self) -> dict[str, str]:
+        """Return the other wordings of goals by task id. Raises BadArgument."""
+        if self.goals is None:
+            return {}
+        try:
+            lines = [json.loads(line) for line in self.goals.read_text("utf-8").splitlines() if line.strip()]
+            goals = {str(line["task"]): str(line["goal"]) for line in lines}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BadArgument(
+                f'--goals {self.goals}: write lines of {{"task": ID, "goal": TEXT}}: {type(error).__name__}: {error}'
+            ) from error
+        if len(goals) < len(lines):
+            raise BadArgument(f"--goals {self.goals}: a task stands there twice; write a file for each of its wordings")
+        return goals
 
     def learning(self, split: str = "") -> Learning:
         """Return how rules are built on a split, unless another was given. Raises BadArgument, UnknownEnvironment."""
@@ -220,6 +272,8 @@ class Settings(Playing, Building, Invocation):
             actions=next(each for each in actions if each is not None),
             after=next(iter(self.after), None),
             paper=theirs.paper,
+            types=self.source_of_types(building=building),
+            goals=self.other_goals(),
         )
 
     def _lasting_library(self) -> str:

@@ -70,7 +70,7 @@ from planbook.planner.graph.templating import nearest, value_text
 from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
 from planbook.planner.ledger import Allows, Amount
-from planbook.planner.memory import Memory, NoMemory, Recall
+from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
 from planbook.planner.models.answers import pass_on
 from planbook.planner.models.context import prompt_block
 from planbook.planner.models.recordings import (
@@ -221,6 +221,8 @@ __all__ = [
     "JournalMismatch",
     "KnownState",
     "Mark",
+    "Match",
+    "MatchCandidate",
     "Memory",
     "MemoryJournal",
     "Message",

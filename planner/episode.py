@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 
 from pydantic import JsonValue, TypeAdapter
@@ -22,7 +23,7 @@ from planbook.planner.errors import (
 )
 from planbook.planner.frames import Frame, Frames, Functions, Mark, methods_own_errors
 from planbook.planner.journal import Journal
-from planbook.planner.memory import Memory, NoMemory, Recall
+from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
 from planbook.planner.reply_stream import Note
@@ -62,8 +63,12 @@ class Episode:
         memory: Memory | None = None,
         roles: Roles = NO_MODELS,
         guard: Callable[[], None] = lambda: None,
+        told: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        self.task, self.world, self.settings, self.path = task, world, settings, path
+        """``told`` has fields of the task that all but the environment get instead of its own, such as its goal."""
+        self.world, self.settings, self.path = world, settings, path
+        self._own, self._told = task, dict(told or {})
+        self.task = task.model_copy(update=self._told)
         world.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
@@ -89,8 +94,12 @@ class Episode:
         Raises MissingRequirement if this machine lacks something, EpisodeOver if there is nothing to do.
         """
         with environment_errors(but=MissingRequirement):
-            self.observation = self.world.reset(self.task)
-        self.task = self.world.task or self.task
+            self.observation = self.world.reset(self._own)
+        self._own = self.world.task or self._own
+        self.task = self._own.model_copy(update=self._told)
+        if self.task.goal != self._own.goal:
+            text = self.observation.text.replace(self._own.goal, self.task.goal)
+            self.observation = replace(self.observation, text=text)
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
         if self.world.ended:
             raise RoundOver("The world's episode was over before it began.")
@@ -107,9 +116,14 @@ class Episode:
         self.steps = []
         return self.begin()
 
-    def recall(self) -> Recall:
-        """Return what the memory knows about the task. The memory is asked once; later calls read the journal."""
-        recalled = self._scope.once("recall", lambda: self._memory.recall(self.task).model_dump(mode="json"))
+    def recall(self, match: Match | None = None) -> Recall:
+        """Return what the memory knows about the task. The memory is asked once; later calls read the journal.
+
+        With a ``match``, what it knows about tasks of the type there.
+        """
+        scope = self._round.child("matched") if match else self._scope
+        task = self.task.model_copy(update={"type": match.type, "params": match.params}) if match else self.task
+        recalled = scope.once("recall", lambda: self._memory.recall(task).model_dump(mode="json"))
         return Recall.model_validate(recalled)
 
     def ask(
@@ -220,16 +234,18 @@ class Episode:
         functions: Functions | None = None,
         helpers: str = "",
         task: Mapping[str, JsonValue] | None = None,
+        *,
+        dry_run: bool = False,
     ) -> Iterator[Frame]:
         """Open a namespace for the cells run inside. It holds only the given functions and helpers.
 
         A function with the name of an action replaces it. ``task`` overrides fields of the plan's ``task``, such as
-        goal and params.
+        goal and params. With ``dry_run``, cells whose actions cannot succeed are refused, whatever the settings say.
         """
         outer = self._frames.innermost
         scope = (outer.scope if outer else self._round).child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
-        if self.settings.dry_run and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
+        if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
             frame.dry_run = self._dry_run(frame, task or {})
         try:
             yield frame
@@ -363,7 +379,7 @@ class Episode:
 
     def _dry_run(self, frame: Frame, task: Mapping[str, JsonValue]) -> Callable[[str], list[Fault]]:
         """Return a function that finds actions of the frame's next cell that cannot succeed after the steps so far."""
-        declared, seen = self.world.preconditions(self.task, self.world.options), seen_task(self.task, self.observation)
+        declared, seen = self.world.preconditions(self._own, self.world.options), seen_task(self.task, self.observation)
 
         def find(code: str) -> list[Fault]:
             if declared is None:

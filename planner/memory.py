@@ -3,12 +3,51 @@
 from collections.abc import Mapping
 from typing import Protocol, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from planbook.envs import Task
 from planbook.planner.procedure import Procedure
 from planbook.planner.rendered import Rendered, Text
+from planbook.planner.spans import Payload
 from planbook.planner.types import Record
+
+
+class MatchCandidate(Record):
+    """A found task type that a goal may be of, as a model is told of it."""
+
+    name: str
+    summary: str = ""
+    params: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
+    """Goals of its examples."""
+
+
+class Match(Payload):
+    """The found task type of a goal, and the parameters that the goal gives to its procedure.
+
+    Without a ``type`` nothing was certain; ``candidates`` are then the types that come closest, the closest first.
+    """
+
+    span = "match"
+    bulky = frozenset({"candidates"})
+
+    type: str = ""
+    params: dict[str, JsonValue] = {}
+    by: str = ""
+    """What decided: ``pattern``, ``words`` or ``model``."""
+    candidates: tuple[MatchCandidate, ...] = ()
+    failed: str = ""
+    """How the procedure failed; empty if it did not, or if none was run."""
+
+    @property
+    def title(self) -> str:
+        """Return the type."""
+        return self.type or "no type"
+
+    @property
+    def status(self) -> str:
+        """Return how the procedure failed."""
+        return self.failed and "failed"
 
 
 class Recall(Record):
@@ -25,6 +64,10 @@ class Recall(Record):
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
     """Plan code with parameters that needs no model."""
+    match: Match | None = Field(default=None, exclude_if=lambda match: match is None)
+    """Where task types are found: the type of the goal, and the procedure's parameters."""
+    check: str = Field(default="", exclude_if=lambda check: not check)
+    """Plan code that raises unless what held after the procedure's examples holds now."""
     demonstrations: Mapping[str, str] = {}
     """Demonstrations of the environment for a method's prompts, by the names that the method asks for."""
 

@@ -31,27 +31,34 @@ from planbook.rules.cases import (
     read_blame,
 )
 from planbook.rules.consolidator import consolidate
+from planbook.rules.describing import described
 from planbook.rules.draft import apply
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
 from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, count, evidence_table
+from planbook.rules.found_types import FEW, Solved, as_procedure, procedure_code, with_solved
 from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
 from planbook.rules.libraries import admit, learn, shown
-from planbook.rules.memory import LearntMemory
+from planbook.rules.matching import PATTERN, match
+from planbook.rules.memory import LearntMemory, with_type
 from planbook.rules.naming import citations, read_type, rule_number
+from planbook.rules.plans import plan_shape
 from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
 from planbook.rules.system import Edited, RuleSystem, run_edits
 from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import Knowledge, Learnt, Reflection, Rule, RuleType, Skill
+from planbook.rules.types import FoundType, Knowledge, Learnt, Reflection, Rule, RuleType, Skill
+from planbook.rules.written import learnt_procedure
 
 __all__ = [
     "ABLATIONS",
     "BUILDER",
     "BUILDER_WITHOUT_CASES",
     "CONSOLIDATOR",
+    "FEW",
     "NO_EVIDENCE",
+    "PATTERN",
     "PROMPTS",
     "USER",
     "Applied",
@@ -72,6 +79,7 @@ __all__ = [
     "Entry",
     "Evidence",
     "Form",
+    "FoundType",
     "Generalised",
     "Helpers",
     "History",
@@ -87,6 +95,7 @@ __all__ = [
     "RuleType",
     "RulesError",
     "Skill",
+    "Solved",
     "Undone",
     "UnknownRule",
     "UpdateRule",
@@ -95,18 +104,24 @@ __all__ = [
     "ablated",
     "admit",
     "apply",
+    "as_procedure",
     "build_rules",
     "case_of",
     "citations",
     "cites",
     "consolidate",
     "count",
+    "described",
     "evidence_table",
     "generalise",
     "helper_code",
     "helper_sources",
     "learn",
+    "learnt_procedure",
+    "match",
     "most_similar",
+    "plan_shape",
+    "procedure_code",
     "ranked",
     "read_blame",
     "read_type",
@@ -123,4 +138,6 @@ __all__ = [
     "tell_rules",
     "tell_world",
     "verified",
+    "with_solved",
+    "with_type",
 ]

@@ -5,11 +5,13 @@ from collections.abc import Callable, Collection, Sequence
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import Recall, estimate_tokens
+from planbook.planner import Match, Recall, estimate_tokens
 from planbook.rules.ablations import ablated
 from planbook.rules.book import RuleBook
+from planbook.rules.found_types import type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.libraries import shown
+from planbook.rules.matching import match
 from planbook.rules.retrieval import other_helpers, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -49,13 +51,20 @@ class LearntMemory:
         self._anyway = anyway
         self._defines = "helpers" not in without
         self._book = RuleBook.of(self.knowledge.rules)
-        self._recalls: dict[str, Recall] = {}
+        self._recalls: dict[tuple[str, str, str], Recall] = {}
 
     def recall(self, task: Task) -> Recall:
-        """Return rules, the matching skill or reflection, helper methods, the starting example, and a procedure."""
-        if task.id not in self._recalls:
-            self._recalls[task.id] = self._recall(task)
-        return self._recalls[task.id]
+        """Return rules, the matching skill or reflection, helper methods, the starting example, and a procedure.
+
+        Where task types were found, the type of a task without one is that of its goal.
+        """
+        key = (task.id, task.type, task.goal)
+        if key not in self._recalls:
+            matched = found_type(self.knowledge, task)
+            recall = self._recall(with_type(task, matched))
+            check = next((each.check for each in self.knowledge.found if matched and each.name == matched.type), "")
+            self._recalls[key] = recall.model_copy(update={"match": matched, "check": check})
+        return self._recalls[key]
 
     def _recall(self, task: Task) -> Recall:
         book, example = self._book, shown(self.knowledge, task, anyway=self._anyway)
@@ -95,6 +104,20 @@ class LearntMemory:
         if not self._defines:
             return ""
         return helper_code(helper_sources(book, skills), self.world, self.options).code
+
+
+def found_type(knowledge: Knowledge, task: Task) -> Match | None:
+    """Return the found type of a task that has no type of its own, or has a found one; None where none are found."""
+    if task.type in (each.name for each in knowledge.found):
+        return Match(type=task.type, params=task.params)
+    return match(knowledge.found, task.goal) if knowledge.found and not task.type else None
+
+
+def with_type(task: Task, matched: Match | None) -> Task:
+    """Return a task with its found type and params; where none is certain, with one by its goal alone."""
+    if matched is None:
+        return task
+    return task.model_copy(update={"type": matched.type or type_name(task.goal), "params": matched.params})
 
 
 def _without_references(rule: Rule) -> Rule:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.envs import Task
 from planbook.planner import Procedure
@@ -70,6 +70,64 @@ class Reflection(Learnt):
     text: str
 
 
+class Parameter(Learnt):
+    """A parameter of a found type. ``form`` names how the goal's words become its value (``found_types.FORMS``)."""
+
+    name: str
+    form: str
+    summary: str = ""
+
+
+class Example(Learnt):
+    """A solved task of a found type: its goal, and the constants of its plan as Python source.
+
+    ``joined`` is true if its own plan had another shape, so that it has no constants.
+    """
+
+    task_id: str
+    goal: str
+    constants: tuple[str, ...] = ()
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    joined: bool = False
+
+
+class Wording(Learnt):
+    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` stands for any words, or none."""
+
+    pattern: str
+    goals: tuple[str, ...]
+
+    @property
+    def parts(self) -> list[str]:
+        """The words of the pattern, slots in braces."""
+        return self.pattern.split()
+
+    @property
+    def said(self) -> str:
+        """The words of the pattern without its slots."""
+        return " ".join(part for part in self.parts if not part.startswith("{"))
+
+
+class FoundType(Learnt):
+    """A group of solved tasks. ``code`` is the plan of the first, with its ``shape``.
+
+    ``version`` counts the procedures published for it, ``repairs`` those of them that replaced one that had failed.
+    """
+
+    name: str
+    summary: str = ""
+    shape: str
+    code: str
+    hints: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    examples: tuple[Example, ...]
+    wordings: tuple[Wording, ...] = ()
+    check: str = ""
+    """Plan code that raises unless what held after all examples of the procedure holds."""
+    version: int = 0
+    repairs: int = 0
+
+
 class Knowledge(Learnt):
     """Everything learned about an environment; one skill, reflection and procedure for each task type.
 
@@ -83,4 +141,6 @@ class Knowledge(Learnt):
     skills: dict[str, Skill] = Field(default_factory=dict)
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
+    found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
+    """The task types that were found, where the tasks have none."""
     example: str = ""

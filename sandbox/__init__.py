@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from planbook.sandbox.reading.reply import ReadReply, read_reply
     from planbook.sandbox.reading.syntax import locate_error, parse
     from planbook.sandbox.session import GrowingCell, Session
-    from planbook.sandbox.suggest import closest
+    from planbook.sandbox.suggest import closest, did_you_mean, nearest_names
     from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
 
 _NAMES = {
@@ -73,7 +73,7 @@ _NAMES = {
     "reading.reply": "ReadReply read_reply",
     "reading.syntax": "locate_error parse",
     "session": "GrowingCell Session",
-    "suggest": "closest",
+    "suggest": "closest did_you_mean nearest_names",
     "types": "CellResult Fault FaultKind Limits",
 }
 """Module to the public names in it. A module is imported when one of its names is first used."""
@@ -119,8 +119,10 @@ __all__ = [
     "closest",
     "code_lines",
     "definitions",
+    "did_you_mean",
     "dry_run",
     "locate_error",
+    "nearest_names",
     "only_defines",
     "parse",
     "parse_source",

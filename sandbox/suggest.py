@@ -15,11 +15,31 @@ Guess = Callable[[str, Collection[str]], str | None]
 """From a name and the known ones to the one that was most likely meant."""
 
 
-def closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that was most likely meant, or None. Case and underscores do not count."""
+def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Return the known names that were most likely meant, best first. Case, hyphens and underscores do not count."""
     by_shape = {_shape(candidate): candidate for candidate in sorted(known)}
-    found = _nearest(_shape(name), tuple(by_shape)) if len(by_shape) <= MAX_KNOWN else None
-    return by_shape[found] if found else None
+    if len(by_shape) > MAX_KNOWN:
+        return []
+    return [by_shape[shape] for shape in _nearest(_shape(name), tuple(by_shape), most)]
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was most likely meant, or None."""
+    return next(iter(nearest_names(name, known)), None)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return ``did you mean `X`?``, or nothing."""
+    near = closest(name, known)
+    return f"did you mean `{near}`?" if near else ""
+
+
+def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
+    """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
+    listed = list(known)
+    meant = closest(name, listed)
+    hint = f"did you mean {meant}? {there_are.capitalize()}" if meant else there_are
+    return f"; {hint} {', '.join(listed)}"
 
 
 class Guesses:
@@ -35,9 +55,9 @@ class Guesses:
 
 
 @lru_cache(256)
-def _nearest(shape: str, shapes: tuple[str, ...]) -> str | None:
-    return next(iter(get_close_matches(shape, shapes, n=1, cutoff=0.65)), None)
+def _nearest(shape: str, shapes: tuple[str, ...], most: int) -> list[str]:
+    return get_close_matches(shape, shapes, n=most, cutoff=0.65)
 
 
 def _shape(name: str) -> str:
-    return name[: 2 * MAX_LENGTH].replace("_", "").casefold()[:MAX_LENGTH]
+    return name[: 2 * MAX_LENGTH].replace("_", "").replace("-", "").casefold()[:MAX_LENGTH]

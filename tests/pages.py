@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.command import Forking
 from tests.openai_server import Messages
 
 ROOT = Path(__file__).parents[1]
@@ -66,11 +67,21 @@ def commands(console: str) -> Iterator[tuple[str, list[str]]]:
         yield command, shown.splitlines()
 
 
-def run(command: list[str], folder: Path, url: str, codes: tuple[int, ...]) -> list[str]:
-    """Run one command and return the lines it printed."""
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=240)
-    told = f"{shlex.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+def surroundings(url: str) -> dict[str, str]:
+    """Return the environment of commands; ``url`` is that of the model server."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {"PATH": path, "PYTHONPATH": str(ROOT), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+
+
+def script(folder: Path, url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python."""
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=surroundings(url), capture_output=True, text=True, timeout=240)
+
+
+def printed_by(done: "subprocess.CompletedProcess[str]", codes: tuple[int, ...]) -> list[str]:
+    """Return the lines that a command printed, if it ended as it should."""
+    told = f"{shlex.join(done.args)}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, told
     assert done.returncode in codes, told
     return [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
@@ -87,27 +98,28 @@ def compare(shown: list[str], printed: list[str]) -> None:
 def play(page: Path, folder: Path, url: str) -> None:
     """Do what a page shows, in an empty folder. ``url`` is that of the model server."""
     (folder / "examples").symlink_to(ROOT / "examples")
-    printed: list[str] | None = None
-    for number, block in enumerate(blocks(page)):
-        before, printed = printed, None
-        if block.file:
-            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
-            (folder / block.file).write_text(block.code)
-        elif block.language == "python":
-            script = folder / f"block_{number}.py"
-            script.write_text(block.code)
-            printed = run([sys.executable, script.name], folder, url, (0,))
-        elif block.language == "console":
-            for command, shown in commands(block.code):
-                words = shlex.split(command, comments=True)
-                start = {"planbook": [sys.executable, "-m", "planbook"], "python": [sys.executable]}[words[0]]
-                compare(shown, run([*start, *words[1:]], folder, url, FAILS if shown else (0,)))
-        elif block.language == "text" and before is not None:
-            compare(block.code.splitlines(), before)
-        elif block.language == "sh":
-            assert all(KNOWN.match(line) for line in block.code.splitlines() if line and line[0] not in "# "), block
-        else:
-            assert block.language in ("text", "yaml", "toml", "json", "ini"), block
+    with Forking(folder, surroundings(url)) as planbook:
+        printed: list[str] | None = None
+        for number, block in enumerate(blocks(page)):
+            before, printed = printed, None
+            if block.file:
+                (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+                (folder / block.file).write_text(block.code)
+            elif block.language == "python":
+                name = f"block_{number}.py"
+                (folder / name).write_text(block.code)
+                printed = printed_by(script(folder, url, name), (0,))
+            elif block.language == "console":
+                for command, shown in commands(block.code):
+                    first, *words = shlex.split(command, comments=True)
+                    done = planbook.run(*words) if first == "planbook" else script(folder, url, *words)
+                    compare(shown, printed_by(done, FAILS if shown else (0,)))
+            elif block.language == "text" and before is not None:
+                compare(block.code.splitlines(), before)
+            elif block.language == "sh":
+                assert all(KNOWN.match(line) for line in block.code.splitlines() if line and line[0] not in "# "), block
+            else:
+                assert block.language in ("text", "yaml", "toml", "json", "ini"), block
 
 
 def answer(messages: Messages) -> str:

@@ -22,7 +22,7 @@ measure() { # NAME COMMAND
     python tools/figures.py "docs/figures/$name.json" "planbook $*" "$made/printed"
 }
 
-for part in sandbox start stream envs report scale selector; do measure "bench-$part" bench $part; done
+for part in sandbox start stream envs report scale selector tools; do measure "bench-$part" bench $part; done
 measure alfworld-valid_seen replay --env alfworld --split valid_seen
 measure alfworld-train replay --env alfworld --split train --jobs 2
 measure alfworld-generated replay --env alfworld --split generated

@@ -15,11 +15,12 @@ from pydantic import BaseModel, Field, JsonValue, field_validator
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import file_digest
-from planbook.envs.text_matching import BM25, did_you_mean
+from planbook.envs.text_matching import BM25
 from planbook.envs.tools.judging import Looking, Situation, judged
 from planbook.envs.tools.schemas import Argument, given
 from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
+from planbook.sandbox import did_you_mean
 
 MANY = 50
 """Number of tools above which prompts list a selection, and plans may search."""

@@ -22,11 +22,11 @@ from planbook.envs.base import _MARK
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, raised_at
 from planbook.envs.registry import CannotLoad, import_error, load_module
 from planbook.envs.resources import file_digest
-from planbook.envs.text_matching import did_you_mean
 from planbook.envs.tools.environment import ENDING, RESERVED, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
 from planbook.envs.tools.tasks import call_with
 from planbook.envs.types import Task
+from planbook.sandbox import did_you_mean
 
 Module = Callable[[], ModuleType]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.console import ERRORS
 from planbook.envs import Task, UnknownEnvironment, known_environments, load_environment
 from planbook.errors import BadArgument
@@ -16,6 +16,9 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
 
     After few building tasks there may be none yet: that is a point of a learning curve.
     """
+    if config.types == FOUND:
+        _check_matches(memory, config, tasks)
+        return
     of_type = {task.type: task for task in tasks}
     missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
     library = config.library_folder
@@ -26,6 +29,16 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
         )
     if missing:
         ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
+
+
+def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
+    """Say how many goals no procedure is certain for. A goal may be known only once its episode has begun."""
+    told = [task.model_copy(update=config.told(task)) for task in tasks]
+    left = sum(bool(task.goal) and memory.recall(task).procedure is None for task in told)
+    if left:
+        ERRORS.print(
+            f"No procedure is certain for {left} of {len(told)} goals: those count as no_plan.", style="yellow"
+        )
 
 
 def check_naive(config: Config) -> None:
@@ -72,6 +85,6 @@ def missing_demonstrations(config: Config) -> str:
     if not missing:
         return ""
     if not there:
-        return f"{world} has no demonstrations for {config.title}; it is shown none"
+        return f"{world} has no demonstrations for {config.title}; none are shown"
     names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-    return f"{world} has no {names} for {config.title}; it is shown the others"
+    return f"{world} has no {names} for {config.title}; only the others are shown"

@@ -80,6 +80,7 @@ def config_from_sources(settings: Settings) -> Config:
     config = settings.config("automanual", ablated_options("automanual", settings.without))
     if not settings.env_options and settings.env == agreed.get("env"):
         config = config.model_copy(update={"env_options": agreed.get("env_options", config.env_options)})
+    config = config.model_copy(update={"types": settings.source_of_types(building=True)})
     learning = settings.learning(agreed["split"]).model_copy(update={"given": tuple(given for given, _ in sources)})
     config = config.model_copy(update={"planner": planner, "planner_options": options, "learning": learning})
     check_verifying(config)
@@ -164,7 +165,7 @@ def formulate(
             formulate_rules(run, config, tokens)
         except BudgetEnded as ended:
             out.print(
-                f"Stopped: {ended}. Go on with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
+                f"Stopped: {ended}. Continue with: planbook formulate {folder} --budget {ended.larger}", soft_wrap=True
             )
             code = errors.OUT_OF_BUDGET
         finally:

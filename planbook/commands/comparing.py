@@ -23,14 +23,14 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @PRICES
 @JSON
 def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
-    """Hold the first RUN against each other one over the same tasks: who solved more, at what cost, or if it is noise.
+    """Compare the first RUN with each of the others over the same tasks: successes, costs, and whether it is noise.
 
-    Tasks are paired by their id, their seed and the repeat. Every figure is over these pairs; what is broken or not run
-    counts as not solved, and is told apart. What worlds measure, such as a reward, is compared over the pairs that
-    both were played.
+    Tasks are paired by id, seed and repeat, and every figure is over these pairs. Broken episodes and those not run
+    count as not solved, and are listed separately. Measures of the environment, such as a reward, are compared over the
+    pairs that both runs played.
 
-    Whether a difference is more than noise p alone says: below 0.05, after Holm where there are several. An interval
-    shows how large it may be, and is not corrected; near that bound the two can disagree, and p rules.
+    A difference is more than noise if p is below 0.05, after Holm's correction where there are several. An interval
+    shows how large the difference may be, and is not corrected; near the bound the two can disagree, and p decides.
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
@@ -56,9 +56,9 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
 @PRICES
 @JSON
 def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
-    """Any runs in a table, a row for each or for each group; a folder of runs stands for all that lie below it.
+    """Show runs in one table, a row for each run or group; a folder stands for all runs below it.
 
-    NAME is a setting as run.json has it, such as planner, env, seed, selection.split, models.default.
+    NAME is a setting as in run.json, such as planner, env, seed, selection.split, models.default.
     """
     gathered, unreadable = _readable(runs, prices_from(prices))
     chosen = _chosen(gathered, where)

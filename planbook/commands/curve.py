@@ -86,7 +86,7 @@ def play_curve(
         points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
-            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} goes on."
+            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."
             console(as_json).print(goes_on, soft_wrap=True)
             break
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))

@@ -33,21 +33,23 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
     default=None,
     show_default="by the ending of --out, else jsonl",
     type=click.Choice(FORMS),
-    help="JSON Lines or Parquet, an episode each; or the conversations, as tools for fine-tuning read them.",
+    help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option("--all", "everything", is_flag=True, help="All of BROKEN episodes, not their task and ending alone.")
+@click.option("--all", "everything", is_flag=True, help="Whole BROKEN episodes, not only their task and ending.")
 @click.option("--without-prompts", is_flag=True, help="Leave out what was sent to models; their replies stay.")
 @click.option(
     "--roles",
     default="",
     show_default=False,
     metavar="ROLE,...",
-    help="Of chat: only the conversations of these roles.",
+    help="With --format chat: only the conversations of these roles.",
 )
-@click.option("--with-repairs", is_flag=True, help="Of chat: unusable replies, too, with what was said of them.")
+@click.option(
+    "--with-repairs", is_flag=True, help="With --format chat: include unusable replies and the answers to them."
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
 def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
@@ -74,7 +76,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=READ, metavar="FILE...")
-@click.option("--out", default=None, type=click.Path(path_type=Path), help="The run's folder, which is made.")
+@click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder to make for the run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
     """Make a run of episodes that others exported, to report, compare and learn from."""
@@ -149,8 +151,8 @@ def form_of(asked: str | None, out: Path) -> str:
     fitting = ENDINGS.get(out.suffix.lower(), FORMS)
     if asked is not None and asked not in fitting:
         raise BadArgument(
-            f"--format {asked} does not go into {out.name}, which is called as if it were {fitting[0]}; "
-            "leave out --format, or name the file otherwise"
+            f"--format {asked} does not fit the name {out.name}, which stands for {fitting[0]}; "
+            "leave out --format, or rename the file"
         )
     return asked or fitting[0]
 
@@ -160,7 +162,7 @@ def _told(exported: "Exported") -> str:
     left = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
     where = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    why = "; no model was asked in them, so that there is nothing to write" if exported.replies == 0 else ""
+    why = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
     missing = f"; left out: {left}" if left else ""
     alone = ", ".join(f"{count} {why}" for why, count in exported.task_only.items())
     kept = "nothing" if exported.form == "chat" else "task and ending alone"

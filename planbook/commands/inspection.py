@@ -31,7 +31,7 @@ from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
-BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream")
+BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
 """What ``tools/bench`` measures."""
 CLONE = Path(__file__).parents[2]
 
@@ -167,7 +167,7 @@ def _told(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
     if not run.followed:
-        return "the plan has too many ways to go to be followed; nothing is told of them"
+        return "the plan has too many paths to follow; none was examined"
     failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
     told = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
     unfollowed = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"

@@ -25,7 +25,9 @@ def show_planners(name: str | None, *, as_json: bool) -> int:
         out.print(_methods_table(chosen))
         for told in unusable.values():
             out.print(told, style="yellow", soft_wrap=True)
-        out.print(f"{SOMETIMES}: where the world and the options are such. `planbook planners NAME` tells more of one.")
+        out.print(
+            f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
+        )
     else:
         for table in (
             _method_table(name, chosen[name]),
@@ -70,7 +72,7 @@ def _method_table(name: str, strategy: Method) -> Table:
 
 
 def _demonstrations_table(strategy: Method) -> Table:
-    table = Table(title="what it shows of the worlds", title_justify="left")
+    table = Table(title="what it shows of the environments", title_justify="left")
     for column in ("world", "demonstrations", "not there"):
         table.add_column(column)
     names = strategy.demonstrations

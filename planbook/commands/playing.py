@@ -51,6 +51,7 @@ from planbook.results import (
     figure_parts,
     paying_line,
     read_run,
+    share,
     spending_lines,
 )
 from planbook.resuming import check_config, keep_recall, notice_changes
@@ -170,9 +171,9 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
     with closing(Run.open(folder)) as run:
         check_config(run.config, folder)
         if run.config.learning is not None:
-            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after the other")
+            raise errors.BadArgument(f"{folder} is a building run, which plays one episode after another")
         if not run.is_played:
-            raise errors.BadRun(f"no process plays {folder}; go on with it: planbook run --resume {folder}")
+            raise errors.BadRun(f"no process plays {folder}; resume it with: planbook run --resume {folder}")
         notice_changes(run, hosting)
         report = join_run(run, hosting)
     if report.error is not None and not isinstance(report.error, EpisodeStopped):
@@ -210,7 +211,7 @@ def play_run(
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
-        raise type(error)(f"{error}. Then go on with: planbook run --resume {run.folder}") from error
+        raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
@@ -233,7 +234,7 @@ def play_run(
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
         _show_learnt(run, out)
-    out.print(f"{summary.seconds:.1f} s in this invocation; everything is in {summary.run}", soft_wrap=True)
+    out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -270,7 +271,7 @@ def _in_short(fault: Fault) -> str:
 
 
 def _go_on(run: Run) -> str:
-    return f"Go on with: planbook run --resume {run.folder}"
+    return f"Resume with: planbook run --resume {run.folder}"
 
 
 def most_rules(run: Run) -> int:
@@ -290,16 +291,24 @@ def _show_learnt(run: Run, out: Console) -> None:
             f"{counted(len(kept.procedures), 'procedure')}.",
             soft_wrap=True,
         )
+        if kept.found:
+            repairs = sum(found.repairs for found in kept.found)
+            published = sum(found.version for found in kept.found)
+            out.print(
+                f"{title}{counted(len(kept.found), 'found type')}; {counted(published, 'version')} of procedures "
+                f"published, {repairs} of them repairs ({share(repairs, published)}).",
+                soft_wrap=True,
+            )
         if (over := len(kept.rules) - most_rules(run)) > 0:
             out.print(f"{counted(over, 'rule')} more than --max-rules: {OVER}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
             told = re.sub(r"^task/(\d+)", r"episode \1", note.splitlines()[0].rstrip(":;. "))
-            out.print(f"Not learnt: {told}. The report has all of it.", style="yellow", soft_wrap=True)
+            out.print(f"Not learned: {told}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)
-    out.print(f"What was learnt is in {', '.join(map(str, folders))}", soft_wrap=True)
+    out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
 def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:

@@ -16,7 +16,7 @@ from planbook.terminal.printing import answer
     "--episodes",
     default=None,
     metavar="all|failed|N",
-    help="Which can be opened: all, failed, or the first N; without it all that fit in 25 MB.",
+    help="Episodes to include: all, failed, or the first N; by default as many as fit in 25 MB.",
 )
 @PRICES
 @JSON

@@ -132,12 +132,12 @@ def _parted(found: Rerun) -> bool:
 
 def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
     if repeat.goes_on:
-        told = f"Mind: {folder} is still being played; episodes that do not end meanwhile are not compared."
+        told = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
         to.print(told, style="yellow", soft_wrap=True)
     if not repeat.differs:
-        to.print(f"Nothing that {folder} was made of has changed since.", soft_wrap=True)
+        to.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
         return
-    to.print(f"Since {folder} was begun, this has changed:", soft_wrap=True)
+    to.print(f"Changed since {folder} began:", soft_wrap=True)
     for line in repeat.differs:
         to.print(f"  {line}", soft_wrap=True)
 
@@ -158,7 +158,8 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
     sums = found.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
     to.print(
-        f"{counted(sums.episodes, 'episode')} held against those of {found.rerun_of}: {ways or 'none'}.", soft_wrap=True
+        f"{counted(sums.episodes, 'episode')} compared with those of {found.rerun_of}: {ways or 'none'}.",
+        soft_wrap=True,
     )
     if sums.gained or sums.lost:
         to.print(
@@ -167,6 +168,6 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
             soft_wrap=True,
         )
     if found.learnt_the_same is not None:
-        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'another'}.")
+        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'different'}.")
     if found.deterministic and _parted(found):
-        to.print("No model was free to answer otherwise: all of it should have come out the same.", soft_wrap=True)
+        to.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)

@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from planbook import errors
 from planbook.config import LEARNT_LIBRARY, LIBRARIES
-from planbook.envs import Environment, Task
-from planbook.envs.tools import ToolEnvironment
+from planbook.envs import Environment, Task, ToolEnvironment
 from planbook.knowledge import learnt_in, with_manual
 from planbook.manuals import read_knowledge
 from planbook.options import options

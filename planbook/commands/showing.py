@@ -38,7 +38,7 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         entry = chosen_entry(opened, episode, endings)
         events = list(opened.store.events(entry.path))
         if not events:
-            raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; nothing is known of it")
+            raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
         if as_json:
             click.echo(_trajectory(opened, entry, entry.index in endings).model_dump_json())
             return errors.OK
@@ -88,7 +88,7 @@ def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None)
     try:
         return read_trajectory(path, run.store.events(path), task)
     except LookupError as error:
-        raise BadArgument(f"{entry.task.id} (episode {entry.index}) never came to its first round") from error
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) ended before its first round") from error
 
 
 def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
@@ -97,7 +97,7 @@ def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
     yield text(task.goal)
     yield text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim")
-    yield ending_text(ending) if ending else Text("has begun, and not ended", style="yellow")
+    yield ending_text(ending) if ending else Text("has begun and not ended", style="yellow")
     if cost.calls:
         spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
         yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from planbook.config import Config, by_dotted_name
-from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
 from planbook.results import RunResults
 from planbook.runs import without_folders
+from planbook.sandbox import did_you_mean
 
 UNSET = "-"
 VERSION = "version of "

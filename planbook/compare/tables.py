@@ -26,12 +26,12 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     yield "Other settings:" if compared.settings else "Both have the same settings and versions."
     yield from (f"  {each.name}: {each.first}; in {name}: {each.second}" for each in compared.settings)
     yield from _unpaired(compared, name)
-    yield from (f"Mind: {warning}" for warning in compared.warnings)
+    yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
     yield (
         f"Test: {compared.overall.test}; p is corrected after Holm where there are several. Intervals (95 %): "
-        f"{compared.overall.interval}; of costs, over tasks. Whether a difference is more than noise p alone says "
-        f"(below {NOISE}); an interval shows its size, is not corrected, and may disagree near that bound."
+        f"{compared.overall.interval}; of costs, over tasks. A difference is more than noise if p is below "
+        f"{NOISE}; an interval shows its size, is not corrected, and may disagree near that bound."
     )
     yield from _changes(compared, name)
     if compared.measures:
@@ -55,12 +55,12 @@ def verdict_lines(compared: RunComparison, name: str) -> Iterator[str]:
         without = _verdict(played, name, compared.measures)
         yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
         if (played.is_told_apart, played.more > 0) != (overall.is_told_apart, overall.more > 0):
-            yield "The verdict hangs on them: play them (planbook run --resume RUN) before you believe it."
+            yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
 def _verdict(found: SolvedDifference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
     if not found.gained and not found.lost:
-        same = f"A and {name} solved the same {found.first:,} of {found.pairs:,}: that does not tell them apart"
+        same = f"A and {name} solved the same {found.first:,} of {found.pairs:,}: that shows no difference"
         return f"{same}{_by_measures(measures)}"
     more = f"{abs(found.more):,} {'more' if found.more > 0 else 'fewer'}" if found.more else "as many"
     test = "McNemar" if found.test == MCNEMAR else "sign flips over tasks,"
@@ -75,8 +75,8 @@ def _verdict(found: SolvedDifference, name: str, measures: Mapping[str, MeasureD
 def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
     """Return whether measures of the environment tell two runs apart that solved the same, in words."""
     if apart := _told_apart(measures):
-        return f"; what the world measures does: {apart}"
-    return ", nor does what the world measures" if measures else ""
+        return f"; what the environment measures does: {apart}"
+    return ", nor does what the environment measures" if measures else ""
 
 
 def _told_apart(measures: Mapping[str, MeasureDifference]) -> str:
@@ -113,7 +113,7 @@ def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
         chance = NO_FIGURE if each.p_corrected is None else _p(each.p_corrected).removeprefix("= ")
         means = map(plain, (each.first, each.second))
         rows.append((what, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
-    title = "Measured by the world: means over pairs that both were played"
+    title = "Measured by the environment: means over the pairs that both runs played"
     return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
 
 
@@ -131,7 +131,7 @@ def _changes(compared: RunComparison, name: str) -> Iterator[str]:
         found = [_change(each) for each in compared.changed if each.change == change]
         if found:
             told = listed(found, TOLD_CHANGES)
-            yield f"Solved by {solver} only ({len(found)}), with what became of it in {other}: {told}."
+            yield f"Solved by {solver} only ({len(found)}), with its outcome in {other}: {told}."
 
 
 def _change(changed: ChangedPair) -> str:
@@ -143,7 +143,7 @@ def _costs(compared: RunComparison, name: str) -> Grid:
     rows = [
         (what, *map(_estimate, (cost.first, cost.second, cost.difference))) for what, cost in compared.costs.items()
     ]
-    title = "Spent for each task solved; seconds are those of the episodes, on this machine"
+    title = "Spent per solved task; seconds are those of the episodes, on this machine"
     return Grid(title, "", ("A", name, f"{name} - A"), rows)
 
 

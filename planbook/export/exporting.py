@@ -9,7 +9,6 @@ from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.envs import did_you_mean
 from planbook.errors import BadArgument
 from planbook.export.chat import conversation_line, conversations_of
 from planbook.export.files import BadEpisode, line_of, to_write, write_rows
@@ -17,6 +16,7 @@ from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending, RunFacts, Trajectory, read_trajectory
 from planbook.results import NOT_PLAYED
 from planbook.runs import Entry, Run, last_path, recorded_endings, without_folders
+from planbook.sandbox import did_you_mean
 
 UNFINISHED = "unfinished"
 

@@ -19,8 +19,7 @@ from planbook.config import Config
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import learnt_in, with_manual
-from planbook.manuals import standalone
-from planbook.manuals.writing import replace_files
+from planbook.manuals import replace_files, standalone
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
 from planbook.rules import Knowledge, tell_manual, tell_world

@@ -110,9 +110,13 @@ def _layers(file: GraphFile) -> list[list[str]]:
 @graph.command()
 @click.argument("name", metavar="GRAPH")
 @click.option(
-    "--format", "form", default=None, type=click.Choice(sorted(GRAPH_FORMATS)), help="Else by the file's ending."
+    "--format",
+    "form",
+    default=None,
+    type=click.Choice(sorted(GRAPH_FORMATS)),
+    help="By default from the file's ending.",
 )
-@click.option("--out", default=None, type=OUT, help="The file to write; else it is printed.")
+@click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
     """Sample GRAPH, with every branch and loop."""
     form = _form(form, out)
@@ -138,7 +142,7 @@ def _form(form: str | None, out: Path | None) -> str:
     if not fitting or (form and form not in fitting):
         told = "; ".join(f"{each}: {', '.join(ENDINGS[each])}" for each in ([form] if form else ENDINGS))
         usual = out.with_suffix(ENDINGS[form or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending fits no drawing ({told}); name it {usual}, say")
+        raise BadArgument(f"{out}: its ending is that of no drawing ({told}); name it {usual}, say")
     return fitting[0]
 
 

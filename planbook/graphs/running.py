@@ -99,7 +99,7 @@ class GraphRun(Run):
     def _other(cls, different: Sequence[str]) -> str:
         """In the words of ``planbook graph run``."""
         if "planner_options.graph" in different:
-            return "the graph was changed since, and a changed graph is another run"
+            return "the graph has changed since, and a changed graph is another run"
         return super()._other([each.replace("planner_options.given.", "--set ") for each in different])
 
 
@@ -170,7 +170,7 @@ class _Traversing:
         same = f"with the same command and --out {self.run.folder}"
         if isinstance(self.error, BudgetEnded):
             same += f" --budget {self.error.larger}"
-        return f"Ask that node anew {same}" if isinstance(self.error, UnusableReply) else f"Go on {same}"
+        return f"Ask that node again {same}" if isinstance(self.error, UnusableReply) else f"Go on {same}"
 
     def _ending(self) -> tuple[int, str]:
         error = self.error
@@ -181,8 +181,8 @@ class _Traversing:
         if isinstance(error, UnusableReply):
             return errors.BROKEN, f"Pass {self.ran.passes + 1} failed: {error}"
         if isinstance(error, JournalMismatch):
-            what = f"what {self.run.folder} holds does not fit any more: {error.scope} came out otherwise"
-            raise BadRun(f"{what}; a hook has changed, or is not the same every time. Name another folder") from error
+            what = f"what {self.run.folder} holds does not fit any more: {error.scope} differs"
+            raise BadRun(f"{what}; a hook has changed, or is not deterministic. Name another folder") from error
         if isinstance(error, ModelError):
             again = f"{error}. Then go on with the same command and --out {self.run.folder}"
             raise type(error)(again) from error

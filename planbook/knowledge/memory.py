@@ -5,7 +5,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.knowledge.state import (
@@ -69,7 +69,7 @@ def _knowing(config: Config, folder: Path) -> Memory:
         return _of_run(config, folder)
     if config.after is not None:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
-    if config.planner == PROCEDURES:
+    if config.planner == PROCEDURES and config.types != FOUND:
         return ProcedureLibrary(config.world, folder, config.world_options)
     knowledge = read_knowledge(folder, config.world, config.world_options)
     learned = bool(knowledge.rules)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planbook.config import FOUND
 from planbook.console import console, right_aligned
 from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
+from planbook.learning.finding import typed
 from planbook.manuals import Coverage, goals_of, measure_coverage
 from planbook.results import BuildingCost, Reached, building_cost
 from planbook.rules import count
@@ -46,6 +48,9 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     learning = run.config.learning
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
+    if run.config.types == FOUND:
+        told = (typed(state.knowledge, task.model_copy(update=run.config.told(task))) for task in tasks)
+        tasks = [task for task in told if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
@@ -57,7 +62,7 @@ def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]
         return
     found, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
     if found.missing and "types" not in left_out:
-        yield f"{title}No success process seems to be for: {', '.join(found.missing)}."
+        yield f"{title}No success process seems to cover: {', '.join(found.missing)}."
     if found.never_cited and "cooperation" not in left_out:
         yield f"{title}Never cited: {', '.join(found.never_cited)}."
     if found.dangling:

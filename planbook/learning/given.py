@@ -48,7 +48,7 @@ def looked_at(path: Path) -> Source:
         facts = facts or [trajectory.run]
         number += 1
     if not facts:
-        raise BadArgument(f"--from {path}: no episode of it was played to an end")
+        raise BadArgument(f"--from {path}: none of its episodes has ended")
     if is_run(path):  # which names an environment or a method of the user's own by its whole path
         facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
     return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=number), facts[0]
@@ -105,7 +105,7 @@ def _picked(config: Config) -> Iterator[Trajectory]:
         if ids or taken[task.type] <= config.learning.tasks_per_type:
             yield trajectory
     if not taken:
-        raise BadArgument("--from: no episode there is of the chosen tasks or types that are built on")
+        raise BadArgument("--from: it has no episode of the chosen tasks or types")
 
 
 def _is_built_on(world: str, kind: str, chosen_types: set[str]) -> bool:
@@ -119,7 +119,7 @@ def _all(sources: Sequence[Given]) -> Iterator[Trajectory]:
             _add(digest, trajectory)
             yield trajectory
         if digest.hexdigest() != source.sha256:
-            raise BadRun(f"{source.path} holds other episodes than when this building run was begun")
+            raise BadRun(f"{source.path} holds other episodes than when this building run began")
 
 
 def _add(digest: Any, trajectory: Trajectory) -> None:

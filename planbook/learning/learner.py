@@ -7,7 +7,7 @@ it was: a step that has its event is not done again, one that had begun repeats 
 from collections.abc import Iterable
 from typing import Any
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.knowledge import (
     KnowledgeState,
@@ -20,6 +20,7 @@ from planbook.knowledge import (
     undone,
     with_undone,
 )
+from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
 from planbook.outcomes import UNPLAYED
 from planbook.planner import (
@@ -37,6 +38,7 @@ from planbook.rules import (
     Blame,
     BuilderSettings,
     Citation,
+    Knowledge,
     build_rules,
     citations,
     consolidate,
@@ -56,7 +58,7 @@ class Learner:
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
         self._undone, self._watch = undone(run), watch
-        self._entries = run.entries()
+        self._entries, self._finds = run.entries(), run.config.types == FOUND
         groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
         self._states = {group: self._begun(group) for group in sorted(groups)}
 
@@ -70,8 +72,10 @@ class Learner:
 
     def leaves_out(self, entry: Entry) -> bool:
         """Return whether an episode is skipped, because its type was solved often enough in a row."""
-        kind = entry.task.type
-        return self.state(kind).streaks.get(kind, 0) >= self.learning.solved_after
+        state, task = self.state(entry.task.type), entry.task
+        if self._finds:
+            task = typed(state.knowledge, task.model_copy(update=self._config.told(task)))
+        return state.streaks.get(task.type, 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an ended episode. Raises ModelError, BudgetEnded, EpisodeStopped."""
@@ -97,23 +101,28 @@ class Learner:
     ) -> KnowledgeState:
         if ending.outcome in UNPLAYED:
             return state
-        kind, config = entry.task.type, self._config
+        config = self._config
         trajectory = read_trajectory(*episode_events(self._run, entry))
         always = self.learning.conclusions == "always"
         conclusion = conclude(scope.child("conclusion"), trajectory, config.world, config.world_options, always=always)
-        knowledge = learn(state.knowledge, trajectory, conclusion)
+        knowledge = state.knowledge
+        if self._finds:
+            describes = "rules" not in config.without and not self.learning.libraries_only
+            knowledge = find_type(scope, knowledge, trajectory, conclusion.code, describes=describes)
+            trajectory = typed_episode(knowledge, trajectory)
+        kind, knowledge = trajectory.task.type, learn(knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
         elsewhere = ""
         if self.learning.procedures:
             writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
-            state, elsewhere = writer.after_episode(state, self._played(kind, entry.index))
+            state, elsewhere = writer.after_episode(state, self._played(knowledge, kind, entry.index))
         return self._with_rules(scope, state, trajectory, conclusion, elsewhere, worker)
 
     def _renewed(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
         """Renew, type by type, the procedures that later rules may improve."""
         for kind in sorted(state.knowledge.procedures):
-            if played := self._played(kind):
+            if played := self._played(state.knowledge, kind):
                 state = ProcedureWriter(self._run, scope.child("renewal"), worker).renewed(state, played)
         return state
 
@@ -122,11 +131,15 @@ class Learner:
         group = group_of(self.learning, entry.task.type)
         return not any(group_of(self.learning, each.task.type) == group for each in self._entries[entry.index + 1 :])
 
-    def _played(self, kind: str, last: int | None = None) -> list[Trajectory]:
+    def _played(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
         """Return the episodes of a type that had begun, up to an entry's index."""
-        entries = [each for each in self._entries if each.task.type == kind and (last is None or each.index <= last)]
+        entries = [each for each in self._entries if last is None or each.index <= last]
+        entries = [each for each in entries if self._finds or each.task.type == kind]
         told = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in entries)]
-        return [read_trajectory(path, events) for path, events in told if any(row.kind == "task" for row in events)]
+        episodes = [read_trajectory(path, rows) for path, rows in told if any(row.kind == "task" for row in rows)]
+        if self._finds:
+            episodes = [each for episode in episodes if (each := typed_episode(knowledge, episode)).task.type == kind]
+        return episodes
 
     def _with_rules(
         self,

@@ -1,11 +1,14 @@
 """Procedures of a building run: written after a success, verified on tasks, and renewed by later episodes or rules."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from planbook.config import FOUND
 from planbook.envs import EnvironmentBroken, Selection, Task
 from planbook.knowledge import KnowledgeState
+from planbook.learning.finding import from_plans, published, typed
+from planbook.learning.postconditions import Reading, play_and_look, postcondition, read_after
 from planbook.planner import (
     Ending,
     Episode,
@@ -20,7 +23,7 @@ from planbook.planner import (
     play,
     read_trajectory,
 )
-from planbook.rules import Verification, admit, generalise, rules_for, say_more, verified
+from planbook.rules import Knowledge, Verification, admit, generalise, rules_for, say_more, verified
 from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
@@ -29,19 +32,36 @@ REPEATS = 2
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def set_aside(run: Run, kind: str) -> list[Task]:
-    """Return further tasks of a type on which procedures are verified, beside the building tasks."""
+def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
+    """Return further tasks of a type on which procedures are verified, beside the building tasks.
+
+    Of a found type, those whose goals are matched with it.
+    """
     assert run.config.learning is not None
     split, _, count = run.config.learning.verify.partition(":")
     if not split:
         return []
     world = run.config.world
     seeds = tuple(range(int(count))) if world.takes_seeds(split) else ()
+    if run.config.types == FOUND:
+        every = world.select(Selection(split=split, seeds=seeds), run.config.world_options)
+        told = (typed(knowledge, task.model_copy(update=run.config.told(task))) for task in every)
+        return [task for task in told if task.type == kind][: int(count)]
     selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
     return world.select(selection, run.config.world_options)
 
 
-def _verified(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Verification:
+def own_task(run: Run, task: Task) -> Task:
+    """Return a task as the environment has it, which may have other labels."""
+    if run.config.types != FOUND:
+        return task
+    entries = (entry.task for entry in run.entries() if entry.task.id == task.id)
+    return next(entries, None) or run.config.world.select(Selection(ids=(task.id,)), run.config.world_options)[0]
+
+
+def _verified(
+    run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task
+) -> tuple[Verification, Reading | None]:
     """Verify a procedure on a task.
 
     A world that broke says nothing of it, nor does a recorded part that the world does not repeat: once more then.
@@ -58,9 +78,10 @@ def _verified(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedur
             message = str(broken)
             continue
         if ending.outcome is not Outcome.BROKEN:
-            return verified(read_trajectory(place.path, run.store.events(place.path)))
+            episode = read_trajectory(place.path, run.store.events(place.path))
+            return verified(episode), read_after(episode)
         message = ending.message
-    return Verification(task_id=task.id, solved=False, feedback=message)
+    return Verification(task_id=task.id, solved=False, feedback=message), None
 
 
 def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Ending:
@@ -69,16 +90,18 @@ def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure,
     if recorded is not None:
         return Ending.model_validate(recorded)
     settings = EpisodeSettings(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
+    found = run.config.types == FOUND
     episode = Episode(
-        task,
+        own_task(run, task),
         worker.environment(),
         worker.sandbox,
         scope.journal,
         settings=settings,
         path=scope.path,
         guard=worker.guard,
+        told={"type": task.type, "params": task.params, "goal": task.goal} if found else {},
     )
-    ending = play(episode, given_code, code_of(procedure))
+    ending = play(episode, play_and_look if found else given_code, code_of(procedure))
     if ending.outcome is Outcome.BROKEN:
         worker.drop_environment()
     return ending
@@ -91,6 +114,8 @@ class ProcedureWriter:
     run: Run
     scope: Scope
     worker: EpisodeWorker
+    _readings: dict[str, Reading | None] = field(default_factory=dict)
+    """What could be read after the last verification on each task, by its id."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
         """Write a procedure after a success of a type without one, or where the type's procedure fails on the task.
@@ -133,12 +158,19 @@ class ProcedureWriter:
     ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
         tasks = [each.task for each in played]
+        verify = self._verifier([*tasks, *set_aside(self.run, kind, state.knowledge)])
+        ready = from_plans(state.knowledge, played, config.world, config.world_options)
+        if ready is not None and (there is None or there.code != ready.code):
+            missed = [each for each in verify(ready) if not each.solved]
+            if not missed:
+                return self._published(state, ready, tasks, repaired=bool(failed)), ""
+            there, failed = there or ready, failed or missed
         generalised = generalise(
             self.scope,
             state.knowledge,
             kind,
             played,
-            self._verifier([*tasks, *set_aside(self.run, kind)]),
+            verify,
             world=config.world,
             options=config.world_options,
             actions=config.actions,
@@ -146,17 +178,32 @@ class ProcedureWriter:
             failed=failed,
         )
         better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions
-        knowledge = admit(state.knowledge, generalised.procedure if better else None)
-        return state.model_copy(update={"knowledge": knowledge}), generalised.elsewhere
+        procedure = generalised.procedure if better else None
+        return self._published(state, procedure, tasks, repaired=bool(failed)), generalised.elsewhere
+
+    def _published(
+        self, state: KnowledgeState, procedure: Procedure | None, tasks: Sequence[Task], *, repaired: bool
+    ) -> KnowledgeState:
+        """Return the state with a procedure that holds; of a found type, with its version and post-condition."""
+        knowledge = admit(state.knowledge, procedure)
+        if procedure is not None and self.run.config.types == FOUND:
+            readings = [self._readings.get(task.id) for task in tasks]
+            check = postcondition(readings, [task.params for task in tasks])
+            knowledge = published(knowledge, state.knowledge, procedure.type, check, repaired=repaired)
+        return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
         """Return a function that plays a procedure on tasks, each time in a new scope."""
 
         def verify(procedure: Procedure) -> list[Verification]:
             attempt = self.scope.child("verification")
-            return [_verified(self.run, attempt.child("task"), self.worker, procedure, task) for task in tasks]
+            return [self._verified(attempt.child("task"), procedure, task) for task in tasks]
 
         return verify
+
+    def _verified(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
+        verification, self._readings[task.id] = _verified(self.run, scope, self.worker, procedure, task)
+        return verification
 
 
 def _fitting(state: KnowledgeState, kind: str) -> set[str]:

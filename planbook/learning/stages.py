@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.knowledge import (
@@ -53,10 +53,14 @@ def building_tasks(config: Config) -> list[Task]:
         from planbook.learning.given import given_tasks  # the schema takes a while to import, and most runs need none
 
         return given_tasks(config)
+    dice = random.Random(f"building/{config.seed}")
+    if config.types == FOUND and not config.selection.ids:
+        number = config.selection.limit or config.learning.tasks_per_type
+        every = config.world.select(config.selection.model_copy(update={"limit": None}), config.world_options)
+        return dice.sample(every, min(number, len(every)))
     tasks = config.world.select(config.selection, config.world_options)
     if config.selection.ids:
         return tasks
-    dice = random.Random(f"building/{config.seed}")
     chosen = types_to_build_on(config.world.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
     for kind in chosen:
@@ -64,7 +68,9 @@ def building_tasks(config: Config) -> list[Task]:
         drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
     dice.shuffle(drawn)
     if not drawn:
-        raise BadArgument("none of the chosen task types is built on (they repeat others); name others with --types")
+        raise BadArgument(
+            "building leaves out all of the chosen task types, since they repeat others; choose others with --types"
+        )
     return drawn
 
 

@@ -35,8 +35,8 @@ def _is_shown(each: ComparedTable, ours: OurRow) -> bool:
 def _lines(paper: ComparedPaper, shown: Sequence[ComparedTable]) -> Iterator[str]:
     named = [f"{paper.names[kind]} {kind}" for kind in paper.names if any(kind in each.ours for each in shown)]
     if named:
-        yield f"What the types are called here: {', '.join(named)}."
-    yield f"What differs from {paper.paper}'s setting ({len(paper.differs)}):"
+        yield f"Names of the types here: {', '.join(named)}."
+    yield f"Differences from {paper.paper}'s setting ({len(paper.differs)}):"
     yield from (f"  {each}" for each in paper.differs)
     quoted = f" Only quoted, as they cannot be played here: {', '.join(paper.only_quoted)}."
     yield f"All other figures are the paper's own.{quoted if paper.only_quoted else ''}\n"

@@ -63,7 +63,7 @@ def report_runs(
         runs = [opened.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
             if run.is_played:
-                told = f"Mind: {run.folder} is still being played; the report has it as it stands now."
+                told = f"Note: {run.folder} is still being played; the report shows its present state."
                 ERRORS.print(told, style="yellow", soft_wrap=True)
         read = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
         _write(read, target, episodes)

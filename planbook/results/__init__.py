@@ -1,10 +1,10 @@
 """The results of runs: one table with a row for each episode, and what is counted over it.
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
-``summary`` counts a run's rows, with the ``claims`` that agents made and the ``measures`` and milestones of
-environments; methods count their own figures (``planbook.planner.strategies.base``). ``telling`` has all of it in
-sentences and small tables, for the terminal and the report. ``learning_cost`` is what building took, and whether it
-pays. ``statistics`` has the intervals and tests.
+``summary`` counts a run's rows, with the ``claims`` that agents made, the ``matches`` of goals with found types, and
+the ``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
+``telling`` has all of it in sentences and small tables, for the terminal and the report. ``learning_cost`` is what
+building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
 from planbook.results.claims import ClaimCounts, Said, TaskClaim
@@ -17,6 +17,7 @@ from planbook.results.learning_cost import (
     learning_behind,
     reached_after,
 )
+from planbook.results.matches import MatchCounts, Share, share
 from planbook.results.measures import (
     Measure,
     Measured,
@@ -48,6 +49,7 @@ __all__ = [
     "UNSAFE",
     "BuildingCost",
     "ClaimCounts",
+    "MatchCounts",
     "Measure",
     "Measured",
     "Paying",
@@ -55,6 +57,7 @@ __all__ = [
     "Result",
     "RunResults",
     "Said",
+    "Share",
     "Summary",
     "TaskClaim",
     "building_cost",
@@ -78,6 +81,7 @@ __all__ = [
     "read_folder",
     "read_run",
     "results_table",
+    "share",
     "spending_lines",
     "summarise",
     "unlock_score",

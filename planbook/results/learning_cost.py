@@ -7,11 +7,10 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
-from planbook.config import LEARNT_LIBRARY, SHIPPED_LIBRARY, Config
+from planbook.config import FOUND, LEARNT_LIBRARY, SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument, BadRun
-from planbook.knowledge import LEARNT, SPOILT, group_of
-from planbook.planner import Spent
-from planbook.planner.budget import add_cost
+from planbook.knowledge import LEARNT, SPOILT, group_of, learnt_in
+from planbook.planner import Spent, add_cost
 from planbook.runs import Run, is_run
 from planbook.spending import Price, prices_from
 from planbook.wording import counted
@@ -60,11 +59,17 @@ def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
         formulating = add_cost(formulating, event.kind, event.body, price)
     return BuildingCost(
         after=tuple(_steps(run, price)),
-        task_types=len({entry.task.type for entry in run.entries()}),
+        task_types=_number_of_types(run),
         formulating_calls=formulating.calls,
         formulating_tokens=formulating.tokens,
         run=str(run.folder),
     )
+
+
+def _number_of_types(run: Run) -> int:
+    if run.config.types == FOUND:
+        return sum(len(state.knowledge.found) for state in learnt_in(run).values())
+    return len({entry.task.type for entry in run.entries()})
 
 
 def reached_after(cost: BuildingCost, tasks: int) -> Reached:

@@ -13,6 +13,7 @@ from planbook.planner import (
     Claim,
     Ending,
     EventKind,
+    Match,
     Outcome,
     RecordedSpan,
     Spans,
@@ -104,8 +105,14 @@ class Result:
 
     @property
     def type(self) -> str:
-        """The type of the task."""
-        return self.entry.task.type
+        """The type of the task; of one that has none, the found type that its goal was matched with."""
+        return self.entry.task.type or (self.match.type if self.match else "")
+
+    @property
+    def match(self) -> Match | None:
+        """The last match of the task's goal with a found type, if it was to be matched."""
+        found = [Match.model_validate(span.data) for span in self.spans if span.name == Match.span]
+        return found[-1] if found else None
 
     @property
     def repeat(self) -> int:

@@ -11,6 +11,7 @@ from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import FIGURES, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of
 from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.learning_cost import Paying
+from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 
@@ -55,6 +56,8 @@ class Summary(BaseModel):
     """The method's own figures, by name; in JSON each has its own key, null for what the method does not count."""
     claims: ClaimCounts | None = None
     """Claims about whole tasks, against the verdict; None where nothing is claimed."""
+    matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
+    """How goals were matched with found task types; left out where types are given."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
     """Milestones reached, as [episodes, of how many], by task type where all tasks of the type have the same goal."""
     unlock_score: float | None = None
@@ -144,6 +147,7 @@ def summarise(
         solved_by_repeat=tuple(_solved(row for row in counted if row.repeat == number) for number in range(repeats)),
         methods={each.key: found for each in figures if (found := each.count(played)) is not None},
         claims=count_claims([row.claim for row in counted]),
+        matches=count_matches(counted),
         milestones=reached,
         unlock_score=unlocked(reached, known),
         measures=measures(counted),

@@ -7,6 +7,7 @@ from planbook.outcomes import first_line, in_words
 from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
 from planbook.results.learning_cost import Paying
+from planbook.results.matches import matches_table
 from planbook.results.measures import Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
@@ -48,6 +49,8 @@ def figure_parts(summary: Summary) -> Iterator[Grid | str]:
         yield from figures.tell()
     if summary.claims is not None:
         yield from claim_lines(summary.claims)
+    if summary.matches is not None:
+        yield matches_table(summary.matches)
     yield from measure_lines(summary.measures)
     yield from milestone_parts(summary.milestones, summary.unlock_score)
 
@@ -59,8 +62,8 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
     unplayed = f"; broken or not played {figures.unplayed}" if figures.unplayed else ""
     yield (
-        f"Claims of whole tasks against the world's verdict: {made} made, {right} right; claimed solved and not "
-        f"{figures.claimed_and_not}, claimed not solved and solved {figures.denied_and_solved}; no claim {none}"
+        f"Claims about whole tasks, against the verdict: {made} made, {right} right; claimed solved and not "
+        f"{figures.claimed_and_not}, claimed failed and solved {figures.denied_and_solved}; no claim {none}"
         f"{unplayed}."
     )
     if figures.false:
@@ -84,7 +87,7 @@ def milestone_parts(reached: Reached, score: float | None) -> Iterator[Grid | st
     whole = [kind for kind, things in reached.items() if all(count == of for count, of in things.values())]
     names = {name for things in reached.values() for name in things}
     if len(whole) > 1:
-        yield f"Reached all there is, every time, in {', '.join(whole)}."
+        yield f"All milestones reached, every time, in {', '.join(whole)}."
     for kind, things in reached.items():
         if score is not None and kind not in names:
             shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in things.items()]
@@ -109,8 +112,8 @@ def failure_lines(summary: Summary) -> Iterable[str]:
             else " none was played to its end"
         )
         yield (
-            f"Broken (our fault or the world's, not the plan's) and not run count as not solved: {summary.unplayed} of "
-            f"{summary.tasks};{share}."
+            "Broken (a fault of planbook or of the environment) and not run count as not solved: "
+            f"{summary.unplayed} of {summary.tasks};{share}."
         )
     yield from _named(summary.unjudged_messages, "Not judged here, and not counted as solved: {}; {}", "not judged")
     broken = {task: first_line(message) for task, message in summary.broken_messages.items()}
@@ -136,9 +139,11 @@ def spending_lines(summary: Summary) -> Iterable[str]:
     """Give the cost of the models, if any was asked."""
     if not summary.model_calls:
         return
-    replayed = f", {summary.replayed_calls:,} of them out of a recording" if summary.replayed_calls else ""
+    replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
-    a_task = f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens a task"
+    a_task = (
+        f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens per task"
+    )
     yield (
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
         f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."

@@ -43,8 +43,8 @@ def broken_paths(run: Run) -> list[str]:
     """Return the scopes of the BROKEN endings, which are to be set aside. Raises BadArgument for a building run."""
     if run.config.learning is not None:
         raise BadArgument(
-            f"{run.folder} is a building run: what was learnt since then built on the episodes as they ended; build "
-            "anew in another folder"
+            f"{run.folder} is a building run: what was learned since depends on how these episodes ended; "
+            "build again in another folder"
         )
     broken = {index for index, ending in recorded_endings(run).items() if ending.outcome is Outcome.BROKEN}
     return [last_path(run, entry) for entry in run.entries() if entry.index in broken]

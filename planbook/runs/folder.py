@@ -31,7 +31,7 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
         except OSError as error:
             raise BadRun(f"{runs / name} cannot be made: {error.strerror}; name another folder with --out") from error
         return runs / name
-    raise BadRun(f"{runs} is full of runs begun this second; name a folder with --out")
+    raise BadRun(f"{runs} already holds runs that began this second; name a folder with --out")
 
 
 def new_branch(run: Path, name: str) -> Path:

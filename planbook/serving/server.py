@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from planbook.envs import Task, missing_extra
-from planbook.envs.tools.schemas import python_name
+from planbook.envs import Task, missing_extra, python_name
 from planbook.planner import Procedure
 from planbook.rules import Knowledge, tell_rules
 from planbook.serving.session import PlanAnswer, PlanFault, PlanSession, SessionFailed

@@ -81,7 +81,7 @@ class Progress:
         )
         second = Text(no_wrap=True, overflow="ellipsis")
         if self._paused():
-            second.append("Paused, go on in planbook watch; ", style="bold yellow")
+            second.append("Paused, continue in planbook watch; ", style="bold yellow")
         second.append("; ".join(self._figures()), style="dim")
         return Group(first, second)
 

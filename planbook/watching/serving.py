@@ -36,7 +36,7 @@ def serve(following: Following, port: int, on_address: Callable[[str], None]) ->
         door.bind((HOST, port))
         door.listen()  # a browser that connects at once waits until the server runs
     except OSError as error:
-        raise BadArgument(f"port {port} cannot be had: {error.strerror}; name another with --port") from error
+        raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
     with door:
         token, own = secrets.token_urlsafe(24), door.getsockname()[1]
         over = asyncio.Event()

@@ -148,8 +148,8 @@ def check_address(address: str) -> None:
         return
     if problem := _unreachable(address) or _no_head(address):
         raise MissingRequirement(
-            f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {problem}; see that `ray status --address "
-            f"{address}` finds it, name another, or unset RAY_ADDRESS: then one is started here"
+            f"no Ray cluster answers at {address}, which RAY_ADDRESS names: {problem}; check with `ray status "
+            f"--address {address}`, name another, or unset RAY_ADDRESS to start one here"
         )
 
 

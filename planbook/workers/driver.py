@@ -223,7 +223,9 @@ def check_executor(config: Config, hosting: Hosting) -> None:
         return
     asked = f"--executor {hosting.executor}"
     if config.learning is not None:
-        raise BadArgument(f"{asked}: building learns from one episode after the other, in one process; leave it out")
+        raise BadArgument(
+            f"{asked}: building learns from one episode after another, in one process; leave the option out"
+        )
     for name in (config.env, *config.models.values()):
         if name.startswith("object:"):
             raise BadArgument(f"{asked}: {name} exists in this process only; put it in a file, or play in threads")

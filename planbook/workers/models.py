@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from planbook.config import RECORDINGS, Config
-from planbook.envs import nearest_names
 from planbook.errors import BadArgument
 from planbook.planner import (
     DEFAULT_ROLE,
@@ -38,6 +37,7 @@ from planbook.planner import (
     usage_of_cut,
 )
 from planbook.runs import Fork, Run, is_run, last_path
+from planbook.sandbox import nearest_names
 from planbook.store import without_restart
 
 ROLES = ("builder", "consolidator", "formulator")
@@ -112,7 +112,7 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     roles, known = {*(() if config.copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
     known |= {*strategy.roles}
     if unknown := sorted({*config.models, *config.sampling} - known):
-        raise BadArgument(f"nobody plays the role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
+        raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}
     if missing := sorted(silent - _never_asked(config, silent - {*more})):
         raise BadArgument(
@@ -155,7 +155,7 @@ class RunAnswers:
         found = self._entries.find(messages, sampling, strict=self.strict)
         if found is None:
             told = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{told}. The run goes another way than it did then; name a --model that can answer")
+            raise NotRecorded(f"{told}. The run differs from the recorded one here; name a --model that can answer")
         key = found.entry.key
         reply = self._at.get((without_restart(journal_place()), key)) or self._replies[key]
         return _once_more(reply, on_text, reworded=found.reworded)

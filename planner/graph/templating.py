@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import GraphError
 from planbook.planner.rendered import Rendered
+from planbook.sandbox import closest
 
 DATABASE = "db"
 """The name of the database in templates and expressions."""
@@ -64,8 +64,8 @@ def value_text(value: JsonValue) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a sentence: ``; did you mean "plan"?`` where a known name is similar, else a full stop."""
-    similar = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f'; did you mean "{similar[0]}"?' if similar else "."
+    similar = closest(name, known)
+    return f'; did you mean "{similar}"?' if similar else "."
 
 
 class _Missing(StrictUndefined):

@@ -210,11 +210,11 @@ class Passes(Figures):
 
     def tell(self) -> Iterable[str]:
         """Yield them as one line."""
-        temporary = f"; {self.temporary} nodes were temporary" if self.temporary else ""
-        skipped = f", {self.skipped} were skipped before they had one" if self.skipped else ""
+        temporary = f"; temporary nodes {self.temporary}" if self.temporary else ""
+        skipped = f", skipped {self.skipped}" if self.skipped else ""
         yield (
-            f"Passes of the graph: {self.passes}, {self.passes / self.tasks:.1f} a task; of its nodes "
-            f"{self.answered} were answered and {self.reused} kept the answer that they had{skipped}{temporary}."
+            f"Passes over the graph: {self.passes}, {self.passes / self.tasks:.1f} per task; nodes answered "
+            f"{self.answered}, reused {self.reused}{skipped}{temporary}."
         )
 
 

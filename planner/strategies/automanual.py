@@ -6,11 +6,12 @@ from pydantic import BaseModel, Field
 
 from planbook.planner.agent import action_docs_of, function_heads
 from planbook.planner.episode import Episode
-from planbook.planner.memory import Recall
+from planbook.planner.matching import matched
+from planbook.planner.memory import Match, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
-from planbook.planner.strategies.code import code_of, given_code
+from planbook.planner.strategies.code import run_procedure
 from planbook.planner.templates import PROMPTS
 from planbook.sandbox import definitions
 
@@ -38,7 +39,12 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
     chosen = AutoManualOptions.model_validate(options)
     recall, episode.whole_plans = episode.recall(), not episode.world.pauses
-    tried = _procedure_first(episode, recall) if chosen.procedures_first else ""
+    tried = ""
+    if chosen.procedures_first:
+        recall = matched(episode, recall, PLANNER_ROLE)
+        if run_procedure(episode, recall):
+            return
+        tried = _tried(episode, recall)
     with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):
         ask_and_run(
             episode,
@@ -68,14 +74,13 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
     )
 
 
-def _procedure_first(episode: Episode, recall: Recall) -> str:
-    """Run the stored procedure, if any, and return its result if the task is not done.
+def _tried(episode: Episode, recall: Recall) -> str:
+    """Return the result of the stored procedure, if any, which did not do the task.
 
     A procedure may know more about the task than a model should see; such actions are left out.
     """
     if recall.procedure is None:
         return ""
-    given_code(episode, code_of(recall.procedure))
     task = episode.task
     if not recall.procedure.is_learnt and dict(episode.world.told_params(task)) != dict(task.params):
         return f"It did not do the task. {episode.world.state()}".strip()
@@ -94,6 +99,7 @@ METHODS: Mapping[str, Method] = {
         AutoManualOptions,
         "free-form code, with rules, skills and feedback",
         (PLANNER_ROLE,),
+        spans=(Match,),
         streams=True,
         templates=PROMPTS.files("automanual/*.j2"),
     )

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from planbook.planner.episode import Episode
 from planbook.planner.frames import Frame
+from planbook.planner.matching import matched
+from planbook.planner.memory import Match, Recall
 from planbook.planner.procedure import Procedure
 from planbook.planner.strategies.base import Method, Options, told_task
 
@@ -15,7 +17,7 @@ class GivenCode(Options):
     """One plan for every task."""
 
     code: str = Field(description="The plan.")
-    helpers: str = Field(default="", description="Code that is defined before it.")
+    helpers: str = Field(default="", description="Code that is defined before the plan.")
     before: str = Field(
         default="", description="Plan code that is run first, as a cell of its own.", exclude_if=lambda code: not code
     )
@@ -42,11 +44,34 @@ def given_frame(episode: Episode, given: GivenCode) -> AbstractContextManager[Fr
 
 def procedures(episode: Episode, options: BaseModel) -> None:
     """Run the procedure for the task's type. Give up if there is none, or if it fails."""
-    procedure = episode.recall().procedure
-    if procedure is not None:
-        given = code_of(procedure)
+    run_procedure(episode, matched(episode, episode.recall()))
+
+
+def run_procedure(episode: Episode, recall: Recall) -> bool:
+    """Run the recalled procedure, if any. Return whether the task is known to be done.
+
+    One that was matched with the goal is dry-run first, and what held after its examples is checked after it.
+    """
+    if recall.procedure is None:
+        return False
+    given = code_of(recall.procedure)
+    if recall.match is None:
         with given_frame(episode, given):
             episode.run(given.code, source=given.source)
+        return False
+    with episode.frame("plan", helpers=given.helpers, task=seen_types(recall.match), dry_run=True):
+        feedback = episode.run(given.code, source=given.source)
+        checks = bool(recall.check) and not feedback.is_error
+        if checks:
+            feedback = episode.run(recall.check, source="post-condition")
+    if feedback.is_error:
+        episode.span(recall.match.model_copy(update={"failed": feedback.kind.value})).end()
+    return checks and not feedback.is_error
+
+
+def seen_types(match: Match) -> Mapping[str, JsonValue]:
+    """Return the ``task`` that a matched procedure sees."""
+    return {"type": match.type, "params": match.params}
 
 
 def naive(episode: Episode, options: BaseModel) -> None:
@@ -63,6 +88,8 @@ def code_of(procedure: Procedure) -> GivenCode:
 
 METHODS: Mapping[str, Method] = {
     "code": Method(given_code, GivenCode, "one given plan; no model"),
-    "naive": Method(naive, Options, "the world's own plan for any task, without thinking; no model"),
-    "procedures": Method(procedures, Options, "stored plan code with parameters, by task type; no model"),
+    "naive": Method(naive, Options, "the environment's own plan for any task; no model"),
+    "procedures": Method(
+        procedures, Options, "stored plan code with parameters, by task type; no model", spans=(Match,)
+    ),
 }

@@ -4,11 +4,9 @@ import _string  # type: ignore[import-not-found]
 import ast
 import importlib
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-
-from planbook.sandbox.suggest import closest
 
 # What is refused.
 
@@ -242,12 +240,6 @@ def attribute_hint(name: str) -> str:
 def syntax_hint(message: str) -> str:
     """Return what to do about a message of Python's own parser or compiler, or nothing."""
     return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a suggestion in words, or nothing."""
-    near = closest(name, known)
-    return f"did you mean `{near}`?" if near else ""
 
 
 @lru_cache(256)

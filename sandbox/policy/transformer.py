@@ -32,12 +32,12 @@ from planbook.sandbox.policy.rules import (
     STATEMENT_HINTS,
     Problem,
     attribute_hint,
-    did_you_mean,
     last_name,
     members,
     public,
     refused_in_template,
 )
+from planbook.sandbox.suggest import suggestion
 
 N = TypeVar("N", bound=ast.AST)
 LEAVES = frozenset(
@@ -234,7 +234,7 @@ class ImportPolicy(BasePolicy):
         if self._caught:
             return
         hint = MODULE_HINTS.get(name) or MODULE_HINTS.get(name.partition(".")[0])
-        hint = hint or did_you_mean(name, MODULES) or _KNOWN
+        hint = hint or suggestion(name, MODULES) or _KNOWN
         self.refuse(node, IMPORT, f"there is no module `{name}` in plans", hint)
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
@@ -243,7 +243,7 @@ class ImportPolicy(BasePolicy):
         if name in members(module) or self._caught:
             return
         shown = public(module)
-        hint = MEMBER_HINTS.get(f"{module}.{name}") or did_you_mean(name, shown)
+        hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, shown)
         hint = hint or f"{module} has: {', '.join(shown[:MOST_SHOWN])}"
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 

@@ -12,7 +12,7 @@ from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
 from planbook.sandbox.protocol import MAX_CALLERS, MAX_DEPTH, MAX_FAULT_TEXT
-from planbook.sandbox.suggest import closest
+from planbook.sandbox.suggest import suggestion
 
 # Values.
 
@@ -223,5 +223,4 @@ def _did_you_mean(name: str, known: list[str]) -> str:
     """Return a suggestion; none for a name that exists and has no value, such as an empty slot."""
     if name in known:
         return ""
-    found = closest(name, [word for word in known if not word.startswith("_")])
-    return f"did you mean `{found}`?" if found else ""
+    return suggestion(name, [word for word in known if not word.startswith("_")])

@@ -73,7 +73,7 @@ def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
 @pytest.mark.parametrize(
     ("planner", "env", "options", "told"),
     [
-        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react; it is shown the others"),
+        ("react", "minecraft", {}, "minecraft has no demonstration 'common' for react; only the others are shown"),
         ("react", "minecraft", {"demonstrations": "atomic"}, ""),
         ("react", "textcraft", {}, ""),
         ("react", "textcraft", {"demonstrations": "task"}, "textcraft has no demonstration 'task' for react"),
@@ -81,8 +81,8 @@ def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
         ("adapt", "textcraft", {}, ""),
         ("plan-and-execute", "tabletop", {}, "tabletop has no demonstrations 'common', 'planning_detailed' for"),
         ("plan-and-execute", "alfworld", {}, ""),
-        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps; it is shown none"),
-        ("adapt", "miniwob", {}, "miniwob has no demonstrations for adapt; it is shown none"),
+        ("deps", "textcraft", {}, "textcraft has no demonstrations for deps; none are shown"),
+        ("adapt", "miniwob", {}, "miniwob has no demonstrations for adapt; none are shown"),
         ("automanual", "miniwob", {}, ""),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_run_says_it_once_as_it_begins(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     given = ("--model", "recorded:react-textcraft", "--split", "all:2", "--json", "--out", tmp_path / "run")
     finished = planbook("run", "--planner", "react", "--env", f"{tmp_path / 'mine.py'}:Mine", *given)
-    assert finished.stderr.count("mine has no demonstrations for react; it is shown none") == 1
+    assert finished.stderr.count("mine has no demonstrations for react; none are shown") == 1
 
 
 def test_naive_is_refused_where_the_world_has_no_plan_for_it(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_budget_ends_the_run_with_a_table_and_a_larger_one_goes_on_to_the_same
     stopped = here(*SMALL, "--budget", f"{name}={limit}", "--budget", "formulator=0", "--json", "--out", folder)
     assert stopped.returncode == 4, stopped.told
     assert f"the budget of {limit:,} {name.removesuffix('s') if limit == 1 else name}" in stopped.told
-    assert f"Go on with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.told
+    assert f"Resume with: planbook run --resume {folder} --budget {name}={2 * limit}" in stopped.told
     summary = stopped.result
     assert summary["tasks"] == sum(tasks for _, tasks in summary["by_type"].values())
     assert summary["failures"]["not_run"] > 0

@@ -190,7 +190,7 @@ def test_ctrl_c_stops_the_run_and_loses_nothing(tmp_path: Path) -> None:
     running.send_signal(signal.SIGINT)
     output, errors = running.communicate(timeout=30)
     assert running.returncode == 130, errors
-    assert "Go on with: planbook run --resume" in output
+    assert "Resume with: planbook run --resume" in output
     assert "not run" in output
     assert result(planbook("run", "--resume", tmp_path / "run", "--json"))["solved"] == 200
 

@@ -28,7 +28,7 @@ def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) ->
     household = result(finished)["runs"][0]
     assert (household["solved"], household["tasks"]) == (60, 60)
     assert "pick_two_obj" in finished.stderr
-    assert f"everything is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
+    assert f"the run is in {tmp_path / 'demo' / 'alfworld'}" in finished.stderr
     assert f"browser: {tmp_path / 'demo' / 'alfworld-build' / 'report.html'}" in finished.stderr
     assert (tmp_path / "demo" / "alfworld-build" / "report.html").stat().st_size > 100_000
     commands = finished.stderr.partition("Next:")[2].splitlines()[1:]

@@ -50,7 +50,7 @@ def test_a_server_that_fails_stops_the_run_which_goes_on_when_it_is_well(
         assert here(*command, "--budget", f"calls={well_for}").returncode == 4
     server.troubles += [trouble] * 50
     failed = here(*command, "--budget", "calls=1000")
-    assert_one_line(failed, 3, *says, f"go on with: planbook run --resume {folder}")
+    assert_one_line(failed, 3, *says, f"resume with: planbook run --resume {folder}")
     assert len(asks(folder)) == well_for
     server.troubles.clear()
     before = len(server.requests)
@@ -94,7 +94,7 @@ def test_a_builder_that_talks_rubbish_changes_no_rule_and_that_is_told(tmp_path:
     finished = here(*BUILD, *SMALL, "--model", f"builder={scripted('rubbish')}", "--json", "--out", folder)
     assert finished.returncode == 0, finished.told
     assert finished.result["solved"] == 2
-    assert finished.told.count("Not learnt: episode ") == 2
+    assert finished.told.count("Not learned: episode ") == 2
     assert "the builder gave no usable reply to builder/classify" in finished.told
     found = here("rules", folder, "--json").result
     assert (found["changes"], [rule["id"] for rule in found["rules"]]) == (0, ["rule_0", "rule_1", "rule_2"])

@@ -155,10 +155,10 @@ def test_coverage_says_what_no_rule_tells_and_which_nobody_cited(library: Path) 
     assert "rule_0" not in told["never_cited"]
     assert "Without a success process: fetch_two." in finished.stderr
     built = planbook("build", *TOY, *MODEL, *SMALL, "--out", library)
-    assert "No success process seems to be for: fetch_two.\n" in built.stdout
+    assert "No success process seems to cover: fetch_two.\n" in built.stdout
     assert f"Never cited: {', '.join(told['never_cited'])}.\n" in built.stdout
     assert "Procedures for 2 of 2 task types" in built.stdout
-    assert "No success process seems to be for: fetch_two.\n" in planbook("formulate", library).stdout
+    assert "No success process seems to cover: fetch_two.\n" in planbook("formulate", library).stdout
 
 
 def test_what_was_left_out_is_not_missed(library: Path) -> None:

@@ -90,13 +90,18 @@ def test_a_timeout_that_cannot_be_read_is_refused(tmp_path: Path, given: str) ->
 
 
 def test_the_seconds_of_the_budget_end_a_call_in_flight(tmp_path: Path, server: Server) -> None:
+    """A loaded machine may need more than a second until it asks: then with a larger budget."""
     server.troubles += [Silence(60)]
-    begun = time.monotonic()
-    stopped = here(*SERVED, "--budget", "seconds=1", "--out", tmp_path / "run")
-    assert (stopped.returncode, len(server.requests)) == (4, 1)
-    assert time.monotonic() - begun < 30, "the server would have answered after 60 s"
-    assert "the budget of 1 second is used up" in stopped.told
-    assert "--budget seconds=2" in stopped.told
+    for seconds in (1, 4, 16):
+        begun = time.monotonic()
+        stopped = here(*SERVED, "--budget", f"seconds={seconds}", "--out", tmp_path / f"run of {seconds}")
+        assert stopped.returncode == 4
+        assert f"the budget of {seconds} second" in stopped.told
+        assert f"--budget seconds={2 * seconds}" in stopped.told
+        if server.requests:
+            break
+    assert len(server.requests) == 1
+    assert time.monotonic() - begun < 50, "the server would have answered after 60 s"
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])
@@ -111,7 +116,7 @@ def test_one_ctrl_c_stops_a_run_that_waits_for_a_server(tmp_path: Path, server: 
     output, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
     assert "Ctrl-C again ends it at once" in errors
-    assert "Go on with: planbook run --resume" in output
+    assert "Resume with: planbook run --resume" in output
 
 
 @pytest.mark.parametrize("executor", ["threads", "processes"])

@@ -210,6 +210,6 @@ def test_a_run_stands_beside_every_paper_that_has_its_method_and_world(tmp_path:
     assert row(text, "ADaPT, table 9:", "ours: react") == ["ours: react", "75.0", "50.0"]
     assert row(text, "AgentKit, table 2:", "ReAct") == ["ReAct", "66.6"]
     assert row(text, "AgentKit, table 2:", "ours: react") == ["ours: react", "75.0"]
-    own, _, other = text.partition("What differs from ADaPT's setting")[2].partition("What differs from AgentKit's")
+    own, _, other = text.partition("Differences from ADaPT's setting")[2].partition("Differences from AgentKit's")
     assert "Only quoted" not in own
     assert "Only quoted, as they cannot be played here: Act, AgentBench." in other

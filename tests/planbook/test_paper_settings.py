@@ -72,7 +72,7 @@ def test_what_is_given_comes_before_what_a_paper_sets(tmp_path: Path) -> None:
     done = planbook("run", *given, *more, "--out", str(tmp_path / "run"))
     assert done.returncode == 0, done.stderr
     assert "Settings of DEPS: planner: rounds=" in done.stderr
-    assert "What differs from DEPS's setting" in done.stderr
+    assert "Differences from DEPS's setting" in done.stderr
     assert "rounds: 2; theirs: 8" in done.stderr
     recorded = json.loads((tmp_path / "run" / "run.json").read_text())["config"]
     assert (recorded["paper"], recorded["actions"], recorded["planner_options"]["rounds"]) == ("DEPS", 9, 2)

@@ -101,7 +101,7 @@ def test_ctrl_c_ends_it_soon_and_the_run_goes_on_later(
     said, _ = driver.communicate(timeout=15)
     assert driver.returncode == 130, said
     assert "Traceback" not in said
-    assert f"Go on with: planbook run --resume {tmp_path / 'run'}" in said
+    assert f"Resume with: planbook run --resume {tmp_path / 'run'}" in said
     assert len(told(tmp_path)) < len(undisturbed)
     assert here("run", "--resume", tmp_path / "run", *RAY, "--jobs", 2).returncode == 0
     assert told(tmp_path) == undisturbed
@@ -117,7 +117,7 @@ def test_a_cluster_of_its_own_that_loses_its_head_is_told_soon_and_the_run_goes_
     assert driver.returncode == 3, said
     assert "Traceback" not in said
     assert "the Ray cluster was lost: its head at " in said
-    assert f"Then go on with: planbook run --resume {tmp_path / 'run'}" in said
+    assert f"Then resume with: planbook run --resume {tmp_path / 'run'}" in said
     assert here("run", "--resume", tmp_path / "run", "--jobs", 12).returncode == 0
     assert told(tmp_path) == undisturbed
 

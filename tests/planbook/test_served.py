@@ -104,6 +104,6 @@ def test_ctrl_c_while_a_model_is_asked_stops_and_the_run_goes_on_later(
         summary = json.loads(told.splitlines()[-1])
         assert summary["tasks"] == 4
         assert summary["failures"]["not_run"] > 0
-        assert "Go on with: planbook run --resume" in errors
+        assert "Resume with: planbook run --resume" in errors
         assert here("run", "--resume", tmp_path / "run").returncode == 0
         assert len(server.requests) <= len(asks(tmp_path / "run")) + 1

@@ -94,16 +94,16 @@ class DecompositionFigures(Figures):
         if audit.unplayed:
             rows.append(("broken or not played", "", "", str(audit.unplayed)))
         columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
-        yield Grid("Whole tasks: what was claimed in the end, and the world's verdict", "verdict", columns, rows)
+        yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
         by_type = ", ".join(f"{kind} {told(depth)}" for kind, depth in self.k_max_by_type.items())
         yield (
-            f"A task gave the executor {self.mean_executor_calls:.1f} pieces of work and the planner "
-            f"{self.mean_planner_calls:.1f}; deepest level of a solved one (k_max): {told(self.k_max)}, "
+            f"Sub-tasks per task: executor {self.mean_executor_calls:.1f}, planner "
+            f"{self.mean_planner_calls:.1f}; deepest level of a solved task (k_max): {told(self.k_max)}, "
             f"by type {by_type}."
         )
         yield (
-            f"Solved as claimed {self.claimed_rate:.1%}, as the world judges {self.judged_rate:.1%}; what the world "
-            "ended as solved before anybody claimed it counts in both."
+            f"Solved as claimed {self.claimed_rate:.1%}, as judged {self.judged_rate:.1%}; tasks that the environment "
+            "ended as solved before any claim count in both."
         )
         executor, planner = self.executor_claims, self.planner_claims
         yield (

@@ -66,19 +66,19 @@ class SearchFigures(Figures):
 
     def tell(self) -> Iterable[str]:
         """Return rounds, then branches, then what could not be undone."""
-        within = ", ".join(f"{number} {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
+        within = ", ".join(f"{number}: {share:.1%}" for number, share in enumerate(self.success_by_round, 1))
         yield (
-            f"Actions a task: {told(self.mean_actions_first, 2)} in its first round and "
-            f"{told(self.mean_actions_last, 2)} in its last; plans revised {told(self.mean_revisions, 2)} times. "
-            f"Solved within so many rounds: {within}."
+            f"Actions per task: {told(self.mean_actions_first, 2)} in the first round and "
+            f"{told(self.mean_actions_last, 2)} in the last; plans revised {told(self.mean_revisions, 2)} times. "
+            f"Solved within N rounds: {within}."
         )
         if self.branches:
             fates = ", ".join(f"{fate} {count}" for fate, count in self.branches.items())
-            saved = f"of the ideas after a first one {self.remedies_tried} were tried and {self.remedies_kept} kept"
+            saved = f"remedies tried {self.remedies_tried}, kept {self.remedies_kept}"
             yield f"Branches: {fates}; {saved}."
         if self.lasting:
             yield (
-                f"Actions that changed what no rewind brings back: {self.lasting}; gone back behind all the same: "
+                f"Actions whose effects a rewind cannot undo: {self.lasting}; rewound past all the same: "
                 f"{self.lasting_gone_behind}."
             )
 

@@ -143,7 +143,7 @@ class AdvocateOptions(Options):
     usual_actions: ClassVar[int | None] = ACTIONS
     usual_sampling: ClassVar[Mapping[str, JsonValue]] = {"temperature": 1.0, "max_tokens": 512}
 
-    rounds: int = Field(default=ROUNDS, ge=1, le=100, description="How often the task is begun, at most.")
+    rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Number of rounds, at most.")
     whole_subtasks: bool = Field(
         default=True,
         description="Whether code may do a whole sub-task, with loops and functions; false is one action at a time, "

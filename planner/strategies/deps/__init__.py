@@ -130,7 +130,7 @@ METHODS: Mapping[str, Method] = {
     "zero-shot-replan": Method(
         zero_shot_replan,
         ReplanningOptions,
-        "goals, planned anew on the bare failure",
+        "goals, replanned on the bare failure",
         _PURSUING,
         (LISTS,),
         _WHERE_CONTROLLED,

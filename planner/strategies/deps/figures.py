@@ -59,10 +59,10 @@ class GoalFigures(Figures):
 
     def tell(self) -> Iterable[str]:
         """Return the rounds and the goals."""
-        chosen = f"; chosen by {', '.join(self.selectors)}" if self.selectors else ""
-        mapped = f"; {self.mapped} were lines that had to be mapped to a known goal" if self.mapped else ""
+        chosen = f"; selector: {', '.join(self.selectors)}" if self.selectors else ""
+        mapped = f"; lines mapped to a known goal: {self.mapped}" if self.mapped else ""
         yield (
-            f"Planned anew {self.mean_rounds:.1f} times a task, {self.most_rounds} at most; "
+            f"Replanned {self.mean_rounds:.1f} times per task, {self.most_rounds} at most; "
             f"goals tried {self.tried}, done {self.done}, failed {self.failed}{chosen}{mapped}."
         )
         told = [f"{reason} ({count})" for reason, count in list(self.reasons.items())[:TOLD_REASONS]]

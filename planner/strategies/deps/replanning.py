@@ -36,7 +36,7 @@ class ReplanningOptions(PursuitOptions):
     rounds: int | None = Field(
         default=None,
         ge=0,
-        description=f"How often it is planned anew; null is until the task is done, {REPLANS} times at most.",
+        description=f"Number of replans; null is until the task is done, {REPLANS} times at most.",
     )
 
     def in_force(self, world: str) -> dict[str, JsonValue]:

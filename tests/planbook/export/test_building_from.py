@@ -52,6 +52,7 @@ def test_whatever_holds_the_same_episodes_has_the_same_digest(played: Path, tmp_
     assert len(digests) == 1
 
 
+@pytest.mark.deep
 def test_a_recorded_build_comes_to_the_same_rules_from_an_imported_copy_of_its_episodes(tmp_path: Path) -> None:
     how = ("--tasks-per-type", 1, "--verify", "generated:10", "--model", "recorded:alfworld-generated")
     built = here("build", "--env", "alfworld", "--split", "generated", *how, "--out", tmp_path / "built")
@@ -106,7 +107,15 @@ def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], p
     assert json.loads((tmp_path / "alone" / "run.json").read_text())["config"]["planner"] == "random"
 
 
-@pytest.mark.parametrize(("kind", "number"), [("outcome", 1), ("outcome", 3), ("ask", 2), ("learnt", 2)])
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [
+        pytest.param("outcome", 1, marks=pytest.mark.deep),
+        pytest.param("outcome", 3, marks=pytest.mark.deep),
+        ("ask", 2),
+        ("learnt", 2),
+    ],
+)
 def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
     kind: str, number: int, played: Path, tmp_path: Path
 ) -> None:
@@ -124,7 +133,7 @@ def test_a_source_that_has_changed_is_not_gone_on_with(played: Path, tmp_path: P
     written(tmp_path / "x.jsonl", *kept.splitlines()[:-1])
     refused = here("run", "--resume", tmp_path / "built", "--budget", "calls=100")
     assert refused.returncode == 2
-    assert "holds other episodes than when this building run was begun" in refused.told
+    assert "holds other episodes than when this building run began" in refused.told
     (tmp_path / "x.jsonl").write_text(kept)
     assert here("run", "--resume", tmp_path / "built", "--budget", "calls=100").returncode == 0
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")

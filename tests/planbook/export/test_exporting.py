@@ -213,7 +213,7 @@ def test_the_form_follows_the_files_ending_and_may_not_contradict_it(runs: dict[
     for form, name in (("jsonl", "y.parquet"), ("chat", "y.parquet"), ("parquet", "y.jsonl")):
         refused = here("export", runs["toy"], "--format", form, "--out", tmp_path / name)
         assert refused.returncode == 2
-        assert f"--format {form} does not go into {name}" in refused.told
+        assert f"--format {form} does not fit the name {name}" in refused.told
         assert not (tmp_path / name).exists()
 
 

@@ -313,7 +313,7 @@ def test_an_answer_that_stays_unusable_is_a_failure(tmp_path: Path, script: str)
     assert "the graph gave no usable reply to users:1" in told(done)["problem"]
     assert told(done)["problem"].startswith("Pass 1 failed: ")
     assert told(done)["answer"] is None
-    assert f"Ask that node anew with the same command and --out {tmp_path / 'run'}" in done.stderr
+    assert f"Ask that node again with the same command and --out {tmp_path / 'run'}" in done.stderr
 
 
 def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:
@@ -392,7 +392,7 @@ def test_another_graph_or_another_input_is_another_run(tmp_path: Path, script: s
     assert "holds another run (other --set road)" in str(invoked(*given, "--set", "road=A ferry.").exception)
     copy.write_text(f"# changed\n{DRIVE.read_text()}")
     changed = str(invoked(*given, "--set", "road=A bridge.").exception)
-    assert "the graph was changed since, and a changed graph is another run); name another folder with --out" in changed
+    assert "the graph has changed since, and a changed graph is another run); name another folder with --out" in changed
 
 
 def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
@@ -432,7 +432,7 @@ def test_a_run_that_failed_or_has_not_ended_can_be_shown(tmp_path: Path, script:
     (tmp_path / "risk").write_text("N/A")
     assert run(script, tmp_path / "run").return_value == 1
     shown = CliRunner().invoke(planbook, ["show", str(tmp_path / "run"), "0"], standalone_mode=False)
-    assert "has begun, and not ended" in shown.output
+    assert "has begun and not ended" in shown.output
     assert "users" in shown.output
 
 

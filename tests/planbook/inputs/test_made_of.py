@@ -127,7 +127,7 @@ def test_a_changed_version_is_told_and_no_more(tmp_path: Path, capsys: CAPTURED)
     said["versions"]["pydantic"] = "1.0"
     (tmp_path / "run" / "run.json").write_text(json.dumps(said))
     assert run("run", "--resume", tmp_path / "run") == 0
-    assert "This run was begun with other versions: pydantic 1.0, now 2." in capsys.readouterr().err
+    assert "This run began with other versions: pydantic 1.0, now 2." in capsys.readouterr().err
     assert run("rerun", tmp_path / "run", "--out", tmp_path / "again") == 0
     assert "  pydantic 1.0, now 2." in capsys.readouterr().out
 

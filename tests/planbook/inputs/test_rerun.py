@@ -196,7 +196,7 @@ def test_a_building_run_learns_the_same_again(tmp_path: Path, capsys: CAPTURED) 
     assert (found["totals"]["by_way"]["the same"], found["learnt_the_same"]) == (2, True), "also out of copies"
     lesser = f"scripted:{ROOT / 'tests' / 'toy_script.py'}:no_procedure"
     assert run("rerun", tmp_path / "first", "--model", lesser, "--out", tmp_path / "third") == 0
-    assert "What was learned from them is another." in capsys.readouterr().out
+    assert "What was learned from them is different." in capsys.readouterr().out
 
 
 def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Path, capsys: CAPTURED) -> None:
@@ -207,5 +207,5 @@ def test_a_run_that_is_still_played_is_told_so_by_rerun_and_report(tmp_path: Pat
         assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
         assert run("report", tmp_path / "first") == 0
     said = capsys.readouterr()
-    assert "first is still being played; episodes that do not end meanwhile are not compared." in said.out
-    assert "first is still being played; the report has it as it stands now." in said.err
+    assert "first is still being played; episodes that do not end in the meantime are not compared." in said.out
+    assert "first is still being played; the report shows its present state." in said.err

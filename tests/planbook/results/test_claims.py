@@ -95,8 +95,8 @@ def test_a_false_claim_is_named_with_its_task(tmp_path: Path) -> None:
     assert [claim.task for claim in summary.claims.false] == ["fetch/0", "fetch_two/1"]
     counts, named = claim_lines(summary.claims)
     assert counts == (
-        "Claims of whole tasks against the world's verdict: 2 made, 0 right; claimed solved and not 2, claimed not "
-        "solved and solved 0; no claim 0."
+        "Claims about whole tasks, against the verdict: 2 made, 0 right; claimed solved and not 2, claimed failed "
+        "and solved 0; no claim 0."
     )
     assert named == "False claims: fetch/0 (claimed solved), fetch_two/1 (claimed solved)."
 

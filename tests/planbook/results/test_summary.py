@@ -49,8 +49,8 @@ def test_what_broke_or_was_not_run_is_told_apart_in_the_table_and_in_words() -> 
     assert columns["not run"] == ["0", "1", "1"]
     assert columns["tasks"] == ["2", "2", "4"]
     assert (
-        "Broken (our fault or the world's, not the plan's) and not run count as not solved: 2 of 4; of the 2 that were "
-        "played 1 were solved (50.0%, 95 % interval 9.5% to 90.5%)."
+        "Broken (a fault of planbook or of the environment) and not run count as not solved: 2 of 4; of the 2 that "
+        "were played 1 were solved (50.0%, 95 % interval 9.5% to 90.5%)."
     ) in list(failure_lines(summary))
     assert columns["95 % interval"] == ["9.5% to 90.5%", "-", "-"], "none over tasks that were not played"
 

@@ -168,4 +168,4 @@ def test_nobody_joins_a_run_that_is_not_played(tmp_path: Path) -> None:
     assert here(*PLAY, "--out", tmp_path / "run").returncode == 0
     refused = here("join", tmp_path / "run")
     assert refused.returncode == 2
-    assert f"no process plays {tmp_path / 'run'}; go on with it: planbook run --resume" in refused.told
+    assert f"no process plays {tmp_path / 'run'}; resume it with: planbook run --resume" in refused.told

@@ -90,7 +90,7 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
     ]:
         with pytest.raises(BadArgument, match=told):
             _shown(folder, which)
-    with pytest.raises(BadArgument, match="never came to its first round"):
+    with pytest.raises(BadArgument, match="ended before its first round"):
         _shown(folder, "0", "--json")
 
 
@@ -98,7 +98,7 @@ def test_an_episode_that_is_under_way_is_shown_as_far_as_it_is(asking: Path) -> 
     with closing(Run.open(asking)) as run:
         cut = run.entries()[-2].index
     told = show(asking, cut)
-    assert "has begun, and not ended" in told
+    assert "has begun and not ended" in told
     assert "its end is not recorded" in told
     assert "1. agent.look() -> Still boxes. (not counted)" in told
 

@@ -52,7 +52,8 @@ def test_rounds_and_goals_are_counted(tmp_path: Path) -> None:
     assert (found.selectors, found.reasons) == (("horizon",), {"no table": 2})
     told = "\n".join(map(str, found.tell()))
     assert (
-        "Planned anew 0.5 times a task, 1 at most; goals tried 6, done 4, failed 2; chosen by horizon; 1 were" in told
+        "Replanned 0.5 times per task, 1 at most; goals tried 6, done 4, failed 2; selector: horizon; lines mapped"
+        in told
     )
 
 

@@ -103,8 +103,8 @@ def test_branches_are_counted_by_fate_and_remedies_by_what_they_saved(tmp_path: 
     assert found.branches == {"kept": 2, "not tried": 2, "turned back": 1, "abandoned": 1}
     assert (found.remedies_tried, found.remedies_kept) == (2, 1)
     (rounds, branches) = map(str, found.tell())
-    assert rounds.endswith("Solved within so many rounds: 1 100.0%.")
-    assert branches.endswith("of the ideas after a first one 2 were tried and 1 kept.")
+    assert rounds.endswith("Solved within N rounds: 1: 100.0%.")
+    assert branches.endswith("remedies tried 2, kept 1.")
 
 
 def test_what_a_rewind_does_not_bring_back_is_told(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_a_rewind_does_not_bring_back_is_told(tmp_path: Path) -> None:
         book.end(FAILED)
         found = searched(run)
     assert (found.lasting, found.lasting_gone_behind) == (2, 1)
-    assert str(list(found.tell())[-1]).startswith("Actions that changed what no rewind brings back: 2;")
+    assert str(list(found.tell())[-1]).startswith("Actions whose effects a rewind cannot undo: 2;")
 
 
 def test_of_an_episode_that_was_started_over_the_last_play_counts(tmp_path: Path) -> None:
@@ -147,5 +147,5 @@ def test_nodes_of_graphs_are_counted(tmp_path: Path) -> None:
     assert summary.methods == {"graph": Passes(passes=2, answered=2, reused=2, temporary=2, skipped=2, tasks=1)}
     (line,) = summary.methods["graph"].tell()
     assert isinstance(line, str)
-    assert line.startswith("Passes of the graph: 2, 2.0 a task; of its nodes 2 were answered and 2 kept")
-    assert "that they had, 2 were skipped before they had one; 2 nodes were temporary" in line
+    assert line.startswith("Passes over the graph: 2, 2.0 per task; nodes answered 2, reused 2")
+    assert ", skipped 2; temporary nodes 2" in line

@@ -118,10 +118,10 @@ def test_the_command_prints_what_the_store_says(tmp_path: Path) -> None:
     assert deep["solved"] == 5
     assert deep["subtasks"]["k_max"] == 3.0
     assert deep["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 5}
-    assert "deepest level of a solved one (k_max): 3.0, by type fetch_two 3.0" in finished.stderr
+    assert "deepest level of a solved task (k_max): 3.0, by type fetch_two 3.0" in finished.stderr
     finished = planbook(*command, "--model", f"{model}:boastful", "--out", tmp_path / "boastful")
     boastful = result(finished)
     assert (boastful["solved"], boastful["subtasks"]["audit"]["not_solved"]["done"]) == (0, 5)
-    assert "Solved as claimed 100.0%, as the world judges 0.0%;" in finished.stderr
+    assert "Solved as claimed 100.0%, as judged 0.0%;" in finished.stderr
     again = planbook("run", "--resume", tmp_path / "deep", "--json")
     assert result(again)["subtasks"] == deep["subtasks"]

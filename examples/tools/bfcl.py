@@ -1,0 +1,198 @@
+"""The multi-turn tasks of the Berkeley Function Calling Leaderboard (BFCL v4): 800 tasks over 8 APIs.
+
+Install the package without its dependencies, write the file of tasks, and play them:
+
+    python -m pip install --no-deps bfcl-eval mpmath
+    python examples/tools/bfcl.py bfcl.json        # or: bfcl.json 20, for twenty of them
+    planbook run --env module:examples/tools/bfcl.py:Apis -o tasks=bfcl.json --planner react --model openai:NAME
+
+A task is a conversation: its goal is the first request, and ``agent.next_request()`` returns the next. It is judged as
+BFCL does: after each turn, state and results must be those of the ground truth.
+"""
+
+import json
+import sys
+from copy import deepcopy
+from functools import cache, wraps
+from pathlib import Path
+
+import bfcl_eval
+from bfcl_eval.constants.default_prompts import DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC as MORE_FUNCTIONS
+from bfcl_eval.constants.executable_backend_config import STATELESS_CLASSES
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.gorilla_file_system import GorillaFileSystem
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.math_api import MathAPI
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.message_api import MessageAPI
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.posting_api import TwitterAPI
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.ticket_api import TicketAPI
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.trading_bot import TradingBot
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.travel_booking import TravelAPI
+from bfcl_eval.eval_checker.multi_turn_eval.func_source_code.vehicle_control import VehicleControlAPI
+from bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker import response_checker, state_checker
+
+from planbook.envs import Task
+
+CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
+DATA = Path(bfcl_eval.__file__).parent / "data"
+NO_MORE = "The user has no more requests."
+TicketAPI.close_ticket.__annotations__["ticket_id"] = int | str  # the ground truth of four tasks closes 'ticket_001'
+
+
+class Api:
+    """One API, whose results are noted."""
+
+    def __init__(self, api: object, results: list[str], missing: set[str]) -> None:
+        self._api, self._results, self._missing = api, results, missing
+
+    def __getattr__(self, name: str):
+        if name[0] == "_":
+            raise AttributeError(name)
+        function = getattr(self._api, name)
+
+        @wraps(function)
+        def call(*args, **kwargs):
+            if name in self._missing:
+                raise LookupError(f"{name} is not available yet")
+            try:
+                result = function(*args, **kwargs)
+            except Exception as error:
+                self._results.append(f"Error during execution: {error}")
+                raise
+            self._results.append(as_text(result))
+            return result
+
+        return call
+
+
+class Apis:
+    """Act for a user by APIs. The goal is the user's first request.
+
+    Do what it asks and no more, and call `agent.next_request()` for the next request, which is often about the same
+    things. If a request cannot be done, since a function or something that only the user knows is missing, do nothing
+    for it: the next request may bring it. Call `agent.answer()` when the user has no more requests.
+    """
+
+    GorillaFileSystem: GorillaFileSystem
+    MathAPI: MathAPI
+    MessageAPI: MessageAPI
+    TwitterAPI: TwitterAPI
+    TicketAPI: TicketAPI
+    TradingBot: TradingBot
+    TravelAPI: TravelAPI
+    VehicleControlAPI: VehicleControlAPI
+
+    def __init__(self, task: Task) -> None:
+        self._id = task.id
+        self._results: list[str] = []
+        self._missing: set[str] = set()
+        self._apis: dict[str, object] = {}
+        self._turns: list[tuple[dict[str, object], list[str]]] = []
+        self._hold_back()
+        for name in self._entry["involved_classes"]:
+            api = self._apis[name] = globals()[name]()
+            if name not in STATELESS_CLASSES:
+                scenario = deepcopy(self._entry["initial_config"].get(name, {}))
+                api._load_scenario(scenario, long_context="long_context" in task.id)
+            setattr(self, name, Api(api, self._results, self._missing))
+
+    @property
+    def _entry(self) -> dict:
+        return entries()[self._id]
+
+    def next_request(self) -> str:
+        """Return the user's next request. What is done before it counts for this one."""
+        if len(self._turns) + 1 == len(self._entry["question"]):
+            return NO_MORE
+        self._turns = self._all_turns()
+        self._results.clear()
+        self._hold_back()
+        return request(self._entry, len(self._turns))
+
+    def _all_turns(self) -> list[tuple[dict[str, object], list[str]]]:
+        return [*self._turns, deepcopy((self._apis, list(self._results)))]
+
+    def _hold_back(self) -> None:
+        later = {int(turn): names for turn, names in self._entry.get("missed_function", {}).items()}
+        self._missing.clear()
+        self._missing.update(name for turn, names in later.items() if turn > len(self._turns) for name in names)
+
+
+def judge(state: Apis) -> bool:
+    """Return whether the conversation went as its ground truth: BFCL's checks, turn by turn."""
+    turns, truth = state._all_turns(), ground_truth(state._id)
+    results: list[str] = []
+    if len(turns) != len(truth):
+        return False
+    for number, ((apis, got), (true_apis, expected)) in enumerate(zip(turns, truth, strict=True)):
+        results += got
+        if not expected:
+            continue
+        if not got or not state_checker(apis, true_apis)["valid"]:
+            return False
+        if not response_checker(results, expected, number)["valid"]:
+            return False
+    return True
+
+
+@cache
+def ground_truth(task_id: str) -> list[tuple[dict[str, object], list[str]]]:
+    """Return the state and the results after each turn of the ground truth."""
+    entry = entries()[task_id]
+    state = Apis(Task(id=task_id, env="", split="", type="", goal="-"))
+    for number, calls in enumerate(entry["ground_truth"]):
+        if number:
+            state.next_request()
+        for call in calls:
+            try:
+                eval(call, functions_of(state))
+            except Exception:
+                continue  # noted among the results, as BFCL does
+    return state._all_turns()
+
+
+def functions_of(state: Apis) -> dict[str, object]:
+    """Return the functions of a state by their bare names, as the ground truth calls them."""
+    apis = [getattr(state, name) for name in state._apis]
+    return {name: getattr(api, name) for api in apis for name in dir(api._api) if name[0] != "_"}
+
+
+def as_text(result: object) -> str:
+    """Return a result as BFCL compares it."""
+    try:
+        return json.dumps(result) if isinstance(result, dict) else str(result)
+    except TypeError:
+        return str(result)
+
+
+def request(entry: dict, number: int) -> str:
+    """Return what the user says in a turn; nothing but that there are more functions where these are added."""
+    return "\n".join(message["content"] for message in entry["question"][number]) or MORE_FUNCTIONS
+
+
+@cache
+def entries() -> dict[str, dict]:
+    """Return the tasks of the package by id, each with its ground truth."""
+    found: dict[str, dict] = {}
+    for category in CATEGORIES:
+        name = f"BFCL_v4_multi_turn_{category}.json"
+        found |= {each["id"]: each for each in map(json.loads, (DATA / name).read_text().splitlines())}
+        for each in map(json.loads, (DATA / "possible_answer" / name).read_text().splitlines()):
+            found[each["id"]]["ground_truth"] = each["ground_truth"]
+    return found
+
+
+def write_tasks(path: Path, count: int = 800) -> None:
+    """Write the file of tasks: all, or so many at equal distances."""
+    tasks = [
+        {
+            "id": entry["id"],
+            "type": entry["id"].removeprefix("multi_turn_").rpartition("_")[0],
+            "goal": f"{request(entry, 0)}\n\nThe APIs: {', '.join(entry['involved_classes'])}.",
+            "judge": {"python": f"{Path(__file__).resolve()}:judge"},
+        }
+        for entry in list(entries().values())[:: 800 // count]
+    ]
+    path.write_text(json.dumps({"tasks": tasks}, indent=1))
+
+
+if __name__ == "__main__":
+    write_tasks(Path(sys.argv[1]), *map(int, sys.argv[2:]))

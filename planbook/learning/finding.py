@@ -1,0 +1,95 @@
+"""Task types that a building run finds: the type of each episode, and the procedures published for a type."""
+
+import logging
+from collections.abc import Sequence
+
+from planbook.envs import Task
+from planbook.planner import BadProcedure, Procedure, Scope, Trajectory
+from planbook.rules import (
+    PATTERN,
+    FoundType,
+    Knowledge,
+    Solved,
+    described,
+    learnt_procedure,
+    match,
+    procedure_code,
+    with_solved,
+    with_type,
+)
+
+LOG = logging.getLogger(__name__)
+
+
+def typed(knowledge: Knowledge, task: Task) -> Task:
+    """Return a task with its found type and params: those of its example, else those that its goal tells."""
+    for found in knowledge.found:
+        for example in found.examples:
+            if example.task_id == task.id:
+                return task.model_copy(update={"type": found.name, "params": example.params})
+    return with_type(task, match(knowledge.found, task.goal))
+
+
+def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
+    """Return an episode whose task has its found type and params."""
+    return episode.model_copy(update={"task": typed(knowledge, episode.task)})
+
+
+def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describes: bool) -> Knowledge:
+    """Return the knowledge with a solved task in its type, and a new type for a plan and a wording that are both new.
+
+    A task whose goal has a known pattern is of that type, whatever its plan: no text could tell them apart later.
+    ``describes`` lets the Builder name new types. Raises ModelError, BudgetEnded.
+    """
+    if not episode.ending.outcome.solved or not code.strip():
+        return knowledge
+    task, known = episode.task, {each.name for each in knowledge.found}
+    alike = match(knowledge.found, task.goal)
+    same = alike.type if alike.by == PATTERN else ""
+    try:
+        found = with_solved(knowledge.found, Solved(task.id, task.goal, code, same, alike.params))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        LOG.info("no type was found for %s: %s", task.id, error)
+        return knowledge
+    if describes and found[-1].name not in known:
+        found = (*found[:-1], described(scope.child("type"), found[-1], known))
+    return knowledge.model_copy(update={"found": found})
+
+
+def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
+    """Return the found type of that name."""
+    return next((each for each in knowledge.found if each.name == name), None)
+
+
+def from_plans(knowledge: Knowledge, played: Sequence[Trajectory], world: type, options: object) -> Procedure | None:
+    """Return the procedure that the plans of a type are, with parameters in place of constants; None if they are none.
+
+    ``played`` are episodes of the type.
+    """
+    kind = played[-1].task.type
+    found = type_named(knowledge, kind)
+    code = procedure_code(found) if found else None
+    if code is None or found is None:
+        return None
+    source = f"learnt from {', '.join(each.task_id for each in found.examples)} by their plans"
+    try:
+        return learnt_procedure(code, kind, world, source, options)  # type: ignore[arg-type]
+    except BadProcedure as bad:
+        LOG.info("the plans of %s make no procedure: %s", kind, bad)
+        return None
+
+
+def published(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, repaired: bool) -> Knowledge:
+    """Return the knowledge with the next version of a found type if its procedure is a new one.
+
+    ``check`` is the procedure's post-condition; ``repaired`` says that an earlier version had failed.
+    """
+    if knowledge.procedures.get(name) == before.procedures.get(name):
+        return knowledge
+    found = tuple(
+        each.model_copy(update={"version": each.version + 1, "repairs": each.repairs + repaired, "check": check})
+        if each.name == name
+        else each
+        for each in knowledge.found
+    )
+    return knowledge.model_copy(update={"found": found})

@@ -1,0 +1,59 @@
+"""Names and descriptions of found types, which the Builder gives; without its answer the type keeps its plain name."""
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from planbook.planner import Scope, UnusableReply
+from planbook.planner.prompts import fence_around
+from planbook.rules.builder import ROLE
+from planbook.rules.telling import PROMPTS
+from planbook.rules.types import FoundType
+
+_JSON = re.compile(r"\{.*\}", re.DOTALL)
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
+
+
+class Described(BaseModel):
+    """The Builder's words for a type: its name, what its tasks are, and what each parameter is."""
+
+    name: str
+    summary: str
+    parameters: dict[str, str] = {}
+
+
+def described(scope: Scope, found: FoundType, taken: Collection[str]) -> FoundType:
+    """Return the type with the Builder's name and descriptions. Raises ModelError, BudgetEnded.
+
+    ``taken`` are the names of other types.
+    """
+
+    def read(text: str) -> Described:
+        try:
+            answer = Described.model_validate_json(match[0] if (match := _JSON.search(text)) else "")
+        except ValidationError as error:
+            raise ValueError(f"answer with one JSON object as asked: {error}") from error
+        if not _NAME.fullmatch(answer.name) or answer.name in taken:
+            raise ValueError(f"{answer.name!r} is taken, or no name of lower-case words with underscores")
+        return answer
+
+    goals = [goal for wording in found.wordings for goal in wording.goals]
+    params = {each.name: found.examples[0].params.get(each.name) for each in found.parameters}
+    told: dict[str, Any] = {
+        "goals": goals,
+        "params": json.dumps(params, ensure_ascii=False),
+        "code": found.code,
+        "fence": fence_around(found.code),
+        "taken": sorted(taken),
+    }
+    try:
+        answer = scope.ask(ROLE, PROMPTS["found_type"], read=read, **told).value
+    except UnusableReply:
+        return found
+    parameters = tuple(
+        each.model_copy(update={"summary": answer.parameters.get(each.name, "")}) for each in found.parameters
+    )
+    return found.model_copy(update={"name": answer.name, "summary": answer.summary, "parameters": parameters})

@@ -1,0 +1,181 @@
+"""Plans up to names and constants: two plans of the same shape differ only in their variables and their constants."""
+
+import ast
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from planbook.sandbox import parse_source
+
+Replace = Callable[[int, ast.expr, str], ast.expr]
+"""Returns what stands for a constant, given its position, its node, and the name that the code has for it."""
+
+
+@dataclass(frozen=True)
+class PlanShape:
+    """A plan without names and constants.
+
+    ``constants`` are literals as Python source, in the order of the code; ``hints`` are the names that the code has for
+    them: of the variable, or the parameter of a function of the plan.
+    """
+
+    shape: str
+    """Digest of the normalised code."""
+    constants: tuple[str, ...]
+    hints: tuple[str, ...]
+
+
+def plan_shape(code: str) -> PlanShape:
+    """Return the shape of a plan. Raises SyntaxError.
+
+    Messages are no part of it: docstrings, ``print``, what an assertion says and what an exception is raised with.
+    """
+    constants, hints = list[str](), list[str]()
+
+    def note(position: int, node: ast.expr, hint: str) -> ast.expr:
+        constants.append(ast.unparse(node))
+        hints.append(hint)
+        return ast.Name("_", ast.Load())
+
+    tree = parse_source(code)
+    names = _bound_names(tree)
+    _Constants(tree, note, messages=False).visit(tree)
+    dumped = ast.dump(_Renamed(names).visit(tree))
+    return PlanShape(hashlib.sha256(dumped.encode()).hexdigest()[:16], tuple(constants), tuple(hints))
+
+
+def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
+    """Return a plan with some of its constants, by position, replaced by expressions. Comments are lost."""
+    tree = parse_source(code)
+
+    def replace(position: int, node: ast.expr, hint: str) -> ast.expr:
+        return expressions.get(position, node)
+
+    _Constants(tree, replace, messages=True).visit(tree)
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _bound_names(tree: ast.AST) -> set[str]:
+    """Return the names bound anywhere: variables, parameters, functions, caught exceptions."""
+    names = set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                names.add(name)
+    return names
+
+
+class _Renamed(ast.NodeTransformer):
+    """Numbers the names that a plan binds, in the order in which they first occur."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names, self._numbers = names, dict[str, str]()
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.Call):
+            self._rename_keywords(node)
+        for field in ("id", "arg", "name", "asname"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and name in self._names and not isinstance(node, ast.keyword | ast.alias):
+                setattr(node, field, self._number(name))
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            node.names = [self._number(name) for name in node.names]
+        return self.generic_visit(node)
+
+    def _number(self, name: str) -> str:
+        return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
+
+    def _rename_keywords(self, call: ast.Call) -> None:
+        """Rename the keywords of a call of the plan's own function, which are its parameters."""
+        if isinstance(call.func, ast.Name) and call.func.id in self._names:
+            for keyword in call.keywords:
+                if keyword.arg in self._names:
+                    keyword.arg = self._number(keyword.arg)
+
+
+class _Constants(ast.NodeTransformer):
+    """Replaces the constants of a plan. A list, tuple, set or dict of constants alone is one constant."""
+
+    def __init__(self, tree: ast.Module, replace: Replace, *, messages: bool) -> None:
+        self._replace, self._messages, self._position = replace, messages, 0
+        self._parameters = {
+            node.name: [arg.arg for arg in node.args.args]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+        }
+        self._hint = ""
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        """Visit a node, with the hint of its parent only if it is the constant itself."""
+        hint, self._hint = self._hint, ""
+        if isinstance(node, ast.expr) and is_literal(node):
+            self._position += 1
+            return self._replace(self._position - 1, node, hint)
+        match node:
+            case ast.Expr(value=ast.Constant() | ast.Call(func=ast.Name(id="print"))):
+                return node if self._messages else None
+            case ast.Raise():
+                return node if self._messages else ast.Raise()
+            case ast.Assert():
+                node.test = self._inner(node.test)
+                node.msg = node.msg if self._messages else None
+                return node
+            case ast.JoinedStr():
+                node.values = [self._part(part) for part in node.values]
+                return node
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
+                inner = zip(values, names, strict=True)
+                node.value.elts = [self._inner(value, _name(name)) for value, name in inner]  # type: ignore[attr-defined]
+                return node
+            case ast.Assign(targets=[target]):
+                node.value = self._inner(node.value, _name(target))
+                return node
+            case ast.Call():
+                return self._call(node)
+            case ast.MatchValue() | ast.arg():
+                return node
+        return self.generic_visit(node)
+
+    def _call(self, node: ast.Call) -> ast.Call:
+        names = self._parameters.get(_name(node.func), [])
+        node.func = self._inner(node.func)
+        node.args = [self._inner(arg, names[n] if n < len(names) else "") for n, arg in enumerate(node.args)]
+        for keyword in node.keywords:
+            keyword.value = self._inner(keyword.value, keyword.arg or "")
+        return node
+
+    def _inner(self, node: ast.expr, hint: str = "") -> ast.expr:
+        self._hint = hint
+        replaced = self.visit(node)
+        assert isinstance(replaced, ast.expr)
+        return replaced
+
+    def _part(self, part: ast.expr) -> ast.expr:
+        """Return a part of an f-string, which an expression can only be in braces."""
+        if isinstance(part, ast.FormattedValue):
+            part.value = self._inner(part.value)
+            return part
+        replaced = self._inner(part)
+        return replaced if isinstance(replaced, ast.Constant) else ast.FormattedValue(replaced, conversion=-1)
+
+
+def is_literal(node: ast.AST) -> bool:
+    """Return whether a node is a text, a number, or a non-empty display of such, but neither truth value nor None."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, str | int | float) and not isinstance(value, bool)
+        case ast.List(elts=parts, ctx=ast.Load()) | ast.Tuple(elts=parts, ctx=ast.Load()) | ast.Set(elts=parts):
+            return bool(parts) and all(map(is_literal, parts))
+        case ast.Dict(keys=keys, values=values):
+            return (
+                bool(keys) and all(key is not None and is_literal(key) for key in keys) and all(map(is_literal, values))
+            )
+    return False
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,60 @@
+"""BFCL's 800 multi-turn tasks, through `module:`: every verdict is that of its own checker."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planbook.api import PlayedRun
+from tests.command import ROOT
+from tests.flows import here
+
+pytestmark = pytest.mark.deep
+TOOLS = ROOT / "examples" / "tools"
+TRUTH = ROOT / "tests" / "own_methods" / "bfcl_truth.py"
+INSTALL = [sys.executable, "-m", "pip", "install", "--no-deps", "bfcl-eval", "mpmath"]
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the package, installed without its dependencies, whose pins are bad."""
+    folder = tmp_path_factory.mktemp("bfcl")
+    done = subprocess.run([*INSTALL, "--quiet", "--target", folder], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"bfcl-eval cannot be installed here: {done.stderr[-300:]}; {' '.join(INSTALL)}")
+    return folder
+
+
+@pytest.fixture
+def truth(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return the method's module, which imports the adapter."""
+    for folder in (packages, TOOLS, TRUTH.parent):
+        monkeypatch.syspath_prepend(folder)
+    return importlib.import_module("bfcl_truth")
+
+
+def solved(folder: Path, left_out: int) -> dict[str, bool]:
+    """Play all tasks, and return which were solved."""
+    importlib.import_module("bfcl").write_tasks(folder / "tasks.json")
+    given = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
+    played = here("run", *given, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
+    assert played.returncode == 0, played.told
+    return {row["task"]: row["solved"] for row in PlayedRun.read(folder / "run").episodes}
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("left_out", [-1, 1])
+def test_every_verdict_is_that_of_bfcls_checker(left_out: int, truth: Any, tmp_path: Path) -> None:
+    checker = importlib.import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker")
+    theirs = {
+        id: checker.multi_turn_checker(
+            [[calls] for calls in truth.calls_of(id, left_out)], entry["ground_truth"], entry, "", f"left_{left_out}"
+        )["valid"]
+        for id, entry in truth.entries().items()
+    }
+    assert len(theirs) == 800
+    assert all(theirs.values()) is (left_out < 0)
+    assert solved(tmp_path, left_out) == theirs

@@ -1,0 +1,56 @@
+"""A scripted model for ALFWorld without labels: it plans by the shipped procedures, with what the goal says written in.
+
+Its plans of one type of task are the same code up to constants; a procedure that it is asked for reads those instead.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from planbook.envs.alfworld.goals import params_of
+from planbook.manuals import SHIPPED
+from planbook.planner.models import Message, Sampling
+
+TYPES = (
+    ("two ", "pick_two_obj"),
+    ("look at|examine", "look_at_obj"),
+    ("clean", "pick_clean_then_place"),
+    ("hot|heat", "pick_heat_then_place"),
+    ("cool|cold", "pick_cool_then_place"),
+    ("", "pick_and_place"),
+)
+"""Words of a goal, and the type of task that the first of them says."""
+
+
+def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+    """The reply to a planning prompt, to the request for a procedure, and to that for the name of a type."""
+    asked = messages[-1].content
+    if asked.startswith("# Tasks that were done by the same plan"):
+        return json.dumps({"name": _type(asked.split("- ", 1)[1]), "summary": "", "parameters": {}})
+    if "# A task that was done" in messages[1].content:
+        goal = messages[1].content.partition("The task: ")[2].partition("\n")[0]
+        params = json.loads(messages[1].content.rpartition("for the task above it is ")[2].partition("\n")[0])
+        own = {value: f"task.params[{name!r}]" for name, value in params.items()}
+        return _reply(_plan(goal, {name: own.get(value, repr(value)) for name, value in params_of(goal).items()}))
+    goal = messages[1].content.rpartition("Your task is to: ")[2].partition("\n")[0].rstrip(".")
+    code = _plan(goal, {name: repr(value) for name, value in params_of(goal).items()})
+    return "### Plan\nGo.\n" + _reply(f"{code}\n\n\nsolve(agent, task)")
+
+
+def _type(goal: str) -> str:
+    return next(kind for words, kind in TYPES if re.search(words, goal))
+
+
+def _plan(goal: str, values: Mapping[str, str]) -> str:
+    parts = (_code("helpers", "search"), _code("helpers", "change"), _code("procedures", _type(goal)))
+    return re.sub(r'task\.params\["(\w+)"\]', lambda found: values.get(found[1], "''"), "\n\n\n".join(parts))
+
+
+def _reply(code: str) -> str:
+    return f"```python\n{code}\n```\n"
+
+
+def _code(folder: str, name: str) -> str:
+    """A shipped file without its description."""
+    text = (SHIPPED / "alfworld" / folder / f"{name}.py").read_text(encoding="utf-8")
+    return text.split('"""', 2)[2].strip()

@@ -1,0 +1,98 @@
+"""Building and testing without labels: `--types found` on generated households, and `--goals` with other wordings."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows import Finished, events, here
+
+HOUSE = ("--env", "alfworld", "--json")
+BUILD = ("build", *HOUSE, "--split", "generated:12", "--seeds", "0-9", "--types", "found")
+MODEL = ("--model", "scripted:tests/household_script.py:answer")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("found") / "run"
+    finished = here(*BUILD, *MODEL, "--libraries-only", "--solved-after", 9, "--out", folder)
+    assert finished.returncode == 0, finished.stderr
+    assert "versions of procedures published" in finished.told
+    return folder
+
+
+def types_of(folder: Path) -> list[Any]:
+    found: list[Any] = json.loads((folder / "learnt" / "alfworld" / "types.json").read_text())
+    return found
+
+
+def play(library: Path, out: Path, *arguments: object) -> Finished:
+    finished = here("test", *HOUSE, "--library", library, "--model", "none", "--out", out, *arguments)
+    assert finished.returncode == 0, finished.stderr
+    return finished
+
+
+def test_nothing_but_the_environment_is_told_types_and_params(built: Path) -> None:
+    tasks = [event.body["task"] for event in events(built, "task", "task")]
+    assert len(tasks) == 12
+    assert all(isinstance(task, dict) and (task["type"], task["params"]) == ("", {}) for task in tasks)
+
+
+def test_types_have_parameters_wordings_and_procedures(built: Path) -> None:
+    found = types_of(built)
+    named = {each["name"] for each in found}
+    assert all(
+        wording["pattern"].count("{") == len(each["parameters"]) for each in found for wording in each["wordings"]
+    )
+    assert sum(len(each["examples"]) for each in found) == 12
+    procedures = {path.stem for path in (built / "learnt" / "alfworld" / "procedures").glob("*.py")}
+    assert procedures == named
+    assert all(each["version"] >= 1 for each in found)
+
+
+def test_goals_are_matched_or_left_to_the_planner(built: Path, tmp_path: Path) -> None:
+    finished = play(built, tmp_path / "r", "--split", "generated", "--seeds", "100-104")
+    matches = finished.result["matches"]
+    assert matches["wrong"]["count"] == matches["wrong_type"]["count"] == 0
+    assert matches["matched"]["count"] == finished.result["solved"] >= 15
+    assert matches["matched"]["count"] + matches["abstained"]["count"] == finished.result["tasks"] == 30
+    assert "goals and found types" in finished.told
+
+
+def test_a_folder_that_was_learned_without_labels_is_a_library_as_well(built: Path, tmp_path: Path) -> None:
+    finished = play(built / "learnt", tmp_path / "r", "--split", "generated", "--seeds", "100")
+    assert finished.result["matches"]["matched"]["count"] == finished.result["solved"] > 0
+
+
+def test_other_wordings_replace_the_goals(built: Path, tmp_path: Path) -> None:
+    finished = play(built, tmp_path / "r", "--split", "generated", "--seeds", "100-104")
+    solved = [event.body["task"] for event in events(tmp_path / "r", "task", "task")]
+    ids = [str(task["id"]) for task in solved if isinstance(task, dict)][:2]
+    goals = tmp_path / "goals.jsonl"
+    lines = [{"task": ids[0], "goal": "dance"}, {"task": ids[1], "goal": "sing"}]
+    goals.write_text("\n".join(map(json.dumps, lines)))
+    reworded = play(built, tmp_path / "reworded", "--goals", goals)
+    assert (reworded.result["tasks"], reworded.result["solved"]) == (2, 0)
+    assert reworded.result["matches"]["abstained"]["count"] == 2
+    (told, _) = [event.body for event in events(tmp_path / "reworded", "task", "task")]
+    assert "Your task is to: dance" in str(told["observation"])
+    assert finished.result["tasks"] == 30
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("no json", "write lines of"), ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "stands there twice")],
+)
+def test_a_file_of_goals_is_checked(text: str, message: str, tmp_path: Path) -> None:
+    goals = tmp_path / "goals.jsonl"
+    goals.write_text(text)
+    finished = here("test", *HOUSE, "--goals", goals)
+    assert finished.returncode == 2
+    assert message in finished.stderr
+
+
+def test_rules_of_each_type_need_types_that_are_given() -> None:
+    finished = here(*BUILD, *MODEL, "--per-type")
+    assert finished.returncode == 2
+    assert "leave it out with --types found" in finished.stderr

@@ -1,0 +1,231 @@
+"""Grouping solved tasks by their plans, and matching goals with the found types."""
+
+import ast
+import keyword
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planbook.rules.found_types import Solved, procedure_code, spans, with_solved
+from planbook.rules.matching import PATTERN, WORDS, match
+from planbook.rules.plans import plan_shape
+from planbook.rules.types import FoundType
+
+PUT = """
+def find(agent, thing, places):
+    for place in places:
+        if thing in agent.go_to(place):
+            return place
+    raise ValueError(f"no {thing}")
+
+what, target = "WHAT", "TARGET"
+where = find(agent, what, task.observation.split())
+agent.take(f"{what} 1", where)
+print("taken", what, where)
+agent.put(what, target)
+"""
+HEAT = PUT.replace("agent.put(", 'agent.heat(what, "microwave")\nagent.put(')
+NAMES = ("find", "thing", "places", "place", "what", "target", "where")
+THINGS = ("mug", "egg", "apple", "book", "lettuce")
+PLACES = ("desk", "shelf", "fridge", "sofa", "cabinet")
+words = st.from_regex(r"[a-z]{3,8}", fullmatch=True).filter(lambda word: not keyword.iskeyword(word))
+
+
+def plan(code: str, what: str, target: str) -> str:
+    return code.replace("WHAT", what).replace("TARGET", target)
+
+
+def put(what: str, target: str, goal: str = "put a {} in {}.") -> Solved:
+    return Solved(f"put/{what}/{target}/{goal}", goal.format(what, target), plan(PUT, what, target))
+
+
+def heat(what: str, target: str, goal: str = "heat some {} and put it in {}.") -> Solved:
+    return Solved(f"heat/{what}/{target}/{goal}", goal.format(what, target), plan(HEAT, what, target))
+
+
+def found(*solved: Solved) -> tuple[FoundType, ...]:
+    types: tuple[FoundType, ...] = ()
+    for each in solved:
+        types = with_solved(types, each)
+    return types
+
+
+HOUSEHOLD = found(put("mug", "desk"), heat("egg", "fridge"), put("book", "shelf"), heat("apple", "sofa"))
+
+
+class Renaming(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(self.names.get(node.arg, node.arg))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = self.names.get(node.name, node.name)
+        return self.generic_visit(node)
+
+
+@given(st.lists(words.map(lambda word: f"{word}_"), min_size=len(NAMES), max_size=len(NAMES), unique=True))
+def test_plans_that_differ_in_their_names_have_the_same_shape(chosen: list[str]) -> None:
+    tree: Any = Renaming(dict(zip(NAMES, chosen, strict=True))).visit(ast.parse(HEAT))
+    renamed = ast.unparse(ast.fix_missing_locations(tree))
+    assert plan_shape(renamed).shape == plan_shape(HEAT).shape
+    assert plan_shape(renamed).constants == plan_shape(HEAT).constants
+
+
+@given(st.text(), st.integers(0), st.lists(st.text(), min_size=1))
+def test_plans_that_differ_in_their_constants_have_the_same_shape(text: str, number: int, listed: list[str]) -> None:
+    code = "agent.do({}, [1, {}], where={})\nfor each in {}:\n    agent.go(each)"
+    one = plan_shape(code.format("'a'", 2, "'b'", ["c"]))
+    other = plan_shape(code.format(repr(text), number, repr(text), listed))
+    assert one.shape == other.shape
+    assert other.constants == (repr(text), f"[1, {number}]", repr(text), repr(listed))
+    assert other.hints == ("", "", "where", "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("x = 1\nagent.go(x)", '"""Go."""\nprint("going")\ny = 2\nagent.go(y)', True),
+        ("assert agent.look(), 'dark'", "assert agent.look(), f'{agent} sees nothing'", True),
+        ("def f(a, b): agent.go(a, b)\nf(a=1, b=2)", "def g(x, y): agent.go(x, y)\ng(x=1, y=2)", True),
+        ("x = 1\ny = 2\nagent.go(x)", "x = 1\ny = 2\nagent.go(y)", False),
+        ("agent.go('a')", "agent.take('a')", False),
+        ("agent.go('a')", "agent.go(True)", False),
+        ("agent.go(a='x')", "agent.go(b='x')", False),
+    ],
+)
+def test_what_counts_as_the_same_plan(one: str, other: str, same: bool) -> None:
+    assert (plan_shape(one).shape == plan_shape(other).shape) is same
+
+
+@given(st.lists(st.tuples(words, words), min_size=2, max_size=6, unique=True))
+def test_constants_that_vary_with_the_goals_become_parameters(pairs: list[tuple[str, str]]) -> None:
+    pairs = [(f"{what}x", f"{target}z") for what, target in pairs]
+    (only,) = found(*(put(what, target) for what, target in pairs))
+    assert [each.params for each in only.examples if "what" in each.params] or len({what for what, _ in pairs}) == 1
+    code = procedure_code(only)
+    assert code is not None
+    for each in only.examples:
+        made = code
+        for name, value in each.params.items():
+            made = made.replace(f"task.params[{name!r}]", repr(value))
+        assert plan_shape(made).constants == each.constants
+
+
+def test_the_procedure_of_a_group_reads_its_parameters() -> None:
+    code = procedure_code(HOUSEHOLD[1]) or ""
+    assert "what, target = (task.params['what'], task.params['target'])" in code
+    assert "agent.heat(what, 'microwave')" in code
+    assert code.splitlines()[0] == "def find(agent, thing, places):"
+
+
+def test_types_have_names_and_patterns_of_their_wordings() -> None:
+    assert [each.name for each in HOUSEHOLD] == ["put", "heat_put"]
+    (same,) = found(heat("egg", "fridge"), heat("mug", "desk", "put a hot {} in {}"))
+    assert [each.pattern for each in same.wordings] == [
+        "heat {what} and put it in {target}",
+        "put hot {what} in {target}",
+    ]
+
+
+def test_a_constant_that_never_varied_belongs_to_the_type_after_three_examples() -> None:
+    (only,) = found(*(put(what, "desk") for what in THINGS[:2]))
+    assert [each.name for each in only.parameters] == ["what", "target"]
+    (only,) = found(*(put(what, "desk") for what in THINGS[:3]))
+    assert [each.name for each in only.parameters] == ["what"]
+    assert [each.pattern for each in only.wordings] == ["put {what} in desk"]
+
+
+def test_constants_that_vary_without_the_goals_leave_no_procedure() -> None:
+    code = "agent.take('{} {}')"
+    goals = (("mug", 1), ("egg", 2))
+    (only,) = found(*(Solved(what, f"take a {what}", code.format(what, number)) for what, number in goals))
+    assert procedure_code(only) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "goal", "values", "expected"),
+    [
+        ("agent.go('to[{}]')", "see {}", ("red shoes", "jeans"), "agent.go(f\"to[{task.params['value']}]\")"),
+        ("limit = {}", "below {}.00 dollars", (40, 25), "limit = task.params['limit']"),
+        ("agent.find('{}', count=2)", "find two of {}", ("mug", "egg"), "agent.find(task.params['value'], count=2)"),
+        ("agent.say(['{}', 'x'])", "say {}", ("hello", "bye"), "agent.say([task.params['value'], 'x'])"),
+    ],
+)  # fmt: skip
+def test_how_a_goal_says_a_constant(code: str, goal: str, values: tuple[Any, ...], expected: str) -> None:
+    said = (goal, goal, goal)
+    solved = [Solved(str(n), said[n].format(each), code.format(each)) for n, each in enumerate((*values, values[0]))]
+    (only,) = found(*solved)
+    assert expected in (procedure_code(only) or "")
+
+
+def test_numbers_are_found_as_words_and_digits() -> None:
+    assert spans(2, "integer", "find two mugs") == [(1, 2)]
+    assert spans(2, "integer", "find 2 mugs") == [(1, 2)]
+    assert spans(40.0, "number", "for 40.00 dollars") == [(1, 2)]
+    assert spans("in", "as it is", "put it in") == []
+
+
+@pytest.mark.parametrize(
+    ("goal", "type_name", "params", "by"),
+    [
+        ("put a mug in desk.", "put", {"what": "mug", "target": "desk"}, PATTERN),
+        ("Put the lettuce in the cabinet", "put", {"what": "lettuce", "target": "cabinet"}, PATTERN),
+        ("heat some bread and put it in diningtable", "heat_put", {"what": "bread", "target": "diningtable"}, PATTERN),
+        ("in the fridge put the mug", "put", {"what": "mug", "target": "fridge"}, WORDS),
+        ("put the egg onto the sofa after you heat it", "", {}, ""),
+        ("put a hot mug in desk", "", {}, ""),
+        ("put a heat in desk", "", {}, ""),
+        ("put two mug in desk", "", {}, ""),
+        ("water the plants", "", {}, ""),
+        ("put", "", {}, ""),
+        ("", "", {}, ""),
+    ],
+)
+def test_goals_are_matched_or_left_alone(goal: str, type_name: str, params: dict[str, str], by: str) -> None:
+    found_match = match(HOUSEHOLD, goal)
+    assert (found_match.type, found_match.params, found_match.by) == (type_name, params, by)
+
+
+@given(st.sampled_from(THINGS), st.sampled_from(PLACES), st.booleans())
+def test_every_wording_fills_the_parameters_of_its_own_type(what: str, target: str, hot: bool) -> None:
+    solved = (heat if hot else put)(what, target)
+    found_match = match(HOUSEHOLD, solved.goal)
+    assert (found_match.type, found_match.params) == (HOUSEHOLD[hot].name, {"what": what, "target": target})
+
+
+@given(st.text())
+def test_any_goal_is_matched_whole_or_not_at_all(goal: str) -> None:
+    found_match = match(HOUSEHOLD, goal)
+    assert not found_match.type or set(found_match.params) == {"what", "target"}
+
+
+def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
+    other = Solved("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
+    types = found(put("mug", "desk"), other)
+    assert match(types, "put a pen in desk").type == ""
+    assert [each.name for each in match(types, "put a pen in desk").candidates] == ["put", "put_2"]
+
+
+def test_a_task_joins_the_type_whose_procedure_does_it() -> None:
+    other = Solved(
+        "other", "place a pen in drawer", "agent.put('pen', 'drawer')", "put", {"what": "pen", "target": "drawer"}
+    )
+    types = with_solved(HOUSEHOLD, other)
+    assert len(types) == 2
+    assert match(types, "place an egg in desk").params == {"what": "egg", "target": "desk"}
+
+
+def test_goals_that_the_plan_reads_itself_are_matched_by_what_they_have_in_common() -> None:
+    goals = ("buy red shoes for less than 40.00 dollars", "buy a tall lamp for less than 9.50 dollars")
+    (only,) = found(*(Solved(goal, goal, "buy(agent, task.goal)") for goal in goals))
+    assert [each.pattern for each in only.wordings] == ["buy {*} for less than {*} dollars"]
+    assert match((only,), "buy soap for less than 3 dollars").type == only.name
+    assert match((only,), "sell soap for less than 3 dollars").type == ""
+    assert procedure_code(only) == "def solve(agent, task):\n    buy(agent, task.goal)"

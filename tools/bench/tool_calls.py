@@ -1,0 +1,114 @@
+"""A call of an MCP tool from a plan, beside the same call by the official SDK's client alone, to the same server."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from planbook.envs import Environment, MissingRequirement, Selection, load_environment
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal
+from planbook.sandbox import Sandbox
+from tools.bench import Row
+from tools.bench.timing import in_turn
+
+CALLS, REPEATS = 50, 5
+SERVER = Path(__file__).with_name("tool_server.py")
+TRANSPORTS = ("stdio", "HTTP")
+Work = Callable[[], float]
+
+
+def rows(calls: int = CALLS, repeats: int = REPEATS) -> list[Row]:
+    """Milliseconds a call, over each transport."""
+    try:
+        with Sandbox() as sandbox:
+            return [row for transport in TRANSPORTS for row in _rows(transport, sandbox, calls, repeats)]
+    except MissingRequirement as error:
+        return [Row(f"tools: not measured: {error}", None, "")]
+
+
+def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Row]:
+    with serving(transport) as command, bare(command, calls) as alone, played(command) as environment:
+        works: list[Work] = [alone, partial(acted, environment, calls), partial(planned, environment, sandbox, calls)]
+        milliseconds = [1000 * median(times) for times in in_turn(works, repeats)]
+    by_itself, of_environment, of_plan = milliseconds
+    against = "the SDK's client alone"
+    return [
+        Row(f"tools: a call over {transport}, {against}", by_itself, "ms"),
+        Row(f"tools: a call over {transport}, checked", of_environment, "ms", of_environment / by_itself, against),
+        Row(f"tools: a call over {transport}, from a plan", of_plan, "ms", of_plan / by_itself, against),
+    ]
+
+
+@contextmanager
+def serving(transport: str) -> Iterator[str]:
+    """Yield what names a server after ``mcp:``; one over HTTP is started here."""
+    if transport == "stdio":
+        yield f"{sys.executable} {SERVER}"
+        return
+    with subprocess.Popen([sys.executable, SERVER, "http"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@contextmanager
+def bare(command: str, calls: int) -> Iterator[Work]:
+    """Yield a function that returns the seconds of a call by the SDK's client, in a loop of its own."""
+    from anyio.from_thread import start_blocking_portal
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    program, *args = command.split()
+    stdio = stdio_client(StdioServerParameters(command=program, args=args)) if args else None
+    client = Client(stdio or command)
+
+    async def called() -> float:
+        begun = time.perf_counter()
+        for number in range(calls):
+            await client.call_tool("add", {"a": number, "b": 1})
+        return (time.perf_counter() - begun) / calls
+
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
+        yield lambda: portal.call(called)
+
+
+@contextmanager
+def played(command: str) -> Iterator[Environment]:
+    """Yield an environment of the server, its task begun."""
+    world = load_environment(f"mcp:{command}")
+    with TemporaryDirectory() as folder:
+        tasks = Path(folder) / "tasks.json"
+        tasks.write_text(json.dumps({"tasks": [{"id": "add", "goal": "Add."}]}))
+        options = world.Options.model_validate({"tasks": str(tasks)})
+        with closing(world(options)) as environment:
+            environment.reset(world.select(Selection(), options)[0])
+            yield environment
+
+
+def acted(environment: Environment, calls: int) -> float:
+    """Return the seconds of a call as an action: its arguments are checked, and it is kept in the history."""
+    begun = time.perf_counter()
+    for number in range(calls):
+        environment.act(environment.actions["add"].bind(number, 1))
+    return (time.perf_counter() - begun) / calls
+
+
+def planned(environment: Environment, sandbox: Sandbox, calls: int) -> float:
+    """Return the seconds of a call from a plan in the sandbox, which the episode records."""
+    assert environment.task is not None
+    settings = EpisodeSettings(actions=calls)
+    with closing(Episode(environment.task, environment, sandbox, MemoryJournal(), settings=settings)) as episode:
+        episode.run("1 + 1")  # the session starts
+        begun = time.perf_counter()
+        feedback = episode.run(f"for number in range({calls}):\n    assert agent.add(number, 1) == number + 1")
+        seconds = (time.perf_counter() - begun) / calls
+    assert not feedback.is_error, feedback.text
+    return seconds
