@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals.templates import FOLDER as MANUALS
-from planbook.planner import Candidate, Conclusion, Prompt, Prompts, Round, Trajectory, action_docs
+from planbook.planner import Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
 from planbook.planner.strategies.advocate.model_calls import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
@@ -55,7 +55,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "larger_examples": (False, True),
     "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
-    "candidates": ([Candidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
+    "candidates": ([MatchCandidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
     "calls": ({"rule_1": ["find(agent, name)"]}, {"rule_1": ["find()"], "rule_2": ["take()", "put()"]}),
     "cells": ([CELL], []),
     "code": ("agent.touch('wall')", CODE),
@@ -120,16 +120,7 @@ AS_TEXT = {
     "rules": {"generalise", "known", "formulate"},
 }
 ELSEWHERE: Mapping[tuple[str, str], tuple[Any, ...]] = {
-    ("planner/matching/match.j2", "types"): (
-        [{"name": "fetch", "summary": "Fetch it.", "params": ["thing"], "goals": ["fetch the mug"]}],
-        [{"name": "heat", "summary": "", "params": [], "goals": []}],
-    ),
     ("manuals/formulator.j2", "types"): (["fetch", "fetch_two"], []),
-    ("rules/found_type.j2", "code"): (CODE, "agent.take('mug')"),
-    ("rules/found_type.j2", "fence"): ("```", "````"),
-    ("rules/found_type.j2", "goals"): (["heat the mug"], ["heat the mug", "cool the egg"]),
-    ("rules/found_type.j2", "params"): ('{"thing": "mug"}', "{}"),
-    ("rules/found_type.j2", "taken"): (["fetch"], []),
     ("rules/calls.j2", "rules"): ("The rules.", "Other rules."),
     ("rules/generalise.j2", "skill"): (SKILL, SKILL.model_copy(update={"task": OTHER})),
 }
