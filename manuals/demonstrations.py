@@ -15,6 +15,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.planner import Memory, Recall
 
 DEMONSTRATIONS_FOLDER = "demonstrations"
+"""The name of the folder of demonstrations in the folder of an environment."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 

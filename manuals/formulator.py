@@ -20,6 +20,7 @@ from planbook.planner import Message, Prompts, Scope, action_docs, estimate_toke
 from planbook.rules import Rule
 
 PROMPTS = Prompts(FOLDER)
+"""The templates of the Formulator, by path."""
 FORMULATOR = "formulator"
 WORDS_A_TOKEN = 0.7
 FEWEST_WORDS = 80
