@@ -145,6 +145,7 @@ def _as_solve(text: str, node: ast.stmt) -> str:
 
 
 DEMONSTRATIONS_FOLDER = "demonstrations"
+"""The name of the folder of demonstrations in the folder of an environment."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 

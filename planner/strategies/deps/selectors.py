@@ -9,6 +9,7 @@ from planbook.envs import Action, Features, Goals, MissingRequirement
 from planbook.planner.strategies.deps.horizon import predictor_for
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
+"""The name of a selector of goals (DEPS)."""
 
 
 class Candidate(NamedTuple):
