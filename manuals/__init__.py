@@ -12,8 +12,15 @@ if __name__ == "manuals":
 from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import PROMPTS, formulate
-from planbook.manuals.knowledge import MANUAL_FILE, TYPES_FILE, read_knowledge, standalone, write_knowledge
-from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, Demonstrating, ProcedureLibrary, demonstrated
+from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, standalone, write_knowledge
+from planbook.manuals.library import (
+    DEMONSTRATIONS_FOLDER,
+    SHIPPED,
+    Demonstrating,
+    ProcedureLibrary,
+    demonstrated,
+    module_procedures,
+)
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import excerpt, parse, render, within
 from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
@@ -44,6 +51,7 @@ __all__ = [
     "formulate",
     "goals_of",
     "measure_coverage",
+    "module_procedures",
     "parse",
     "read_knowledge",
     "read_start",

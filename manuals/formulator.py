@@ -121,6 +121,7 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
 
 
 PROMPTS = Prompts(FOLDER)
+"""The templates of the Formulator, by path."""
 FORMULATOR = "formulator"
 WORDS_A_TOKEN = 0.7
 FEWEST_WORDS = 80

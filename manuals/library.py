@@ -64,11 +64,16 @@ class ProcedureLibrary:
 
 def read_procedures(path: Path) -> list[Procedure]:
     """Return the procedures of a file, each as if it stood alone. Raises BadProcedure."""
+    return module_procedures(path) or [read_procedure(path)]
+
+
+def module_procedures(path: Path) -> list[Procedure]:
+    """Return the procedures of a module of several, each as if it stood alone; none of any other file."""
     text = path.read_text(encoding="utf-8", errors="replace")
     tree = parse_python(text)
-    several = [] if isinstance(tree, Fault) else [node for node in tree.body if _TYPE.search(_docstring(node))]
-    if isinstance(tree, Fault) or not several:
-        return [read_procedure(path)]
+    if isinstance(tree, Fault):
+        return []
+    several = [node for node in tree.body if _TYPE.search(_docstring(node))]
     return [
         parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
         for function in several
@@ -140,6 +145,7 @@ def _as_solve(text: str, node: ast.stmt) -> str:
 
 
 DEMONSTRATIONS_FOLDER = "demonstrations"
+"""The name of the folder of demonstrations in the folder of an environment."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 

@@ -112,6 +112,7 @@ class Evidence(Learned):
 
 
 NO_EVIDENCE = Evidence()
+"""The evidence of a rule that no episode has cited."""
 
 
 def count(citations: Iterable[Citation]) -> dict[str, Evidence]:

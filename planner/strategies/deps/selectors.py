@@ -196,6 +196,7 @@ def _number_or_text(text: str) -> float | str:
 
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
+"""The name of a selector of goals (DEPS)."""
 
 
 class Candidate(NamedTuple):
