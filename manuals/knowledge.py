@@ -32,7 +32,7 @@ from planbook.sandbox import parse as parse_python
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 """Files of an environment in a library."""
-SKILLS, REFLECTIONS, TYPES, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
+SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
 Part = TypeVar("Part")
 
 

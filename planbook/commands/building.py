@@ -11,10 +11,10 @@ from rich.table import Table
 from planbook import errors
 from planbook.commands.effects import STOPPED, Effects, PlayOne, play_effects
 from planbook.commands.playing import play, play_settings
-from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
+from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console, right_aligned
 from planbook.envs import EnvsError
-from planbook.knowledge import known_parts, learnt_in
+from planbook.knowledge import known_parts, learned_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
 from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications

@@ -48,7 +48,7 @@ __all__ = [
     "fresh_beginning",
     "group_of",
     "known_parts",
-    "learnt_in",
+    "learned_in",
     "memory_of",
     "once",
     "remembering",

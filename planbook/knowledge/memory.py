@@ -14,7 +14,7 @@ from planbook.knowledge.state import (
     check_world,
     form_without,
     group_of,
-    learnt_in,
+    learned_in,
     single_parts,
     start_of,
     with_manual,
@@ -54,7 +54,7 @@ def known_parts(config: Config) -> list[str]:
         return single_parts(read_knowledge(folder, config.world, config.world_options))
     with closing(Run.open(folder)) as run:
         check_world(config, run)
-        states = learnt_in(run, config.after).values()
+        states = learned_in(run, config.after).values()
         return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))
 
 
