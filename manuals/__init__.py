@@ -12,7 +12,7 @@ if __name__ == "manuals":
 from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import PROMPTS, formulate
-from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, standalone, write_knowledge
+from planbook.manuals.knowledge import MANUAL_FILE, TYPES_FILE, read_knowledge, standalone, write_knowledge
 from planbook.manuals.library import (
     DEMONSTRATIONS_FOLDER,
     SHIPPED,
@@ -32,6 +32,7 @@ __all__ = [
     "MANUAL_FILE",
     "PROMPTS",
     "SHIPPED",
+    "TYPES_FILE",
     "BadKnowledge",
     "BadManual",
     "BadStart",

@@ -125,11 +125,15 @@ from planbook.planner.strategies import (
     left_out_of_figures,
     method,
 )
-from planbook.planner.strategies.base import mean_of
+from planbook.planner.strategies.base import mean_of, registered_methods
 from planbook.planner.strategies.code import given_code
-from planbook.planner.strategies.deps.horizon import HorizonPredictor, recorded_rows
-from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
-from planbook.planner.strategies.outside import registered_methods
+from planbook.planner.strategies.deps.selectors import (
+    Candidate,
+    HorizonPredictor,
+    SelectorName,
+    recorded_rows,
+    selector_of,
+)
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan

@@ -39,14 +39,14 @@ from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
 from planbook.rules.libraries import admit, learn, shown
 from planbook.rules.matching import PATTERN, match
-from planbook.rules.memory import LearntMemory, with_type
+from planbook.rules.memory import LearnedMemory, with_type
 from planbook.rules.naming import citations, read_type, rule_number
 from planbook.rules.plans import plan_shape
-from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learnt_procedure, verified
+from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
 from planbook.rules.system import Edited, RuleSystem, run_edits
 from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import FoundType, Knowledge, Learnt, Reflection, Rule, RuleType, Skill
+from planbook.rules.types import FoundType, Knowledge, Learned, Reflection, Rule, RuleType, Skill
 
 __all__ = [
     "ABLATIONS",
@@ -81,8 +81,8 @@ __all__ = [
     "Helpers",
     "History",
     "Knowledge",
-    "Learnt",
-    "LearntMemory",
+    "Learned",
+    "LearnedMemory",
     "Permissions",
     "Reflection",
     "Rule",
@@ -114,7 +114,7 @@ __all__ = [
     "helper_code",
     "helper_sources",
     "learn",
-    "learnt_procedure",
+    "learned_procedure",
     "match",
     "most_similar",
     "plan_shape",

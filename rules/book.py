@@ -8,10 +8,10 @@ from typing import Self
 
 from planbook.rules.errors import UnknownRule
 from planbook.rules.naming import citations, rule_id, rule_number
-from planbook.rules.types import Learnt, Rule
+from planbook.rules.types import Learned, Rule
 
 
-class RuleBook(Learnt):
+class RuleBook(Learned):
     """The rules in force, in the order of their numbers.
 
     ``next_number`` is above every number ever given, deleted rules included.
@@ -84,7 +84,7 @@ def _block(indent: str, text: str) -> list[str]:
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
-class Citation(Learnt):
+class Citation(Learned):
     """The rules that the plans of one episode named. ``blamed_agent`` are those that the Builder found not followed."""
 
     episode: str
@@ -93,7 +93,7 @@ class Citation(Learnt):
     blamed_agent: frozenset[str] = frozenset()
 
 
-class Evidence(Learnt):
+class Evidence(Learned):
     """Counts of episodes for one rule; ``unblamed`` and ``solved`` are subsets of ``cited``.
 
     ``unblamed`` counts episodes in which the Builder did not find that the rule was ignored. It is not known that the

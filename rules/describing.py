@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from planbook.planner import Scope, UnusableReply
-from planbook.planner.prompts import fence_around
+from planbook.planner import Scope, UnusableReply, fence_around
 from planbook.rules.builder import BUILDER_ROLE
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import FoundType

@@ -28,7 +28,7 @@ from planbook.planner import (
     procedure_faults,
 )
 from planbook.rules.telling import PROMPTS, shortened, tell_manual
-from planbook.rules.types import Knowledge, Learnt, Skill
+from planbook.rules.types import Knowledge, Learned, Skill
 from planbook.sandbox import parse_source, read_reply
 
 LONGEST = 20_000
@@ -60,7 +60,7 @@ def params_told(task: Task, world: type[Environment]) -> bool:
     return bool(world.told_params(task))
 
 
-def learnt_procedure(
+def learned_procedure(
     code: str, task_type: str, world: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
     """Return the procedure: the code under our header. Raises BadProcedure if it does not pass the check."""
@@ -90,7 +90,7 @@ def _fit_for_header(code: str, task: Task, world: type[Environment], options: Ba
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
     try:
-        learnt_procedure(code, task.type, world, "still to be said", options)
+        learned_procedure(code, task.type, world, "still to be said", options)
     except BadProcedure as bad:
         raise ValueError(str(bad)) from bad
     return code
@@ -110,7 +110,7 @@ HAPPENED_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
 """Characters of the skill's observations, of each other scene, and of each failure."""
 
 
-class Verification(Learnt):
+class Verification(Learned):
     """The result of a procedure on one task, and its actions; ``feedback`` is what a model needs to fix it."""
 
     task_id: str
@@ -122,7 +122,7 @@ class Verification(Learnt):
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-class Attempt(Learnt):
+class Attempt(Learned):
     """A procedure that was written, and its results."""
 
     procedure: Procedure
@@ -139,7 +139,7 @@ class Attempt(Learnt):
         return bool(self.verifications) and all(each.solved for each in self.verifications)
 
 
-class Generalised(Learnt):
+class Generalised(Learned):
     """The result of generalising a skill: ``procedure`` is None if none held, ``problem`` says why no more were tried.
 
     ``verified_on`` lists the ids of the tasks that the procedure solved.
@@ -196,7 +196,7 @@ def generalise(
             answer = scope.ask(PLANNER, prompt, read=read, history=history, **told)
         except UnusableReply as unusable:
             return Generalised(attempts=tuple(tried), problem=str(unusable))
-        procedure = learnt_procedure(answer.value, task_type, world, _source(skill, alike, answer.reply), options)
+        procedure = learned_procedure(answer.value, task_type, world, _source(skill, alike, answer.reply), options)
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
         if tried[-1].holds:
             return _admitted(tried)

@@ -11,10 +11,10 @@ from rich.table import Table
 from planbook import errors
 from planbook.commands.effects import STOPPED, Effects, PlayOne, play_effects
 from planbook.commands.playing import play, play_settings
-from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
+from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console, right_aligned
 from planbook.envs import EnvsError
-from planbook.knowledge import known_parts, learnt_in
+from planbook.knowledge import known_parts, learned_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
 from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
@@ -180,8 +180,8 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / settings.world().name).is_dir():
-        settings = settings.model_copy(update={"library": LEARNT_LIBRARY})
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
+        settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
     drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     return drawn.config(planner, ablated_options(planner, settings.without))
 
@@ -189,7 +189,7 @@ def test_config(settings: Settings) -> Config:
 def formulate(
     folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
-    """Turn the rules of a building run into manuals, and write them beside what else it learnt."""
+    """Turn the rules of a building run into manuals, and write them beside what else it learned."""
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
@@ -210,7 +210,7 @@ def formulate(
             run.end_invocation()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        for group, state in learnt_in(run).items():
+        for group, state in learned_in(run).items():
             for line in coverage_lines(run, group, state):
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)

@@ -13,7 +13,7 @@ from planbook.rules import (
     Knowledge,
     Solved,
     described,
-    learnt_procedure,
+    learned_procedure,
     match,
     procedure_code,
     with_solved,
@@ -77,7 +77,7 @@ def from_plans(
         return None
     source = f"learnt from {', '.join(each.task_id for each in found.examples)} by their plans"
     try:
-        return learnt_procedure(code, kind, world, source, options)
+        return learned_procedure(code, kind, world, source, options)
     except BadProcedure as bad:
         LOG.info("the plans of %s make no procedure: %s", kind, bad)
         return None
