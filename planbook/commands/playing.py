@@ -31,7 +31,6 @@ from planbook.learning import (
     playing_memory,
     tasks_of,
 )
-from planbook.outcomes import first_line
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -61,13 +60,13 @@ from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
+    Progress,
     episode_line,
     print_parts,
     results,
     stream_line,
 )
-from planbook.terminal.progress import Progress
-from planbook.wording import counted
+from planbook.wording import counted, first_line
 from planbook.workers import (
     Control,
     Hosting,

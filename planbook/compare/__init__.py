@@ -1,10 +1,11 @@
 """Comparisons of runs, over their tables of results.
 
-``pairs`` compares two runs over the same tasks, by ``differences`` in what was solved, measured and spent; ``groups``
-has any number of runs as rows. ``settings`` says in which settings runs differ, ``tables`` shows all of it.
-``reruns`` compares a run with one that repeats it, event by event.
+``pairs`` compares two runs over the same tasks, by ``differences`` in settings, and in what was solved, measured and
+spent; ``groups`` has any number of runs as rows. ``tables`` shows all of it. ``reruns`` compares a run with one that
+repeats it, event by event.
 """
 
+from planbook.compare.differences import full_name, setting, wanted
 from planbook.compare.groups import group_rows
 from planbook.compare.pairs import RunComparison, compare, compare_all
 from planbook.compare.reruns import (
@@ -15,7 +16,6 @@ from planbook.compare.reruns import (
     repeated_episodes,
     totals,
 )
-from planbook.compare.settings import full_name, setting, wanted
 from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
 
 __all__ = [
