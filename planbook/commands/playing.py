@@ -199,13 +199,7 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.begin_invocation(
-        hosting.budget,
-        hosting.prices,
-        note={**note, **hosting.recorded()},
-        timeouts=hosting.timeouts,
-        unsafe=hosting.unsafe_no_sandbox,
-    )
+    run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)

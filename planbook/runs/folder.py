@@ -3,6 +3,7 @@
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.config import Config
+from planbook.config import RECORDINGS, Config
 from planbook.envs import Task
 from planbook.errors import BadRun
 from planbook.planner import Budget, Timeouts
@@ -92,6 +93,8 @@ def _lock(descriptor: int, how: int) -> None:
     fcntl.flock(descriptor, how | fcntl.LOCK_NB)
 
 
+OnPath = Callable[[Path], Path]
+"""Returns another path of the same file or folder."""
 ABOVE = 4
 """Number of folders above the run's own that are searched."""
 
@@ -102,29 +105,50 @@ def found_again(config: Config, folder: Path) -> Config:
     A path that is still there stays. Else the file is looked for by the end of its path, beside the run and in the
     folders above it, then in the working folder. What is found is held against its digest like any other.
     """
-    found = {name: _named(getattr(config, name), folder) for name in ("env", "planner")}
-    library = str(_found(Path(config.library), folder)) if Path(config.library).is_absolute() else config.library
-    models = {role: _model(spec, folder) for role, spec in config.models.items()}
-    new = {**found, "library": library, "models": models}
-    moved = {name: value for name, value in new.items() if value != getattr(config, name)}
-    return config.model_copy(update=moved) if moved else config
+    return with_paths(config, lambda path: _found(path, folder))
 
 
-def _named(spec: str, folder: Path) -> str:
-    """Return FILE.py:NAME with the file's present path."""
-    path, colon, name = spec.partition(":")
-    return f"{_found(Path(path), folder)}{colon}{name}" if path.endswith(".py") else spec
+def without_folders(config: Config) -> Config:
+    """Return the configuration with the names of files alone: the folders they are in are this machine's."""
+
+    def bare(path: Path) -> Path:
+        return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
+
+    return with_paths(config, bare, library=Path(config.library).name)
 
 
-def _model(spec: str, folder: Path) -> str:
-    kind, _, rest = spec.partition(":")
+def with_paths(config: Config, moved: OnPath, *, library: str = "") -> Config:
+    """Return the configuration with other paths of the files and folders that it names."""
+    names = {name: file_named(getattr(config, name), moved) for name in ("env", "planner")}
+    if not library:
+        library = str(moved(Path(config.library))) if Path(config.library).is_absolute() else config.library
+    models = {role: model_named(spec, moved) for role, spec in config.models.items()}
+    changed = {**names, "library": library, "models": models}
+    return config.model_copy(update={name: new for name, new in changed.items() if new != getattr(config, name)})
+
+
+def file_named(name: str, moved: OnPath) -> str:
+    """Return FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json with another path; any other name as it is."""
+    kind, colon, rest = name.partition(":")
+    if kind == "module":
+        return f"{kind}:{file_named(rest, moved)}"
+    if kind == "mcp":
+        return f"{kind}:{moved(Path(rest))}" if rest.endswith(".json") and " " not in rest else name
+    return f"{moved(Path(kind))}{colon}{rest}" if kind.endswith(".py") else name
+
+
+def model_named(model: str, moved: OnPath) -> str:
+    """Return the name of a model with another path of its file or folder, if it has one."""
+    kind, _, rest = model.partition(":")
+    if kind == "exchange":
+        return f"{kind}:{moved(Path(rest))}"
     if kind == "scripted":
-        return f"{kind}:{_named(rest, folder)}"
-    if kind != "recorded":
-        return spec
+        path, _, name = rest.rpartition(":")
+        return f"{kind}:{moved(Path(path))}:{name}"
+    if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
+        return model
     path, plus, inner = rest.partition("+")
-    found = _found(Path(path), folder) if Path(path).is_absolute() else path
-    return f"{kind}:{found}{plus}{_model(inner, folder) if inner else ''}"
+    return f"{kind}:{moved(Path(path))}{plus}{model_named(inner, moved) if inner else ''}"
 
 
 def _found(path: Path, folder: Path) -> Path:
@@ -136,29 +160,6 @@ def _found(path: Path, folder: Path) -> Path:
             if (now := parent.joinpath(*path.parts[-length:])).exists():
                 return now
     return path
-
-
-def without_folders(config: Config) -> Config:
-    """Return the configuration with the names of files alone: the folders they are in are this machine's."""
-    models = {role: _model_name(spec) for role, spec in config.models.items()}
-    names = {name: _name(getattr(config, name)) for name in ("env", "planner")}
-    return config.model_copy(update={**names, "library": Path(config.library).name, "models": models})
-
-
-def _name(spec: str) -> str:
-    path, colon, name = spec.partition(":")
-    return f"{Path(path).name}{colon}{name}" if path.endswith(".py") else spec
-
-
-def _model_name(spec: str) -> str:
-    kind, _, rest = spec.partition(":")
-    if kind == "scripted":
-        return f"{kind}:{_name(rest)}"
-    if kind not in ("recorded", "exchange"):
-        return spec
-    path, plus, inner = rest.partition("+") if kind == "recorded" else (rest, "", "")
-    name = Path(path).name if Path(path).is_absolute() else path
-    return f"{kind}:{name}{plus}{_model_name(inner) if inner else ''}"
 
 
 class MadeOf(BaseModel):

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from planbook.config import Config
+from planbook.config import Config, Invocation
 from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
 from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, Timeouts, amount_of
@@ -193,30 +193,24 @@ class Run:
         return self._file.timeouts
 
     def begin_invocation(
-        self,
-        budget: Budget | None,
-        prices: Path | None,
-        models: Iterable[str] = (),
-        note: Body | None = None,
-        timeouts: Timeouts | None = None,
-        *,
-        unsafe: bool = False,
+        self, given: Invocation | None = None, *, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
         """Begin an invocation, and to spend: what earlier ones spent counts.
 
-        Their budget and timeouts hold unless new ones are given. ``unsafe`` says that plans may run unconfined.
-        ``models`` are those that will be asked beside the run's own; the ``note`` is recorded with the invocation.
-        Raises BadArgument, BadPrices.
+        Their budget and timeouts hold unless new ones are given. ``models`` are those that will be asked beside the
+        run's own; the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
         """
-        check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
-        before = self._file
-        new = {"budget": self._sharing(budget or before.budget), "timeouts": timeouts or before.timeouts}
-        if (
-            file := before.model_copy(update={**new, "unsafe_no_sandbox": unsafe or before.unsafe_no_sandbox})
-        ) != before:
+        given, before = given or Invocation(), self._file
+        check_money([*self.config.models.values(), *models], given.budget or before.budget, given.prices)
+        new = {
+            "budget": self._sharing(given.budget or before.budget),
+            "timeouts": given.timeouts or before.timeouts,
+            "unsafe_no_sandbox": given.unsafe_no_sandbox or before.unsafe_no_sandbox,
+        }
+        if (file := before.model_copy(update=new)) != before:
             self._file = file
             file.write(self.folder)
-        price = prices_from(prices)
+        price = prices_from(given.prices)
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
         self.store.ledger.open(amount_of(spent), spent.actions)

@@ -168,7 +168,10 @@ class Progress:
 
     @contextmanager
     def shown(self, out: Console = ERRORS, every: float = EVERY) -> Iterator[None]:
-        """Show it until the block ends."""
+        """Show it until the block ends; nothing where the thread is quiet."""
+        if out.quiet:
+            yield
+            return
         if out.is_terminal:
             with live.Live(get_renderable=self.bar, console=out, refresh_per_second=A_SECOND):
                 yield
