@@ -16,7 +16,7 @@ from planbook.commands.serving import mcp
 from planbook.graphs import graph
 from planbook.learning import show_cost
 from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command, options
-from planbook.settings import Settings
+from planbook.settings import Settings, parts_of
 from planbook.terminal.printing import answer
 
 WHAT = ("Environment", "Tasks", "Episodes")
@@ -137,6 +137,20 @@ def test(settings: Settings, table: bool, as_json: bool) -> int:
     """Play test tasks with what was learned; nothing is learned from them."""
     code, tested = building.test(settings, table=table or settings.paper, as_json=as_json)
     return answer(code, tested, as_json=as_json)
+
+
+@commands.command()
+@click.argument("library", metavar="RUN", type=RUN_FOLDER)
+@click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
+@options(*WHAT, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
+@JSON
+def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
+    """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
+
+    There is a run with everything, and one without each part, of the tasks whose planner is told something else then.
+    """
+    code, found = building.effect(library, parts_of(parts), settings, as_json=as_json)
+    return answer(code, found, as_json=as_json)
 
 
 @commands.command()

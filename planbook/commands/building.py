@@ -1,6 +1,6 @@
 """The commands of AutoManual's three stages: build, formulate, test; learning curves, and tables of papers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -9,18 +9,19 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.table import Table
 
 from planbook import errors
+from planbook.commands.effects import STOPPED, Effects, PlayOne, play_effects
 from planbook.commands.playing import play, play_settings
-from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
+from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console, right_aligned
 from planbook.envs import EnvsError
-from planbook.knowledge import learnt_in
+from planbook.knowledge import known_parts, learned_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
 from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.planner import BudgetEnded, method
 from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
 from planbook.results.statistics import wilson
-from planbook.runs import Run, is_run, new_folder
+from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
 from planbook.terminal.printing import print_parts, spending
 from planbook.wording import NO_FIGURE, fixed, interval
@@ -165,11 +166,22 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
     return code, curve
 
 
+def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
+    """Measure what each rule and skill of a library is worth, or those that are named, on test tasks."""
+    env = settings.env or (RunFile.read(folder).config.env if is_run(folder) else "")
+    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
+    known = known_parts(config)
+    if unknown := sorted(set(parts) - set(known)):
+        raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
+    play_one = partial(play, hosting=settings.hosting(), as_json=as_json, store=settings.store)
+    return play_effects(config, parts or known, settings.out or new_folder(config), play_one, as_json=as_json)
+
+
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / settings.world().name).is_dir():
-        settings = settings.model_copy(update={"library": LEARNT_LIBRARY})
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
+        settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
     drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     return drawn.config(planner, ablated_options(planner, settings.without))
 
@@ -177,7 +189,7 @@ def test_config(settings: Settings) -> Config:
 def formulate(
     folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
-    """Turn the rules of a building run into manuals, and write them beside what else it learnt."""
+    """Turn the rules of a building run into manuals, and write them beside what else it learned."""
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
@@ -196,7 +208,7 @@ def formulate(
             run.end_invocation()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        for group, state in learnt_in(run).items():
+        for group, state in learned_in(run).items():
             for line in coverage_lines(run, group, state):
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
@@ -215,8 +227,6 @@ def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonVal
 
 TARGET = 0.95
 """The share solved that the headline is about."""
-STOPPED = (errors.INTERRUPTED, errors.OUT_OF_BUDGET)
-PlayOne = Callable[[Config, Path], tuple[int, Summary]]
 
 
 def play_curve(

@@ -88,7 +88,7 @@ def _world_table(world: type[Environment]) -> Table:
     table.add_column()
     procedures = ProcedureLibrary(world).files
     table.add_row("splits", ", ".join(world.splits))
-    table.add_row(counted(len(world.types), "task type"), ", ".join(world.types))
+    table.add_row(counted(len(world.types), "task type") if world.types else "task types", _types(world))
     table.add_row("actions", ", ".join(map(_call, world.actions.values())))
     if world.queries:
         table.add_row("queries", ", ".join(map(_call, world.queries.values())))
@@ -98,10 +98,15 @@ def _world_table(world: type[Environment]) -> Table:
         table.add_row("options", ", ".join(options))
     if world.restores:
         table.add_row("turning back", world.restores)
-    table.add_row("procedures", f"for {len(procedures)} of {counted(len(world.types), 'task type')}")
+    if world.types:
+        table.add_row("procedures", f"for {len(procedures)} of {counted(len(world.types), 'task type')}")
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
     return table
+
+
+def _types(world: type[Environment]) -> str:
+    return ", ".join(world.types) or "those of its file of tasks (-o tasks=FILE)"
 
 
 def _action_table(world: type[Environment]) -> Table:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planbook.config import SHIPPED_LIBRARY, Config, Learning, chosen_options
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
-from planbook.knowledge import RETRIEVAL, learnt_in, with_manual
+from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.papers.published import PaperBuilding, PaperSetting, Publication, publications
 from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
@@ -205,7 +205,7 @@ def _origin(config: Config) -> KnowledgeOrigin:
         learnt = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
         return KnowledgeOrigin(None, (), _formulated([known]), learnt)
     with closing(Run.open(library)) as built:
-        groups = [with_manual(built, group, state) for group, state in learnt_in(built, config.after).items()]
+        groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
         return KnowledgeOrigin(built.config, models_asked(built), _formulated(groups), config.after != 0)
 
 
