@@ -39,7 +39,6 @@ from planbook.learning import (
     playing_memory,
     tasks_of,
 )
-from planbook.outcomes import first_line
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -69,13 +68,13 @@ from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
+    Progress,
     episode_line,
     print_parts,
     results,
     stream_line,
 )
-from planbook.terminal.progress import Progress
-from planbook.wording import counted
+from planbook.wording import counted, first_line
 from planbook.workers import (
     Control,
     Hosting,
@@ -208,13 +207,7 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.begin_invocation(
-        hosting.budget,
-        hosting.prices,
-        note={**note, **hosting.recorded()},
-        timeouts=hosting.timeouts,
-        unsafe=hosting.unsafe_no_sandbox,
-    )
+    run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)

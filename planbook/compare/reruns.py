@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learned_in
-from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
 from planbook.replay import compared
 from planbook.results.statistics import mcnemar
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
+from planbook.wording import in_words, outcome_of
 
 SHOWN = 160
 """Characters that are shown around the place where two texts part."""

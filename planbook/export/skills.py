@@ -20,12 +20,11 @@ from planbook.envs import Selection, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
-from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
 from planbook.rules import Knowledge, tell_manual, tell_world
 from planbook.runs import Run, recorded_endings, without_folders
 from planbook.sandbox import Limits
-from planbook.wording import counted
+from planbook.wording import UNPLAYED, counted
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SCRIPT, MANUAL)

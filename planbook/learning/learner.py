@@ -22,7 +22,6 @@ from planbook.knowledge import (
 )
 from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
-from planbook.outcomes import UNPLAYED
 from planbook.planner import (
     Body,
     Conclusion,
@@ -47,6 +46,7 @@ from planbook.rules import (
 )
 from planbook.runs import Entry, Run, last_path
 from planbook.store import Watch, without_restart
+from planbook.wording import UNPLAYED
 from planbook.workers import EpisodeWorker
 
 

@@ -11,9 +11,8 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.following import Following
+from planbook.watching.following import Following, Steered
 from planbook.watching.pages import Pages
-from planbook.watching.steered import Steered
 from tests.command import ROOT
 from tests.executing import wait_until
 from tests.flows import BUILD, here, scripted
