@@ -65,7 +65,7 @@ def read_procedure(path: Path) -> Procedure:
 def checked_procedure(procedure: Procedure, world: type[Environment], options: BaseModel | None = None) -> Procedure:
     """Return the procedure after checking it against the environment's actions. Raises BadProcedure with all faults."""
     if procedure.world != world.name:
-        raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
+        raise BadProcedure(f"{procedure.name} is written for the environment {procedure.world!r}, not {world.name!r}")
     faults = procedure_faults(procedure.code, world, options, helpers=procedure.helpers)
     if faults:
         listed = "\n".join(str(fault) for fault in faults)
