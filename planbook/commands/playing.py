@@ -108,7 +108,7 @@ def play(
     tasks = tasks_of(config) if tasks is None else tasks
     memory = beginning_memory(config, tasks)
     if not config.copies:
-        if config.planner == "procedures":
+        if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
             check_procedures(memory, config, tasks)
         tell_missing_demonstrations(config)
     if config.paper:

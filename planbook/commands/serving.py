@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from planbook import errors
 from planbook.config import LEARNT_LIBRARY, LIBRARIES
-from planbook.envs import Environment, Task, ToolEnvironment
+from planbook.envs import Environment, Task
 from planbook.knowledge import learnt_in, with_manual
 from planbook.manuals import read_knowledge
 from planbook.options import options
@@ -43,6 +43,8 @@ def mcp(settings: Settings) -> int:
 
 def tasks_of(settings: Settings, world: type[Environment], chosen: BaseModel) -> Sequence[Task]:
     """Return the selected tasks; one that is free for tools without a file of tasks. Raises BadSelection."""
+    from planbook.envs import ToolEnvironment  # only this command needs it, and every command would load it
+
     if issubclass(world, ToolEnvironment) and not world.has_tasks(chosen):
         return [Task(id=FREE, env=world.name, split=world.splits[0], type=FREE, goal="Do what the client asks for.")]
     return world.select(settings.selection(), chosen)

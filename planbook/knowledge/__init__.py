@@ -4,7 +4,7 @@
 recalls of it, or of a library in a folder.
 """
 
-from planbook.knowledge.memory import PROCEDURES, demonstrating, memory_of, remembering
+from planbook.knowledge.memory import PROCEDURES, demonstrating, known_parts, memory_of, remembering
 from planbook.knowledge.state import (
     ABLATIONS,
     EVERYTHING,
@@ -47,6 +47,7 @@ __all__ = [
     "formulating_path",
     "fresh_beginning",
     "group_of",
+    "known_parts",
     "learnt_in",
     "memory_of",
     "once",

@@ -15,6 +15,7 @@ from planbook.knowledge.state import (
     form_without,
     group_of,
     learnt_in,
+    single_parts,
     start_of,
     with_manual,
     without_single,
@@ -44,6 +45,17 @@ class GroupedMemory:
 def memory_of(config: Config) -> Memory:
     """Return the memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
     return demonstrating(config, _knowing(config, config.library_folder))
+
+
+def known_parts(config: Config) -> list[str]:
+    """Return the names of the rules and skills of a run's library, which can be left out one by one."""
+    folder = config.library_folder
+    if not is_run(folder):
+        return single_parts(read_knowledge(folder, config.world, config.world_options))
+    with closing(Run.open(folder)) as run:
+        check_world(config, run)
+        states = learnt_in(run, config.after).values()
+        return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))
 
 
 def demonstrating(config: Config, memory: Memory) -> Memory:

@@ -95,9 +95,16 @@ def unruly_name(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
-    environment = played(unruly_name, tmp_path, timeout=6)
+    environment = played(unruly_name, tmp_path, timeout=60)
     yield environment
     environment.close()
+
+
+def test_a_server_that_hangs_is_told(unruly_name: str, tmp_path: Path) -> None:
+    unruly = played(unruly_name, tmp_path, timeout=6)
+    assert "did not answer within 6 s" in str(act(unruly, "bad.hang"))
+    assert act(unruly, "bad.fail") == "failed: ok"
+    unruly.close()
 
 
 def test_several_servers_stand_under_their_names_and_errors_say_what_happened(unruly: Environment) -> None:
@@ -106,7 +113,6 @@ def test_several_servers_stand_under_their_names_and_errors_say_what_happened(un
     assert "10,000,000 characters" in str(act(unruly, "bad.much"))
     assert "binary data (image/png, 6 bytes)" in str(act(unruly, "bad.image"))
     assert act(unruly, "bad.fail") == "failed: ok"
-    assert "did not answer within 6 s" in str(act(unruly, "bad.hang"))
     assert act(unruly, "bad.odd_name", "x") == "{'from': 'x'}"
     assert act(unruly, "bad.odd_name", "x", 3) == "{'from': 'x', 'a b': 3}"
     assert "wrong arguments at ['a b']" in str(act(unruly, "bad.odd_name", "x", 2))

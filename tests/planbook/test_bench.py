@@ -9,7 +9,7 @@ from planbook.commands.inspection import BENCHMARKS
 from planbook.envs import MissingRequirement
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
-from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, scale, stream, tools
+from tools.bench import BENCHES, Row, peers, prompts, replay, report, sandbox, scale, stream, tool_calls
 from tools.bench.timing import in_turn, percentile
 
 
@@ -130,6 +130,6 @@ def test_the_tokens_of_prompts_are_told_by_role_and_part() -> None:
 
 def test_a_call_of_a_tool_is_measured_beside_the_sdk() -> None:
     pytest.importorskip("mcp")
-    rows = tools.rows(calls=3, repeats=1)
+    rows = tool_calls.rows(calls=3, repeats=1)
     assert [row.name.rpartition(", ")[2] for row in rows] == ["the SDK's client alone", "checked", "from a plan"] * 2
     assert all(row.value is not None and row.value > 0 for row in rows)

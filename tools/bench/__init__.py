@@ -23,7 +23,7 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "selector": ("tools.bench.selector",),
     "start": ("tools.bench.start",),
     "stream": ("tools.bench.stream",),
-    "tools": ("tools.bench.tools",),
+    "tools": ("tools.bench.tool_calls",),
 }
 """Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
 

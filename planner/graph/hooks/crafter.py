@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.planner.agent import AGENT
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.history import calls_in, note, now, steps
+from planbook.planner.graph.database import GraphDatabase, calls_in, note, now, steps
 from planbook.planner.graph.hooking import AfterQueryError, Finishing
 from planbook.planner.graph.hooks.crafter_context import plan_stands
 

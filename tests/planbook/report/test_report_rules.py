@@ -12,7 +12,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.learned import prose
 from planbook.rules import count
-from planbook.rules.evidence import NO_EVIDENCE
+from planbook.rules.book import NO_EVIDENCE
 from planbook.runs import Run
 from tests.command import planbook
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings

@@ -18,7 +18,7 @@ from tools.bench import Row
 from tools.bench.timing import in_turn
 
 CALLS, REPEATS = 50, 5
-SERVER = (str(Path(__file__).with_name("tool_server.py")),)
+SERVER = Path(__file__).with_name("tool_server.py")
 TRANSPORTS = ("stdio", "HTTP")
 Work = Callable[[], float]
 
@@ -49,9 +49,9 @@ def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Ro
 def serving(transport: str) -> Iterator[str]:
     """Yield what names a server after ``mcp:``; one over HTTP is started here."""
     if transport == "stdio":
-        yield f"{sys.executable} {' '.join(SERVER)}"
+        yield f"{sys.executable} {SERVER}"
         return
-    with subprocess.Popen([sys.executable, *SERVER, "http"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, SERVER, "http"], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
