@@ -184,7 +184,7 @@ class _Traversing:
             what = f"what {self.run.folder} holds does not fit any more: {error.scope} differs"
             raise BadRun(f"{what}; a hook has changed, or is not deterministic. Name another folder") from error
         if isinstance(error, ModelError):
-            again = f"{error}. Then go on with the same command and --out {self.run.folder}"
+            again = f"{error}. Then resume with the same command and --out {self.run.folder}"
             raise type(error)(again) from error
         raise (error.__cause__ if isinstance(error, JournalFailed) else None) or error
 

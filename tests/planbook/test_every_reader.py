@@ -140,7 +140,7 @@ class Refused(NamedTuple):
     code: int = errors.BAD_INPUT
 
 
-NOT_BUILT = Refused("is no building run")
+NOT_BUILT = Refused("is not a building run")
 NO_RULES = dict.fromkeys(("cost", "rules", "rules log", "rules coverage"), NOT_BUILT)
 REFUSED: Mapping[str, Mapping[str, Refused]] = {
     "a_played_run": NO_RULES,

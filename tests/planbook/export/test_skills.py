@@ -99,7 +99,7 @@ def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) 
 
 def test_what_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
-    assert "is no building run" in here("skills", "export", tmp_path / "run").told
+    assert "is not a building run" in here("skills", "export", tmp_path / "run").told
     assert "holds no skill" in here("skills", "verify", tmp_path / "run").told
     broken = tmp_path / "broken"
     broken.mkdir()
