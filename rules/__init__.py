@@ -3,7 +3,8 @@
 - ``types``: what is learned. ``book`` holds rules in force, ``history`` every change to them; ``naming`` reads their
   ids and types.
 - ``edits`` and ``draft``: a batch of changes, applied as a whole or refused with every fault. ``checks`` finds faults,
-  ``cases`` says who may change what, ``system`` offers the changes to plan code of a model.
+  ``cases`` says who may change what, ``system`` offers the changes to plan code of a model. ``obedience`` runs the
+  checks that rules may carry.
 - ``builder`` and ``consolidator`` ask for changes (``asking``); ``evidence`` counts how rules fared.
 - ``procedures`` generalises the code of a success and verifies it; ``written`` reads a model's procedure, ``harmless``
   refuses some, ``helpers`` are functions that plans may call. ``libraries`` adds what was learned to knowledge.
@@ -35,7 +36,7 @@ from planbook.rules.describing import described
 from planbook.rules.draft import apply
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, count, evidence_table
+from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, Obedience, count, evidence_table, useless
 from planbook.rules.found_types import FEW, Solved, as_procedure, procedure_code, with_solved
 from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
@@ -43,6 +44,7 @@ from planbook.rules.libraries import admit, learn, shown
 from planbook.rules.matching import PATTERN, match
 from planbook.rules.memory import LearntMemory, with_type
 from planbook.rules.naming import citations, read_type, rule_number
+from planbook.rules.obedience import BadCheck, check_problem, obedience, obeyed
 from planbook.rules.plans import plan_shape
 from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
@@ -64,6 +66,7 @@ __all__ = [
     "Applied",
     "Attempt",
     "Author",
+    "BadCheck",
     "BadHistory",
     "Batch",
     "BatchRefused",
@@ -86,6 +89,7 @@ __all__ = [
     "Knowledge",
     "Learnt",
     "LearntMemory",
+    "Obedience",
     "Permissions",
     "Reflection",
     "Rule",
@@ -107,6 +111,7 @@ __all__ = [
     "as_procedure",
     "build_rules",
     "case_of",
+    "check_problem",
     "citations",
     "cites",
     "consolidate",
@@ -120,6 +125,8 @@ __all__ = [
     "learnt_procedure",
     "match",
     "most_similar",
+    "obedience",
+    "obeyed",
     "plan_shape",
     "procedure_code",
     "ranked",
@@ -137,6 +144,7 @@ __all__ = [
     "tell_manual",
     "tell_rules",
     "tell_world",
+    "useless",
     "verified",
     "with_solved",
     "with_type",

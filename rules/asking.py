@@ -9,7 +9,7 @@ from planbook.planner import Message, action_docs
 from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case, Form, Permissions
 from planbook.rules.edits import Author, RuleChange
-from planbook.rules.system import Edited, RuleSystem, Trajectories, run_edits
+from planbook.rules.system import Edited, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
 from planbook.sandbox import Sandbox, read_reply
@@ -29,6 +29,8 @@ class BuilderSettings:
     cooperation: bool = True
     cases: bool = True
     classification: bool = True
+    verify: Verify | None = None
+    """Says what is wrong with the check of a rule, if rules may have checks."""
 
     def system_message(self, name: str) -> Message:
         """Return a role's system message by the name of its template."""
@@ -56,6 +58,7 @@ class Editor:
     where: str
     case: Case | None = None
     trajectories: Trajectories | None = None
+    verify: Verify | None = None
     sound: RuleChange | None = None
 
     def read(self, reply: str) -> Edited:
@@ -64,7 +67,13 @@ class Editor:
         if code.problem is not None:
             raise ValueError(str(code.problem))
         system = RuleSystem(
-            self.book, self.permissions, self.trajectories, who=self.who, where=self.where, case=self.case
+            self.book,
+            self.permissions,
+            self.trajectories,
+            who=self.who,
+            where=self.where,
+            case=self.case,
+            verify=self.verify,
         )
         edited = run_edits(self.sandbox, system, code.code)
         if edited.change is None:

@@ -68,6 +68,8 @@ def rule_text(rule: Rule) -> str:
     lines = [rule.id + (f" ({rule.type})" if rule.type else ""), *_block("", rule.content)]
     if rule.example:
         lines += ["  example:", *_block("  ", rule.example)]
+    if rule.check:
+        lines += ["  check:", *_block("  ", rule.check)]
     if rule.builds_on:
         lines.append(f"  builds on: {', '.join(rule.builds_on)}")
     lines += [f"  log: {entry}" for entry in rule.log]

@@ -61,7 +61,7 @@ def build_rules(
             classified = _classify(scope, told, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        editor = Editor(sandbox, book, _permissions(case, settings), ROLE, scope.path, case)
+        editor = Editor(sandbox, book, _permissions(case, settings), ROLE, scope.path, case, verify=settings.verify)
         edited = _manage(scope, editor, case, classified, told, settings)
     except UnusableReply as unusable:
         return Built(book, note=str(unusable), **_of(classified))

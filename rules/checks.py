@@ -8,7 +8,7 @@ from planbook.rules.edits import UpdateRule, WriteRule
 from planbook.rules.naming import listed, read_type
 from planbook.rules.types import Rule, RuleType
 
-LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000}
+LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 """Maximum characters of each attribute; for a log, of one entry."""
 
 
@@ -28,6 +28,8 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
         yield "rules have no types here: leave type out"
     if edit.example and not form.examples:
         yield "rules have no examples here: leave example out"
+    if edit.check and not form.checks:
+        yield "rules have no checks here: leave check out"
     if edit.log and not form.logs:
         yield "rules have no validation logs here: leave log out"
 

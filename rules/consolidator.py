@@ -35,7 +35,7 @@ def consolidate(
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
     for left in range(ROUNDS, 0, -1):
-        editor = Editor(sandbox, book, permissions, ROLE, scope.path, trajectories=trajectories)
+        editor = Editor(sandbox, book, permissions, ROLE, scope.path, trajectories=trajectories, verify=settings.verify)
         known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
         try:
             answer = scope.ask(

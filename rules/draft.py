@@ -123,8 +123,10 @@ class Draft:
         if messages:
             self._refused.add(id)
         else:
-            texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "log": _entries(edit.log)}
-            self._rules[id] = Rule(id=id, type=type, builds_on=self._there(edit.builds_on), **texts)
+            texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "check": trimmed(edit.check)}
+            self._rules[id] = Rule(
+                id=id, type=type, builds_on=self._there(edit.builds_on), log=_entries(edit.log), **texts
+            )
         return id, messages
 
     def _update(self, edit: UpdateRule) -> list[str]:
@@ -168,6 +170,8 @@ class Draft:
             given["type"] = checks.type_of(edit, self._permissions.form)
         if edit.example is not None:
             given["example"] = trimmed(edit.example)
+        if edit.check is not None:
+            given["check"] = trimmed(edit.check)
         if edit.builds_on is not None:
             given["builds_on"] = self._there(edit.builds_on)
         return rule.model_copy(update={**given, "log": (*rule.log, *_entries(edit.log))})
