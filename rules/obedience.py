@@ -9,13 +9,53 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from planbook.planner import Trajectory
-from planbook.rules.types import Rule
+from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
+LEAST_EPISODES = 4
+"""Episodes that a check applies to before a rule is called useless; half as many of each kind where it was obeyed."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
 DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
+
+
+class Obedience(Learned):
+    """Counts of the episodes that a rule's check applies to, and of those solved among them."""
+
+    obeyed: int = 0
+    obeyed_solved: int = 0
+    others: int = 0
+    others_solved: int = 0
+
+    def __str__(self) -> str:
+        told = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
+        others = f"{self.others_solved} of the other {self.others} solved"
+        return f"{told}, {others}{f': {self.useless}' if self.useless else ''}"
+
+    @property
+    def useless(self) -> str:
+        """Why the rule may be dropped; empty if it may help, or if too few episodes tell."""
+        if not self.obeyed:
+            return "never obeyed" if self.others >= LEAST_EPISODES else ""
+        if min(self.obeyed, self.others) * 2 < LEAST_EPISODES:
+            return ""
+        helps = self.obeyed_solved * self.others > self.others_solved * self.obeyed
+        return "" if helps else "obeying it does not help"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The counts as cells of a table."""
+        return tuple(map(str, (self.obeyed, self.obeyed_solved, self.others, self.others_solved)))
+
+    def after(self, *, obeyed: bool, solved: bool) -> "Obedience":
+        """Return the counts with one more episode."""
+        return Obedience(
+            obeyed=self.obeyed + obeyed,
+            obeyed_solved=self.obeyed_solved + (obeyed and solved),
+            others=self.others + (not obeyed),
+            others_solved=self.others_solved + (solved and not obeyed),
+        )
 
 
 class BadCheck(ValueError):
