@@ -52,7 +52,7 @@ from planbook.rules.libraries import admit, learn, shown
 from planbook.rules.matching import PATTERN, match
 from planbook.rules.memory import LearnedMemory, with_type
 from planbook.rules.naming import citations, read_type, rule_number
-from planbook.rules.obedience import BadCheck, Obedience, check_problem, obedience, obeyed
+from planbook.rules.obedience import BadCheck, Obedience, check_problem, obeyed, rules_obeyed
 from planbook.rules.plans import plan_shape
 from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
@@ -132,7 +132,6 @@ __all__ = [
     "learned_procedure",
     "match",
     "most_similar",
-    "obedience",
     "obeyed",
     "plan_shape",
     "procedure_code",
@@ -143,6 +142,7 @@ __all__ = [
     "rule_number",
     "rule_text",
     "rules_for",
+    "rules_obeyed",
     "run_edits",
     "say_more",
     "select_rules",

@@ -90,7 +90,7 @@ def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajecto
     return "" if any(each is not None for each in found) else DECIDES_NOTHING
 
 
-def obedience(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
+def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
     """Return for each rule with a check that applies whether an episode followed it."""
     found: dict[str, bool] = {}
     for rule in rules:

@@ -46,7 +46,7 @@ from planbook.rules import (
     consolidate,
     count,
     learn,
-    obedience,
+    rules_obeyed,
     useless,
 )
 from planbook.runs import Entry, Run, index_of, last_path
@@ -158,7 +158,7 @@ class Learner:
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         settings = self._settings(worker, trajectory)
-        followed = obedience(worker.sandbox, state.history.book.active, trajectory)
+        followed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
         unhelpful = useless(count(state.citations))
         built = build_rules(
             scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere

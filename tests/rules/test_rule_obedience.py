@@ -18,9 +18,9 @@ from planbook.rules import (
     consolidate,
     count,
     evidence_table,
-    obedience,
     obeyed,
     rule_text,
+    rules_obeyed,
     useless,
 )
 from planbook.sandbox import Sandbox
@@ -70,7 +70,7 @@ def test_a_check_that_does_not_run_is_refused(sandbox: Sandbox, check: str, says
     with pytest.raises(BadCheck, match=says):
         obeyed(sandbox, check, opening("box_1"))
     assert says in check_problem(sandbox, check, [opening("box_1")])
-    assert obedience(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], opening("box_1")) == {}
+    assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], opening("box_1")) == {}
 
 
 def test_a_check_must_decide_on_a_stored_episode(sandbox: Sandbox) -> None:
