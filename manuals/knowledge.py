@@ -116,7 +116,7 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
     if stored is None:
         return tuple(sorted(told.values(), key=lambda rule: rule_number(rule.id)))
     _check_ids(home, [rule.id for rule in stored], list(told))
-    return tuple(told[rule.id].model_copy(update={"log": rule.log}) for rule in stored)
+    return tuple(told[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
 
 
 def _told_apart(path: Path, rules: Sequence[Rule]) -> None:
@@ -145,7 +145,7 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
         told = {rule.id: rule for rule in parse(knowledge.manual)[1]}
     except BadManual as error:
         raise BadKnowledge(f"{path} was not written: {error}") from error
-    meant = {rule.id: rule.model_copy(update={"log": ()}) for rule in knowledge.rules}
+    meant = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
     if differing := sorted(id for id in told.keys() | meant.keys() if told.get(id) != meant.get(id)):
         raise BadKnowledge(
             f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "

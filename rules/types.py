@@ -52,6 +52,8 @@ class Rule(Learned):
     """The validation log, oldest entry first: the origin of the rule and its history. Planners never see it."""
     builds_on: tuple[str, ...] = ()
     """Ids of the rules that it was derived from."""
+    check: str = Field(default="", exclude_if=lambda check: not check)
+    """Plan code that says whether an episode followed it (``planbook.rules.obedience``). Planners never see it."""
 
 
 class Skill(Learned):

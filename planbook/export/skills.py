@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
@@ -33,6 +33,7 @@ NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Limits of the specification."""
 EXAMPLES = 3
 """Goals that the description quotes."""
+MATCHED = "its params are matched from goals (--types found), which a skill cannot do"
 UNVERIFIED = "no verification of it is in the run"
 
 
@@ -99,8 +100,8 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
                 tasks = _evidence_for(procedure, verified)
-                if not tasks:
-                    left_out[kind] = UNVERIFIED
+                if not tasks or run.config.types == FOUND:
+                    left_out[kind] = MATCHED if tasks else UNVERIFIED
                     continue
                 name = _free_name(f"{procedure.world}-{kind}", written)
                 home = (out or folder / "skills") / name
