@@ -38,7 +38,9 @@ def _asked(episode: Episode, candidates: Sequence[MatchCandidate], role: str) ->
         try:
             told = [candidate.model_dump(mode="json") for candidate in candidates]
             prompt = PROMPTS["matching/match"]
-            return frame.scope.ask(role, prompt, read=_reader(candidates), types=told, goal=episode.task.goal).value
+            return frame.scope.ask(
+                role, prompt, read=_reader(candidates), candidates=told, goal=episode.task.goal
+            ).value
         except UnusableReply:
             return Match()
 

@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals.templates import FOLDER as MANUALS
-from planbook.planner import Conclusion, Prompt, Prompts, Round, Trajectory, action_docs
+from planbook.planner import Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
 from planbook.planner.strategies.advocate.model_calls import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
@@ -55,8 +55,10 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "larger_examples": (False, True),
     "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
+    "candidates": ([MatchCandidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
     "calls": ({"rule_1": ["find(agent, name)"]}, {"rule_1": ["find()"], "rule_2": ["take()", "put()"]}),
     "cells": ([CELL], []),
+    "code": ("agent.touch('wall')", CODE),
     "conclusion": (Conclusion(text="So.", code=CODE), Conclusion(text="")),
     "cooperation": (True, False),
     "defined": (["find"], []),
@@ -70,6 +72,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "feedback": ("It ran.", CODE),
     "fence": ("```", "````"),
     "form": FORMS,
+    "goals": (["put the key on the table"], ["another goal"]),
     "goal": ("put the key on the table", "another goal"),
     "handed": ("You hold a key.", "", CODE),
     "happened": ("1. opened", ""),
@@ -84,6 +87,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "lessons": (("Look into the drawer.",), ()),
     "max_rules": (12, 3),
     "message": ("It printed 1.", ""),
+    "names": (["put"], []),
     "note": ("It is locked.", "", CODE),
     "observation": ("A room.", CODE),
     "others": (OTHERS, []),
