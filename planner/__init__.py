@@ -195,6 +195,7 @@ __all__ = [
     "BudgetEnded",
     "Call",
     "Candidate",
+    "CandidateType",
     "Cell",
     "Claim",
     "Conclusion",

@@ -70,7 +70,7 @@ class Reflection(Learnt):
     text: str
 
 
-class Parameter(Learnt):
+class TypeParameter(Learnt):
     """A parameter of a found type. ``form`` names how the goal's words become its value (``found_types.FORMS``)."""
 
     name: str
@@ -119,7 +119,7 @@ class FoundType(Learnt):
     shape: str
     code: str
     hints: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[TypeParameter, ...] = ()
     examples: tuple[Example, ...]
     wordings: tuple[Wording, ...] = ()
     check: str = ""
