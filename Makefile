@@ -2,6 +2,8 @@
 # make test-deep: what looks further, in all or a fifth of it (FIFTH=0 to 4), and other Pythons.
 PYTHON ?= python3
 BIN := .venv/bin
+# One more than there are processors: some tests wait, for a clock, a browser or another process.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: setup demo test test-deep bench docs figures lint lock clean
 
@@ -11,10 +13,10 @@ demo: .venv/.demo
 	$(BIN)/planbook demo
 
 test: lint
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not deep"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not deep"
 
 test-deep: .venv/.ready
-	$(BIN)/python -m pytest -n auto --dist worksteal -m deep $(if $(FIFTH),--fifth $(FIFTH))
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m deep $(if $(FIFTH),--fifth $(FIFTH))
 	tools/test_pythons.sh
 
 lint: .venv/.ready

@@ -2,11 +2,11 @@
 
 Protocols and base classes
 
-- ``base``: ``Environment``, the class to derive from, with ``@action`` and ``@query``. ``optional`` and
-  ``method_support`` document its optional members.
+- ``base``: ``Environment``, the class to derive from, with ``@action`` and ``@query``. ``optional``
+  documents its optional members.
 - ``types``: tasks, selections, actions, observations, verdicts, snapshots.
 - ``preconditions``: ``Preconditions``, what must hold before an action, for checking plans before they run.
-- ``method_support``: ``Goals``, what a selector of DEPS may ask about goals.
+- ``optional``: ``Goals``, what a selector of DEPS may ask about goals.
 - ``errors``: every error of this package.
 
 Using environments
@@ -40,7 +40,7 @@ from planbook.envs.errors import (
     UnknownEnvironment,
     raised_at,
 )
-from planbook.envs.method_support import Features, Goals
+from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
 from planbook.envs.registry import (
     CannotLoad,

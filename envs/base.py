@@ -13,8 +13,17 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 from pydantic import BaseModel
 
 from planbook.envs.errors import Diverged, EnvironmentBroken, EpisodeEnded, UnknownAction
-from planbook.envs.method_support import AdaptSupport, AdvocateSupport, AutoManualSupport, DepsSupport
-from planbook.envs.optional import Judging, Prompting, Reproducing, Restoring, SelectingTasks
+from planbook.envs.optional import (
+    AdaptSupport,
+    AdvocateSupport,
+    AutoManualSupport,
+    DepsSupport,
+    Judging,
+    Prompting,
+    Reproducing,
+    Restoring,
+    SelectingTasks,
+)
 from planbook.envs.selection import select
 from planbook.envs.types import Action, ActionSpec, NoOptions, Observation, Offered, Selection, Snapshot, Task, Verdict
 
@@ -86,7 +95,7 @@ class Environment(
 
     The class docstring is shown to models unless ``about`` is set. Everything random must follow from the task's seed,
     so that the same actions always get the same answers. ``planbook check-env FILE.py`` finds the common mistakes. All
-    other members are optional; ``planbook.envs.optional`` and ``planbook.envs.method_support`` document them.
+    other members are optional; ``planbook.envs.optional`` and ``planbook.envs.optional`` document them.
 
     One instance plays one episode at a time and belongs to one thread. ``self.task`` is the current task.
     """

@@ -1,23 +1,28 @@
 """Write manuals of what was learned, and read what ships: procedures, demonstrations and starts of each environment.
 
-- ``formulator`` asks for a ``manual`` by its ``outline``. ``markdown`` writes and parses it, in ``pieces``;
-  ``shortening`` makes it fit a prompt, ``coverage`` finds what it leaves out.
-- ``knowledge`` reads and writes the files of a library (``writing``); ``library`` has its procedures,
-  ``demonstrations`` the examples for models, ``start`` the rules that a building run begins with.
+- ``formulator`` asks for a ``manual`` by its outline. ``markdown`` writes it, parses it and makes it fit a prompt;
+  ``coverage`` finds what it leaves out.
+- ``knowledge`` reads and writes the files of a library (``writing``); ``library`` has its procedures, and the examples
+  that models are shown; ``start`` has the rules that a building run begins with.
 """
 
 if __name__ == "manuals":
     raise ImportError("manuals is a package of planbook: import planbook.manuals", name="manuals")
 
 from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
-from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating, demonstrated
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import PROMPTS, formulate
-from planbook.manuals.knowledge import MANUAL_FILE, read_knowledge, standalone, write_knowledge
-from planbook.manuals.library import SHIPPED, ProcedureLibrary
+from planbook.manuals.knowledge import MANUAL_FILE, TYPES_FILE, read_knowledge, standalone, write_knowledge
+from planbook.manuals.library import (
+    DEMONSTRATIONS_FOLDER,
+    SHIPPED,
+    Demonstrating,
+    ProcedureLibrary,
+    demonstrated,
+    module_procedures,
+)
 from planbook.manuals.manual import Manual, Section
-from planbook.manuals.markdown import parse, render
-from planbook.manuals.shortening import excerpt, within
+from planbook.manuals.markdown import excerpt, parse, render, within
 from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
 from planbook.manuals.writing import replace_files
 from planbook.planner import checked_procedure
@@ -27,6 +32,7 @@ __all__ = [
     "MANUAL_FILE",
     "PROMPTS",
     "SHIPPED",
+    "TYPES_FILE",
     "BadKnowledge",
     "BadManual",
     "BadStart",
@@ -45,6 +51,7 @@ __all__ = [
     "formulate",
     "goals_of",
     "measure_coverage",
+    "module_procedures",
     "parse",
     "read_knowledge",
     "read_start",

@@ -5,21 +5,123 @@ answers only with structure and prose and names rules by id; ``planbook.manuals.
 words and code stay as they are, and none is missing.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.manual import Manual
+from planbook.manuals.manual import Manual, Piece, Section, heading_level, misplaced, pieces, said
 from planbook.manuals.markdown import render_rule
-from planbook.manuals.outline import read_outline
 from planbook.manuals.templates import FOLDER
 from planbook.planner import PROMPTS as PLANNER_PROMPTS
 from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
-from planbook.rules import Rule
+from planbook.rules import Rule, citations
+
+_WRAPPED = re.compile(r"^(`{3,})(?:markdown|md)[ \t]*\n(.*)^\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_RULES = re.compile(r"[\s>*_+#-]*rules?\b(?P<more>[^:\d]{0,30})(?::(?P<rest>.*))?", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])?\s*[*_`]*rule_\d", re.IGNORECASE)
+
+
+def read_outline(text: str, ids: Collection[str]) -> Manual:
+    """Return the manual that a reply outlines; text before its title is dropped.
+
+    Headings inside a section become bold lines, since a manual uses headings for its own structure. Raises ValueError
+    with everything that is wrong: no title, no section, sections without rules, rules that are missing, repeated or
+    unknown.
+    """
+    try:
+        manual = _outlined(list(_parts(list(pieces(_unwrapped(text))))))
+    except ValidationError as error:
+        raise ValueError(said(error)) from error
+    if faults := list(_faults(manual, ids)):
+        raise ValueError("\n".join(f"- {fault}" for fault in faults))
+    return manual
+
+
+def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
+    if not parts or heading_level(parts[0][0].text) != 1:
+        raise ValueError("the outline has no title: one line that begins with '# ', above the first '## '")
+    title, *overview = parts[0]
+    sections = [_section(part) for part in parts[1:]]
+    return Manual(title=_heading(title), overview=_prose(overview), sections=tuple(sections))
+
+
+def _unwrapped(text: str) -> str:
+    """Return the outline without a fence around the whole of it."""
+    wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
+    return wrapped[2] if wrapped else text.replace("\r\n", "\n")
+
+
+def _parts(found: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Return title and sections, each from its heading on. The last title counts, since notes may have headings too."""
+    titles = [place for place, piece in enumerate(found) if _level(piece) == 1]
+    part: list[Piece] = []
+    for piece in found[titles[-1] if titles else len(found) :]:
+        if part and _level(piece) == 2:
+            yield part
+            part = []
+        part.append(piece)
+    if part:
+        yield part
+
+
+def _level(piece: Piece) -> int:
+    return heading_level(piece.text) if piece.info is None else 0
+
+
+def _heading(piece: Piece) -> str:
+    title = piece.text.strip().lstrip("#").strip().strip("*").strip()
+    if not title:
+        raise ValueError(f"line {piece.number} of the outline is a heading without a title")
+    return title
+
+
+def _section(part: Sequence[Piece]) -> Section:
+    """Return a section's title, its prose, and the ids after ``Rules:``, on that line or in a list below it."""
+    ids: list[str] = []
+    kept: list[Piece] = []
+    listing = False
+    for piece in part[1:]:
+        line = piece.text if piece.info is None else ""
+        if (named := _ids_after(line)) is not None:
+            ids += named
+            listing = not named
+        elif listing and _ITEM.match(line):
+            ids += citations(line)[:1]
+        else:
+            listing = listing and not line.strip() and piece.info is None
+            kept.append(piece)
+    return Section(title=_heading(part[0]), introduction=_prose(kept), rule_ids=tuple(ids))
+
+
+def _ids_after(line: str) -> Sequence[str] | None:
+    """Return the ids that a line such as ``**Rules in this section:** rule_1`` names; empty for a bare ``Rules:``."""
+    found = _RULES.fullmatch(line)
+    if found is None:
+        return None
+    rest = found["rest"] or ""
+    named = citations(rest)
+    is_bare = not (found["more"] + rest).strip("*_ ")
+    return named if named or is_bare else None
+
+
+def _prose(group: Sequence[Piece]) -> str:
+    return "\n".join(f"**{_heading(piece)}**" if _level(piece) else piece.text for piece in group).strip()
+
+
+def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
+    if not manual.sections:
+        yield "there is no section; each begins with a line '## TITLE'"
+    for section in manual.sections:
+        if not section.rule_ids:
+            yield f"section {section.title!r} has no rule; end it with a line such as 'Rules: rule_1, rule_4'"
+    yield from misplaced(manual, ids)
+
 
 PROMPTS = Prompts(FOLDER)
+"""The templates of the Formulator, by path."""
 FORMULATOR = "formulator"
 WORDS_A_TOKEN = 0.7
 FEWEST_WORDS = 80
@@ -37,7 +139,7 @@ def formulate(
     """Ask for a manual of these rules, each of them in exactly one section.
 
     ``tokens`` is how long the whole manual should be; the prose is asked to fit beside the rules, and
-    ``planbook.manuals.shortening.within`` sees to the rest. Raises UnusableReply where no reply places the rules,
+    ``planbook.manuals.markdown.within`` sees to the rest. Raises UnusableReply where no reply places the rules,
     BadManual where there are none, and what else ``Scope.ask`` raises.
     """
     if not rules:

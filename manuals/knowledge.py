@@ -1,4 +1,4 @@
-"""What was learnt of a world as a folder of files, for people to read and edit: ``FOLDER/WORLD/...``
+"""What was learned of a world as a folder of files, for people to read and edit: ``FOLDER/WORLD/...``
 
     rules.json                  the rules, with their validation logs
     manual.md                   the manual; where a person edited it, its words are the rules' words
@@ -31,7 +31,8 @@ from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
-SKILLS, REFLECTIONS, TYPES, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
+"""Files of an environment in a library."""
+SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
 Part = TypeVar("Part")
 
 
@@ -52,7 +53,7 @@ def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | 
         skills=_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
         reflections=_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
         procedures=_procedures(folder, world, options),
-        found=_json(home / TYPES, TypeAdapter(tuple[FoundType, ...])) or (),
+        found=_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
         example=_text(home / EXAMPLE) or "",
     )
 
@@ -74,7 +75,7 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
         MANUAL_FILE: knowledge.manual,
         SKILLS: _told(_dumped(knowledge.skills)),
         REFLECTIONS: _told(_dumped(knowledge.reflections)),
-        TYPES: _told([found.model_dump(mode="json") for found in knowledge.found]),
+        TYPES_FILE: _told([found.model_dump(mode="json") for found in knowledge.found]),
         EXAMPLE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }

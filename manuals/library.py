@@ -4,18 +4,23 @@ A library is a folder with one folder for each environment. Its ``procedures/`` 
 the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module of
 several: its docstring has the header lines that all share, and each procedure is a function whose docstring adds its
 ``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
+
+Demonstrations are what a planning method shows its models. ``ENVIRONMENT/demonstrations/NAME.md`` is shown for every
+task, ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type. Comments (``<!-- ... -->``) are not shown:
+they name the task that an example plays.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
-from planbook.planner import Procedure, Recall, checked_procedure, parse_procedure, read_procedure
+from planbook.manuals.errors import BadKnowledge
+from planbook.planner import Memory, Procedure, Recall, checked_procedure, parse_procedure, read_procedure
 from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
@@ -59,11 +64,16 @@ class ProcedureLibrary:
 
 def read_procedures(path: Path) -> list[Procedure]:
     """Return the procedures of a file, each as if it stood alone. Raises BadProcedure."""
+    return module_procedures(path) or [read_procedure(path)]
+
+
+def module_procedures(path: Path) -> list[Procedure]:
+    """Return the procedures of a module of several, each as if it stood alone; none of any other file."""
     text = path.read_text(encoding="utf-8", errors="replace")
     tree = parse_python(text)
-    several = [] if isinstance(tree, Fault) else [node for node in tree.body if _TYPE.search(_docstring(node))]
-    if isinstance(tree, Fault) or not several:
-        return [read_procedure(path)]
+    if isinstance(tree, Fault):
+        return []
+    several = [node for node in tree.body if _TYPE.search(_docstring(node))]
     return [
         parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
         for function in several
@@ -132,3 +142,50 @@ def _as_solve(text: str, node: ast.stmt) -> str:
     docstring = node.body[0]
     body = lines[docstring.end_lineno - node.lineno :] if docstring.end_lineno else lines
     return "\n".join([head.replace(f"def {node.name}(", "def solve(", 1), *body])
+
+
+DEMONSTRATIONS_FOLDER = "demonstrations"
+"""The name of the folder of demonstrations in the folder of an environment."""
+_COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+
+
+def demonstrated(world: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
+    """Return the names of demonstrations that exist for an environment, if only for some task types."""
+    folders = [folder / world / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
+    return tuple(
+        name
+        for name in names
+        if any((folder / f"{name}.md").is_file() or any((folder / name).glob("*.md")) for folder in folders)
+    )
+
+
+class Demonstrating:
+    """A memory that also recalls demonstrations, a library's own before the shipped ones."""
+
+    def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
+        self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
+
+    def recall(self, task: Task) -> Recall:
+        """Return the recall with demonstrations. Raises BadKnowledge for a file that is not text."""
+        recalled = self._memory.recall(task)
+        return recalled.model_copy(update={"demonstrations": self._shown(task), "procedure": None})
+
+    def _shown(self, task: Task) -> Mapping[str, str]:
+        found = {name: self._find(task, name) for name in self._names}
+        return {name: text for name, text in found.items() if text}
+
+    def _find(self, task: Task, name: str) -> str:
+        for library in self._libraries:
+            folder = library / task.env / DEMONSTRATIONS_FOLDER
+            for path in (folder / name / f"{task.type}.md", folder / f"{name}.md"):
+                if path.is_file():
+                    return _read(path)
+        return ""
+
+
+@cache
+def _read(path: Path) -> str:
+    try:
+        return _COMMENT.sub("", path.read_text(encoding="utf-8")).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadKnowledge(f"the demonstration {path} cannot be read: {error}") from error

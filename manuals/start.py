@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from planbook.manuals.errors import BadStart
 from planbook.manuals.library import SHIPPED
-from planbook.rules import Learnt, Rule
+from planbook.rules import Learned, Rule
 
 EXAMPLE, RULES, WITHOUT_HELPERS = "example.md", "rules.json", "without_helpers"
 USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -32,7 +32,7 @@ _TASK = re.compile(r"<!-- task: (\S+) -->\n")
 _ID = re.compile(r"\brule_\d+\b")
 
 
-class Start(Learnt):
+class Start(Learned):
     """Knowledge before the first task. ``tasks`` lists the ids of the tasks that the example plays."""
 
     example: str = ""

@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "test": "Play test tasks with what was learned.",
         "rules": "Show what a run has learned, and its history.",
         "cost": "Show what learning cost.",
+        "effect": "Measure what each rule and skill is worth.",
         "skills": "Write procedures as SKILL.md folders, and verify them.",
     },
     "Look": {

@@ -5,22 +5,18 @@ from pathlib import Path
 import click
 
 from planbook import errors
-from planbook.commands import building, executing, inspection, methods, playing, replaying, rulebook
+from planbook.commands import building, checking, inspection, playing, rerunning, rulebook
 from planbook.commands import demo as demonstration
-from planbook.commands.checking_envs import check_env
-from planbook.commands.comparing import compare, stats
-from planbook.commands.dry_run import dry_runs
+from planbook.commands.building import with_table
+from planbook.commands.checking import check_env
 from planbook.commands.exchanging import export, import_command, skills
-from planbook.commands.paper_tables import with_table
-from planbook.commands.reporting import report
+from planbook.commands.looking import compare, report, show, stats, watch
 from planbook.commands.rerunning import fork, rerun
 from planbook.commands.serving import mcp
-from planbook.commands.showing import show
-from planbook.commands.watching import watch
 from planbook.graphs import graph
 from planbook.learning import show_cost
 from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command, options
-from planbook.settings import Settings
+from planbook.settings import Settings, parts_of
 from planbook.terminal.printing import answer
 
 WHAT = ("Environment", "Tasks", "Episodes")
@@ -65,7 +61,7 @@ def envs(env: str | None, as_json: bool) -> int:
 @JSON
 def planners(name: str | None, as_json: bool) -> int:
     """List the planning methods; of one, its options and what it shows its models in each environment."""
-    return methods.show_planners(name, as_json=as_json)
+    return inspection.show_planners(name, as_json=as_json)
 
 
 @commands.command()
@@ -144,6 +140,20 @@ def test(settings: Settings, table: bool, as_json: bool) -> int:
 
 
 @commands.command()
+@click.argument("library", metavar="RUN", type=RUN_FOLDER)
+@click.option("--parts", default="", metavar="NAME,...", help="Leave out only these: rule_3, skill:TYPE.")
+@options(*WHAT, "after", "rule_tokens", "Planning", "Models", "Spending", "Running")
+@JSON
+def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
+    """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
+
+    There is a run with everything, and one without each part, of the tasks whose planner is told something else then.
+    """
+    code, found = building.effect(library, parts_of(parts), settings, as_json=as_json)
+    return answer(code, found, as_json=as_json)
+
+
+@commands.command()
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("what", required=False, default="show", type=click.Choice([*rulebook.WAYS, rulebook.COVERAGE]))
 @click.argument("which", required=False, default="")
@@ -171,7 +181,7 @@ def replay(recorded: Path | None, settings: Settings, as_json: bool) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
     if recorded is not None:
         settings.refuse_fixed("a RUN")
-        code, report = replaying.compare_run(recorded, settings.hosting(), as_json=as_json)
+        code, report = rerunning.compare_run(recorded, settings.hosting(), as_json=as_json)
         return answer(code, report, as_json=as_json)
     code, summary = playing.play_settings(settings, "procedures", as_json=as_json)
     return answer(code, summary, as_json=as_json)
@@ -187,9 +197,9 @@ def check(plan: Path, settings: Settings, as_json: bool) -> int:
     With --task, a plan without other faults is followed on that task as far as is certain without acting, and each
     action that cannot succeed is reported, if the environment declares what its actions need.
     """
-    faults = inspection.check_plan(plan, settings)
-    runs = [] if faults else list(dry_runs(plan, settings))
-    return inspection.show_checked(plan, faults, runs, as_json=as_json)
+    faults = checking.check_plan(plan, settings)
+    runs = [] if faults else list(checking.dry_runs(plan, settings))
+    return checking.show_checked(plan, faults, runs, as_json=as_json)
 
 
 @commands.command(name="exec")
@@ -199,9 +209,9 @@ def check(plan: Path, settings: Settings, as_json: bool) -> int:
 @JSON
 def execute(plan: Path, settings: Settings, strict: bool, as_json: bool) -> int:
     """Run one plan file on the selected tasks and print its steps as they happen."""
-    if faults := inspection.check_plan(plan, settings):
-        return inspection.show_faults(plan, faults, as_json=as_json)
-    code, summary = executing.execute_plan(plan, settings, as_json=as_json)
+    if faults := checking.check_plan(plan, settings):
+        return checking.show_faults(plan, faults, as_json=as_json)
+    code, summary = checking.execute_plan(plan, settings, as_json=as_json)
     if strict and summary.solved < summary.tasks:
         code = code or errors.BROKEN
     return answer(code, summary, as_json=as_json)

@@ -18,8 +18,8 @@ from planbook.option_values import Option, option, pairs
 from planbook.planner import DEFAULT_ROLE, Budget, Sampling, Timeouts, UnknownStrategy, is_method_file, method
 from planbook.sandbox import Limits
 
-SHIPPED_LIBRARY, LEARNT_LIBRARY = "shipped", "learnt"
-LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNT_LIBRARY: SHIPPED / "learnt"}
+SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"
+LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNED_LIBRARY: SHIPPED / "learnt"}
 """The libraries that ship: procedures written by hand, and what a recorded building run has learned."""
 RECORDINGS = SHIPPED / "recordings"
 """The recordings that ship, for ``recorded:NAME``."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from planbook.config import RECORDINGS, Config
 from planbook.envs import Task, file_digest, folder_digest, known_environments, texts_digest
-from planbook.knowledge import PROCEDURES, learnt_in, start_of, with_manual
+from planbook.knowledge import PROCEDURES, learned_in, start_of, with_manual
 from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED, usual_starts
 from planbook.manuals import PROMPTS as MANUALS
 from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
@@ -156,7 +156,7 @@ def _of_building_run(config: Config, folder: Path) -> dict[str, str]:
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
             return {}
-        states = learnt_in(run, config.after)
+        states = learned_in(run, config.after)
         told = {group: with_manual(run, group, state) for group, state in states.items()}
         return {f"learnt ({group})": texts_digest([known.model_dump_json()]) for group, known in told.items()}
 

@@ -30,8 +30,7 @@ from planbook.config import (
 )
 from planbook.envs import Environment, Selection, load_environment
 from planbook.errors import BadArgument
-from planbook.manuals import usual_starts
-from planbook.manuals.knowledge import TYPES
+from planbook.manuals import TYPES_FILE, usual_starts
 from planbook.option_values import Option, option, option_of, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import DEFAULT_ROLE, Sampling, method
@@ -216,7 +215,7 @@ class Settings(Playing, Building, Invocation):
         folder = LIBRARIES.get(self.library) or Path(self.library)
         if is_run(folder):
             return RunFile.read(folder).config.types
-        there = (folder / self.world().name / TYPES).exists()
+        there = (folder / self.world().name / TYPES_FILE).exists()
         return FOUND if there or (building and not self.per_type and set(self.world().types) <= UNTYPED) else GIVEN
 
     def other_goals(self) -> dict[str, str]:

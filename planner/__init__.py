@@ -2,7 +2,7 @@
 
 Protocols
 
-- ``journal``: ``Journal``, where an episode records its events; ``ledger``: ``Ledger``, where a run counts its costs.
+- ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
 - ``memory``: ``Memory``, what an episode recalls. ``models``: ``Model``, who answers.
 - ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
 
@@ -37,7 +37,7 @@ from planbook.planner.agent import (
     plan_attributes,
     seen_task,
 )
-from planbook.planner.budget import Budget, Meter, Spent, add_cost, amount_of, cost_of
+from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
 from planbook.planner.conclusion import Conclusion, about_the_world, conclude
 from planbook.planner.dry_runs import KnownState
 from planbook.planner.ending import NOT_JUDGED
@@ -69,7 +69,6 @@ from planbook.planner.graph.node import GraphFile, GraphNode
 from planbook.planner.graph.templating import nearest, value_text
 from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
-from planbook.planner.ledger import Allows, Amount
 from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
 from planbook.planner.models.answers import pass_on
 from planbook.planner.models.context import prompt_block
@@ -126,11 +125,15 @@ from planbook.planner.strategies import (
     left_out_of_figures,
     method,
 )
-from planbook.planner.strategies.base import mean_of
+from planbook.planner.strategies.base import mean_of, registered_methods
 from planbook.planner.strategies.code import given_code
-from planbook.planner.strategies.deps.horizon import HorizonPredictor, recorded_rows
-from planbook.planner.strategies.deps.selectors import Candidate, SelectorName, selector_of
-from planbook.planner.strategies.outside import registered_methods
+from planbook.planner.strategies.deps.selectors import (
+    Candidate,
+    HorizonPredictor,
+    SelectorName,
+    recorded_rows,
+    selector_of,
+)
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
@@ -195,7 +198,6 @@ __all__ = [
     "BudgetEnded",
     "Call",
     "Candidate",
-    "CandidateType",
     "Cell",
     "Claim",
     "Conclusion",

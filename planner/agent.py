@@ -12,7 +12,9 @@ from planbook.envs import Action, ActionSpec, Environment, Observation, Offered,
 from planbook.sandbox import parse_source
 
 AGENT = "agent"
+"""The name under which plans see the actions of the environment."""
 TASK = "task"
+"""The name under which plans see the task."""
 
 
 class CallFunction(Protocol):

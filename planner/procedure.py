@@ -13,7 +13,7 @@ from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
 
 REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
-LEARNT = "learnt from "
+LEARNED = "learnt from "
 """First words of a procedure's source if a model wrote it."""
 FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
     world: WORLD
@@ -34,9 +34,9 @@ class Procedure(Record):
     helpers: str = ""
 
     @property
-    def is_learnt(self) -> bool:
+    def is_learned(self) -> bool:
         """True if a model wrote it for its own type of task."""
-        return self.source.startswith(LEARNT)
+        return self.source.startswith(LEARNED)
 
 
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:

@@ -30,6 +30,7 @@ class FeedbackKind(StrEnum):
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
+"""The kinds of feedback that are an error of the plan."""
 
 
 class Outcome(StrEnum):

@@ -1,12 +1,12 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
-- ``types``: what is learned. ``book`` holds rules in force, ``history`` every change to them; ``naming`` reads their
-  ids and types.
-- ``edits`` and ``draft``: a batch of changes, applied as a whole or refused with every fault. ``checks`` finds faults,
-  ``cases`` says who may change what, ``system`` offers the changes to plan code of a model.
-- ``builder`` and ``consolidator`` ask for changes (``asking``); ``evidence`` counts how rules fared.
-- ``procedures`` generalises the code of a success and verifies it; ``written`` reads a model's procedure, ``harmless``
-  refuses some, ``helpers`` are functions that plans may call. ``libraries`` adds what was learned to knowledge.
+- ``types``: what is learned. ``book`` holds the rules in force and counts the evidence for each, ``history`` every
+  change to them; ``naming`` reads their ids and types.
+- ``edits`` and ``draft``: a batch of changes, applied as a whole or refused with every fault. ``cases`` says who may
+  change what, ``system`` offers the changes to plan code of a model.
+- ``builder`` asks for changes, as Builder and as Consolidator.
+- ``procedures`` generalises the code of a success and verifies it; ``harmless`` refuses some, ``helpers`` are functions
+  that plans may call. ``libraries`` adds what was learned to knowledge.
 - ``memory`` recalls knowledge for a task; ``retrieval`` selects it, ``telling`` renders it for prompts. ``ablations``
   leave parts of it out.
 """
@@ -14,10 +14,10 @@
 if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
 
+
 from planbook.rules.ablations import ABLATIONS, ablated
-from planbook.rules.asking import BuilderSettings
-from planbook.rules.book import RuleBook, cites, rule_text
-from planbook.rules.builder import Built, build_rules
+from planbook.rules.book import NO_EVIDENCE, Citation, Evidence, RuleBook, cites, count, evidence_table, rule_text
+from planbook.rules.builder import BuilderSettings, Built, build_rules, consolidate
 from planbook.rules.cases import (
     BUILDER,
     BUILDER_WITHOUT_CASES,
@@ -30,26 +30,23 @@ from planbook.rules.cases import (
     case_of,
     read_blame,
 )
-from planbook.rules.consolidator import consolidate
 from planbook.rules.describing import described
 from planbook.rules.draft import apply
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from planbook.rules.evidence import NO_EVIDENCE, Citation, Evidence, count, evidence_table
 from planbook.rules.found_types import FEW, Solved, as_procedure, procedure_code, with_solved
 from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
 from planbook.rules.libraries import admit, learn, shown
 from planbook.rules.matching import PATTERN, match
-from planbook.rules.memory import LearntMemory, with_type
+from planbook.rules.memory import LearnedMemory, with_type
 from planbook.rules.naming import citations, read_type, rule_number
 from planbook.rules.plans import plan_shape
-from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, verified
+from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
 from planbook.rules.system import Edited, RuleSystem, run_edits
 from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import FoundType, Knowledge, Learnt, Reflection, Rule, RuleType, Skill
-from planbook.rules.written import learnt_procedure
+from planbook.rules.types import FoundType, Knowledge, Learned, Reflection, Rule, RuleType, Skill
 
 __all__ = [
     "ABLATIONS",
@@ -84,8 +81,8 @@ __all__ = [
     "Helpers",
     "History",
     "Knowledge",
-    "Learnt",
-    "LearntMemory",
+    "Learned",
+    "LearnedMemory",
     "Permissions",
     "Reflection",
     "Rule",
@@ -117,7 +114,7 @@ __all__ = [
     "helper_code",
     "helper_sources",
     "learn",
-    "learnt_procedure",
+    "learned_procedure",
     "match",
     "most_similar",
     "plan_shape",

@@ -1,17 +1,104 @@
-"""The Builder (AutoManual, section 3.3): turns an episode into rules, by case-conditioned prompts."""
+"""The Builder and the Consolidator (AutoManual, section 3.3).
 
-from dataclasses import dataclass
+The Builder turns an episode into rules, by case-conditioned prompts. The Consolidator merges and deletes rules when
+there are too many. They share their settings, and how edits are read from a reply.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from planbook.planner import Conclusion, Message, Outcome, Scope, Trajectory, UnusableReply, tell_trajectory
-from planbook.rules.asking import BuilderSettings, Editor
-from planbook.rules.book import RuleBook
-from planbook.rules.cases import BUILDER, BUILDER_WITHOUT_CASES, Blame, Case, Permissions, case_of, read_blame
-from planbook.rules.edits import RuleChange
-from planbook.rules.telling import PROMPTS
-from planbook.sandbox import Sandbox
+from pydantic import BaseModel
 
-ROLE: Final = "builder"
+from planbook.envs import Environment
+from planbook.planner import (
+    Conclusion,
+    Message,
+    Outcome,
+    Scope,
+    Trajectory,
+    UnusableReply,
+    action_docs,
+    tell_trajectory,
+)
+from planbook.rules.book import Evidence, RuleBook
+from planbook.rules.cases import (
+    BUILDER,
+    BUILDER_WITHOUT_CASES,
+    CONSOLIDATOR,
+    Blame,
+    Case,
+    Form,
+    Permissions,
+    case_of,
+    read_blame,
+)
+from planbook.rules.edits import Author, RuleChange
+from planbook.rules.system import Edited, RuleSystem, Trajectories, run_edits
+from planbook.rules.telling import PROMPTS
+from planbook.rules.types import MEANINGS
+from planbook.sandbox import Sandbox, read_reply
+
+
+@dataclass(frozen=True)
+class BuilderSettings:
+    """How rules are managed: the environment, the number and form of rules, and what is left out.
+
+    ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
+    """
+
+    world: type[Environment]
+    options: BaseModel
+    max_rules: int = 12
+    form: Form = field(default_factory=Form)
+    cooperation: bool = True
+    cases: bool = True
+    classification: bool = True
+
+    def system_message(self, name: str) -> Message:
+        """Return a role's system message by the name of its template."""
+        text = PROMPTS[name].render(
+            about=self.world.about,
+            action_docs=action_docs(self.world, self.options),
+            form=self.form,
+            types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.offered],
+            max_rules=self.max_rules,
+        )
+        return Message(role="system", content=text)
+
+
+@dataclass
+class Editor:
+    """Runs the edits of replies on a rule book, each reply on the same one.
+
+    ``sound`` is what stands of the last reply.
+    """
+
+    sandbox: Sandbox
+    book: RuleBook
+    permissions: Permissions
+    who: Author
+    where: str
+    case: Case | None = None
+    trajectories: Trajectories | None = None
+    sound: RuleChange | None = None
+
+    def read(self, reply: str) -> Edited:
+        """Run the edits of a reply. Raises ValueError with the message for the model."""
+        code = read_reply(reply)
+        if code.problem is not None:
+            raise ValueError(str(code.problem))
+        system = RuleSystem(
+            self.book, self.permissions, self.trajectories, who=self.who, where=self.where, case=self.case
+        )
+        edited = run_edits(self.sandbox, system, code.code)
+        if edited.change is None:
+            self.sound = system.sound_part()
+            raise ValueError(edited.message)
+        return edited
+
+
+BUILDER_ROLE: Final = "builder"
 SOUND = " The calls before that were sound, and stand."
 
 
@@ -61,7 +148,7 @@ def build_rules(
             classified = _classify(scope, told, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        editor = Editor(sandbox, book, _permissions(case, settings), ROLE, scope.path, case)
+        editor = Editor(sandbox, book, _permissions(case, settings), BUILDER_ROLE, scope.path, case)
         edited = _manage(scope, editor, case, classified, told, settings)
     except UnusableReply as unusable:
         return Built(book, note=str(unusable), **_of(classified))
@@ -72,7 +159,7 @@ def build_rules(
 def _classify(scope: Scope, told: dict[str, Any], settings: BuilderSettings) -> Classified:
     """Ask whose fault the errors were (listing 12)."""
     history = [settings.system_message("builder/system")]
-    answer = scope.ask(ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **told)
+    answer = scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **told)
     return Classified(answer.value, answer.reply.text, answer.history)
 
 
@@ -95,7 +182,7 @@ def _manage(
         prompt, history = PROMPTS["builder/manage"], (settings.system_message("builder/system"),)
         asked |= told
     try:
-        edited = scope.ask(ROLE, prompt, read=editor.read, history=history, **asked).value
+        edited = scope.ask(BUILDER_ROLE, prompt, read=editor.read, history=history, **asked).value
     except UnusableReply as unusable:
         return editor.sound, f"{unusable}{SOUND if editor.sound else ''}"
     return edited.change, " ".join(edited.left_out)
@@ -135,3 +222,51 @@ def _instructions(case: Case | None, settings: BuilderSettings) -> str:
 
 def _of(classified: Classified | None) -> dict[str, Any]:
     return {"blame": classified.blame, "analysis": classified.analysis} if classified else {}
+
+
+CONSOLIDATOR_ROLE: Final = "consolidator"
+ROUNDS = 4
+"""Blocks of edits that the Consolidator may write before the next episode, so that it always ends."""
+
+
+def consolidate(
+    scope: Scope,
+    sandbox: Sandbox,
+    book: RuleBook,
+    evidence: Mapping[str, Evidence],
+    trajectories: Trajectories,
+    settings: BuilderSettings,
+) -> tuple[RuleBook, tuple[RuleChange, ...]]:
+    """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit.
+
+    ``evidence`` maps a rule's id to how often it was used. Unusable replies change nothing more. Raises ModelError,
+    BudgetEnded.
+    """
+    changes: list[RuleChange] = []
+    history = [settings.system_message("consolidator/system")]
+    message, permissions = "", CONSOLIDATOR.within(settings.form)
+    for left in range(ROUNDS, 0, -1):
+        editor = Editor(sandbox, book, permissions, CONSOLIDATOR_ROLE, scope.path, trajectories=trajectories)
+        known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
+        try:
+            answer = scope.ask(
+                CONSOLIDATOR_ROLE,
+                PROMPTS["consolidator/rules"],
+                read=editor.read,
+                history=history,
+                rules=book.active,
+                max_rules=settings.max_rules,
+                evidence=known,
+                message=message,
+                left=left,
+            )
+        except UnusableReply:
+            break
+        edited, history = answer.value, list(answer.history)
+        if edited.change is not None and edited.change.touched:
+            changes.append(edited.change)
+            book = edited.change.on(book)
+        if edited.stopped:
+            break
+        message = edited.message or "It printed nothing."
+    return book, tuple(changes)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from planbook.planner import Outcome
-from planbook.rules.types import Learnt, Rule, RuleType
+from planbook.rules.types import Learned, Rule, RuleType
 
 
 class Blame(StrEnum):
@@ -88,7 +88,7 @@ def _verdict(text: str) -> str | None:
     return lines[-1] if lines and _NAMED.fullmatch(lines[-1]) else None
 
 
-class Form(Learnt):
+class Form(Learned):
     """Attributes that rules have. Each False is one of the paper's ablations."""
 
     types: bool = True
@@ -119,7 +119,7 @@ class Form(Learnt):
         )
 
 
-class Permissions(Learnt):
+class Permissions(Learned):
     """Edits that are allowed. Adding to a validation log is always allowed."""
 
     when: str

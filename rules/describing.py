@@ -7,9 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from planbook.planner import Scope, UnusableReply
-from planbook.planner.prompts import fence_around
-from planbook.rules.builder import ROLE
+from planbook.planner import Scope, UnusableReply, fence_around
+from planbook.rules.builder import BUILDER_ROLE
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import FoundType
 
@@ -50,7 +49,7 @@ def described(scope: Scope, found: FoundType, taken: Collection[str]) -> FoundTy
         "names": sorted(taken),
     }
     try:
-        answer = scope.ask(ROLE, PROMPTS["found_type"], read=read, **told).value
+        answer = scope.ask(BUILDER_ROLE, PROMPTS["found_type"], read=read, **told).value
     except UnusableReply:
         return found
     parameters = tuple(

@@ -1,12 +1,104 @@
-"""A batch of edits in progress: each edit is checked against the rules as the previous edits leave them."""
+"""A batch of edits in progress: each edit is checked against the rules as the previous edits leave them.
 
-from planbook.rules import checks
+The checks of a single edit come first, whatever else its batch holds. Each fault is a message for the model.
+"""
+
+from collections.abc import Iterator
+
 from planbook.rules.book import RuleBook, cites
-from planbook.rules.cases import Permissions
+from planbook.rules.cases import Form, Permissions
 from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, Touched, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
-from planbook.rules.naming import rule_id, rule_number
-from planbook.rules.types import Rule
+from planbook.rules.naming import listed, read_type, rule_id, rule_number
+from planbook.rules.types import Rule, RuleType
+
+LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000}
+"""Maximum characters of each attribute; for a log, of one entry."""
+
+
+class Forbidden(str):
+    """A fault of an edit that is sound in itself but not permitted."""
+
+
+def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
+    """Return the faults of the given texts."""
+    for name, limit in LONGEST.items():
+        given = getattr(edit, name) or ""
+        if len(given) > limit:
+            yield f"the {name} has {len(given)} characters; at most {limit} are allowed: keep what matters"
+    if edit.content is not None and not edit.content.strip():
+        yield "the content is empty: say when the rule applies and what it says"
+    if edit.type and not form.types:
+        yield "rules have no types here: leave type out"
+    if edit.example and not form.examples:
+        yield "rules have no examples here: leave example out"
+    if edit.log and not form.logs:
+        yield "rules have no validation logs here: leave log out"
+
+
+def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
+    """Return the given type, None if rules have none. Raises ValueError, which lists the types."""
+    if not form.types:
+        return None
+    if not edit.type:
+        raise ValueError(f"a rule needs a type; the types are {listed(form.offered)}")
+    return read_type(edit.type, form.offered)
+
+
+def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
+    """Return why a rule of this type may not be written."""
+    if not permissions.may(permissions.writes, type):
+        what = f"a {type} rule" if type else "a new rule"
+        yield Forbidden(f"{permissions.when}, {what} must not be written; {_instead(permissions)}")
+
+
+def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
+    """Return why this rule may not be updated like this."""
+    if edit.adds_log_only:
+        return
+    if not permissions.may(permissions.updates, rule.type):
+        yield Forbidden(
+            f"{permissions.when}, a {rule.type} rule must not be updated, only {listed(permissions.updates)} rules; "
+            "an entry may be added to its log"
+        )
+    if edit.type and permissions.form.types:
+        yield from _retyping_faults(rule, edit, permissions)
+
+
+def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
+    """Return why this rule may not be deleted."""
+    if not permissions.may(permissions.deletes, rule.type):
+        what = f"a {rule.type} rule" if permissions.deletes else "a rule"
+        yield Forbidden(f"{permissions.when}, {what} must not be deleted, or merged into another: keep it")
+
+
+def dependence_faults(own_id: str, builds_on: tuple[str, ...], known: RuleBook) -> Iterator[str]:
+    """Return which rules that it builds on do not exist."""
+    for id in builds_on:
+        if id == own_id:
+            yield f"{id} cannot build on itself: leave it out of builds_on"
+        elif id not in known.ids:
+            yield f"builds_on: {known.why_unknown(id)}"
+
+
+def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
+    try:
+        wanted = type_of(edit, permissions.form)
+    except ValueError as error:
+        yield str(error)
+        return
+    if wanted == rule.type:
+        return
+    if not permissions.may(permissions.leaves, rule.type):
+        yield Forbidden(f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out")
+    elif not permissions.may(permissions.becomes, wanted):
+        yield Forbidden(f"{permissions.when}, a rule must not be turned into a {wanted} rule: leave type out")
+
+
+def _instead(permissions: Permissions) -> str:
+    if not permissions.writes:
+        return "update the rules that there are"
+    return f"only these may: {listed(permissions.writes)}" if permissions.form.types else "update the rules there are"
 
 
 def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
@@ -66,7 +158,7 @@ class Draft:
             case DeleteRule():
                 id, messages = edit.id, self._delete(edit)
         faults = [self._fault(len(self._edits), message) for message in messages]
-        if self._lenient and faults and all(isinstance(message, checks.Forbidden) for message in messages):
+        if self._lenient and faults and all(isinstance(message, Forbidden) for message in messages):
             self._leave_out(id, faults)
             return id, []
         if id not in self._refused:
@@ -112,14 +204,14 @@ class Draft:
         id = rule_id(self._next)
         self._next += 1
         self._assigned.append(id)
-        messages = [*checks.attribute_faults(edit, self._permissions.form), *self._dependence(id, edit.builds_on)]
+        messages = [*attribute_faults(edit, self._permissions.form), *self._dependence(id, edit.builds_on)]
         type = None
         try:
-            type = checks.type_of(edit, self._permissions.form)
+            type = type_of(edit, self._permissions.form)
         except ValueError as error:
             messages.append(str(error))
         else:
-            messages += checks.write_faults(type, self._permissions)
+            messages += write_faults(type, self._permissions)
         if messages:
             self._refused.add(id)
         else:
@@ -136,8 +228,8 @@ class Draft:
             return [self.now.why_unknown(edit.id)]
         if edit.adds_log_only and not edit.log.strip():
             return ["nothing is given to change: give the attributes that are to be other than they are"]
-        messages = [*checks.attribute_faults(edit, self._permissions.form)]
-        messages += checks.update_faults(rule, edit, self._permissions)
+        messages = [*attribute_faults(edit, self._permissions.form)]
+        messages += update_faults(rule, edit, self._permissions)
         messages += self._dependence(edit.id, edit.builds_on or ())
         if messages:
             return messages
@@ -151,7 +243,7 @@ class Draft:
             return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id} already: delete it once"]
         if (rule := self._rules.get(edit.id)) is None:
             return [self.now.why_unknown(edit.id)]
-        messages = list(checks.delete_faults(rule, self._permissions))
+        messages = list(delete_faults(rule, self._permissions))
         if edit.id in self._last:
             number = self._last[edit.id]
             messages.append(f"edit {number} of this batch changes {edit.id}: either update it or delete it")
@@ -165,7 +257,7 @@ class Draft:
         if edit.content is not None:
             given["content"] = edit.content.strip()
         if edit.type:
-            given["type"] = checks.type_of(edit, self._permissions.form)
+            given["type"] = type_of(edit, self._permissions.form)
         if edit.example is not None:
             given["example"] = trimmed(edit.example)
         if edit.builds_on is not None:
@@ -177,7 +269,7 @@ class Draft:
 
     def _dependence(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
         named = tuple(id for id in builds_on if id not in self._refused)
-        return list(checks.dependence_faults(own_id, named, self.now)) if named else []
+        return list(dependence_faults(own_id, named, self.now)) if named else []
 
     # The batch as a whole.
 

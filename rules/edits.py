@@ -8,10 +8,10 @@ from planbook.rules.book import RuleBook
 from planbook.rules.cases import Case
 from planbook.rules.errors import BadHistory
 from planbook.rules.naming import rule_number
-from planbook.rules.types import Learnt, Rule
+from planbook.rules.types import Learned, Rule
 
 
-class WriteRule(Learnt):
+class WriteRule(Learned):
     """A new rule; its id is assigned when the batch is made. ``log`` is the first entry of its validation log."""
 
     kind: Literal["write"] = "write"
@@ -25,7 +25,7 @@ class WriteRule(Learnt):
         return "write_rule"
 
 
-class UpdateRule(Learnt):
+class UpdateRule(Learned):
     """New attributes for a rule; None leaves an attribute as it is. ``log`` is appended to the validation log."""
 
     kind: Literal["update"] = "update"
@@ -45,7 +45,7 @@ class UpdateRule(Learnt):
         return f"update_rule {self.id}"
 
 
-class DeleteRule(Learnt):
+class DeleteRule(Learned):
     """The deletion of a rule. Its id is not used again."""
 
     kind: Literal["delete"] = "delete"
@@ -61,7 +61,7 @@ Author = Literal["builder", "consolidator", "user"]
 """Who edited the rules: one of the two models, or a person with `planbook rules`."""
 
 
-class Batch(Learnt):
+class Batch(Learned):
     """Edits that are applied together or not at all. ``where`` is the scope that they come from."""
 
     edits: tuple[Edit, ...]
@@ -70,7 +70,7 @@ class Batch(Learnt):
     case: Case | None = None
 
 
-class Touched(Learnt):
+class Touched(Learned):
     """A rule that a batch wrote (no state before), updated, or deleted (no state after)."""
 
     id: str
@@ -78,7 +78,7 @@ class Touched(Learnt):
     after: Rule | None
 
 
-class RuleChange(Learnt):
+class RuleChange(Learned):
     """The change that a batch makes to a book. ``assigned`` lists the ids of new rules in the order of the edits."""
 
     batch: Batch

@@ -12,14 +12,14 @@ from planbook.envs import Environment
 from planbook.planner import TASK, functions_to_check, plan_attributes
 from planbook.rules.book import RuleBook
 from planbook.rules.harmless import objections
-from planbook.rules.types import Learnt, RuleType, Skill
+from planbook.rules.types import Learned, RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
 _PYTHONS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """Builtins of plans; a helper must not redefine them, since readers take them for what they are."""
 
 
-class Helpers(Learnt):
+class Helpers(Learned):
     """Code that only defines and cannot fail; ``skipped`` says what was left out and why."""
 
     code: str = ""

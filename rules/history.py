@@ -10,17 +10,17 @@ from planbook.rules.book import RuleBook, rule_text
 from planbook.rules.edits import RuleChange, Touched
 from planbook.rules.errors import BadHistory
 from planbook.rules.naming import rule_number
-from planbook.rules.types import HOW_IT_IS_DONE, Learnt
+from planbook.rules.types import HOW_IT_IS_DONE, Learned
 
 
-class Applied(Learnt):
+class Applied(Learned):
     """A batch was applied."""
 
     kind: Literal["applied"] = "applied"
     change: RuleChange
 
 
-class Undone(Learnt):
+class Undone(Learned):
     """The rules went back to the state before an entry: it and all later ones are undone."""
 
     kind: Literal["undone"] = "undone"
@@ -57,7 +57,7 @@ def say_more(entries: Iterable[Entry]) -> set[str]:
     return {each.id for each in touched if each.after and each.after.type not in HOW_IT_IS_DONE and _is_reworded(each)}
 
 
-class History(Learnt):
+class History(Learned):
     """The initial rules and all changes since. Entries count from 1; state 0 is the beginning."""
 
     initial: RuleBook

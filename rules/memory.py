@@ -21,7 +21,7 @@ Tell = Callable[[Sequence[Rule]], str]
 """Renders the rules that were chosen for a task."""
 
 
-class LearntMemory:
+class LearnedMemory:
     """Answers for one state of knowledge; the same task always gets the same answer. Thread-safe.
 
     ``without`` names ablations (``planbook.rules.ablations``). With ``by_task``, a planner gets the rules that its task

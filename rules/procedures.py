@@ -1,13 +1,18 @@
-"""Beyond the paper: turns the code of a success into a procedure for its task type, after verification."""
+"""Beyond the paper: turns the code of a success into a procedure for its task type, after verification.
 
+A model's reply is checked and gets the header that we write."""
+
+import ast
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.envs import Environment
+from planbook.envs import Environment, Task
 from planbook.planner import (
+    TASK,
+    BadProcedure,
     Message,
     Procedure,
     Rendered,
@@ -17,11 +22,84 @@ from planbook.planner import (
     Trajectory,
     UnusableReply,
     about_the_world,
+    checked_procedure,
     fence_around,
+    parse_procedure,
+    procedure_faults,
 )
 from planbook.rules.telling import PROMPTS, shortened, tell_manual
-from planbook.rules.types import Knowledge, Learnt, Skill
-from planbook.rules.written import learnt_procedure, params_told, procedure_reader
+from planbook.rules.types import Knowledge, Learned, Skill
+from planbook.sandbox import parse_source, read_reply
+
+LONGEST = 20_000
+"""Maximum characters of a procedure."""
+
+
+def procedure_reader(task: Task, world: type[Environment], options: BaseModel | None = None) -> Callable[[str], str]:
+    """Reads the code of a procedure for tasks like this one; raises ValueError with every fault, for the model."""
+    barred = {"id": "a procedure must not depend on which task it is: leave task.id out"}
+    if not params_told(task, world):
+        barred["params"] = "task.params must not be used for tasks of this type: read task.goal"
+
+    def read(text: str) -> str:
+        reply = read_reply(text)
+        if reply.problem is not None:
+            raise ValueError(str(reply.problem))
+        if len(reply.code) > LONGEST:
+            raise ValueError(f"the procedure has {len(reply.code)} characters; at most {LONGEST} are allowed")
+        faults = [str(fault) for fault in procedure_faults(reply.code, world, options)] or _barred(reply.code, barred)
+        if faults:
+            raise ValueError("the procedure does not pass the check:\n" + "\n".join(faults))
+        return _fit_for_header(reply.code, task, world, options)
+
+    return read
+
+
+def params_told(task: Task, world: type[Environment]) -> bool:
+    """Return whether a task has params that prompts may show."""
+    return bool(world.told_params(task))
+
+
+def learned_procedure(
+    code: str, task_type: str, world: type[Environment], source: str, options: BaseModel | None = None
+) -> Procedure:
+    """Return the procedure: the code under our header. Raises BadProcedure if it does not pass the check."""
+    header = (
+        f'"""Do a task of type {task_type}.\n\nworld: {world.name}\ntype: {task_type}\nsource: {_plain(source)}\n"""'
+    )
+    name = f"{task_type.replace('-', '_')}.py"
+    return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), world, options)
+
+
+def _barred(code: str, barred: dict[str, str]) -> list[str]:
+    """Return what the code reads of ``task`` although it must not."""
+    read = {
+        node.attr: node.lineno
+        for node in ast.walk(parse_source(code))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == TASK
+    }
+    return [f"line {read[name]}: {why}" for name, why in barred.items() if name in read]
+
+
+def _fit_for_header(code: str, task: Task, world: type[Environment], options: BaseModel | None) -> str:
+    """Return the code without the model's own text at the top, where the header goes.
+
+    Raises ValueError if no header fits.
+    """
+    tree = parse_source(code)
+    if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
+        code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
+    try:
+        learned_procedure(code, task.type, world, "still to be said", options)
+    except BadProcedure as bad:
+        raise ValueError(str(bad)) from bad
+    return code
+
+
+def _plain(text: str) -> str:
+    """Return one line that ends no docstring and escapes nothing."""
+    return " ".join(text.replace("\\", "/").replace('"', "'").split())
+
 
 PLANNER = "planner"
 ATTEMPTS = 3
@@ -32,7 +110,7 @@ HAPPENED_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
 """Characters of the skill's observations, of each other scene, and of each failure."""
 
 
-class Verification(Learnt):
+class Verification(Learned):
     """The result of a procedure on one task, and its actions; ``feedback`` is what a model needs to fix it."""
 
     task_id: str
@@ -44,7 +122,7 @@ class Verification(Learnt):
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-class Attempt(Learnt):
+class Attempt(Learned):
     """A procedure that was written, and its results."""
 
     procedure: Procedure
@@ -61,7 +139,7 @@ class Attempt(Learnt):
         return bool(self.verifications) and all(each.solved for each in self.verifications)
 
 
-class Generalised(Learnt):
+class Generalised(Learned):
     """The result of generalising a skill: ``procedure`` is None if none held, ``problem`` says why no more were tried.
 
     ``verified_on`` lists the ids of the tasks that the procedure solved.
@@ -118,7 +196,7 @@ def generalise(
             answer = scope.ask(PLANNER, prompt, read=read, history=history, **told)
         except UnusableReply as unusable:
             return Generalised(attempts=tuple(tried), problem=str(unusable))
-        procedure = learnt_procedure(answer.value, task_type, world, _source(skill, alike, answer.reply), options)
+        procedure = learned_procedure(answer.value, task_type, world, _source(skill, alike, answer.reply), options)
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
         if tried[-1].holds:
             return _admitted(tried)

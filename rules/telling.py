@@ -22,6 +22,7 @@ from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import bound_names, parse_source
 
 PROMPTS = Prompts(FOLDER)
+"""The templates of the Builder and the Consolidator, by path."""
 _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 """A block of code in a manual."""
 

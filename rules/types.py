@@ -32,13 +32,13 @@ HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
 """Types that hold code of successes; all others describe the environment or errors."""
 
 
-class Learnt(BaseModel):
+class Learned(BaseModel):
     """Base of what is kept between episodes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Rule(Learnt):
+class Rule(Learned):
     """One piece of knowledge about an environment. ``id`` is never reused, even after deletion.
 
     ``type`` is None only if rules are kept without types (an ablation).
@@ -54,7 +54,7 @@ class Rule(Learnt):
     """Ids of the rules that it was derived from."""
 
 
-class Skill(Learnt):
+class Skill(Learned):
     """The concluding code of a success, with its scene and task."""
 
     task: Task
@@ -62,7 +62,7 @@ class Skill(Learnt):
     code: str
 
 
-class Reflection(Learnt):
+class Reflection(Learned):
     """What went wrong in a failure, with its scene and task."""
 
     task: Task
@@ -70,7 +70,7 @@ class Reflection(Learnt):
     text: str
 
 
-class TypeParameter(Learnt):
+class TypeParameter(Learned):
     """A parameter of a found type. ``form`` names how the goal's words become its value (``found_types.FORMS``)."""
 
     name: str
@@ -78,7 +78,7 @@ class TypeParameter(Learnt):
     summary: str = ""
 
 
-class Example(Learnt):
+class Example(Learned):
     """A solved task of a found type: its goal, and the constants of its plan as Python source.
 
     ``joined`` is true if its own plan had another shape, so that it has no constants.
@@ -91,7 +91,7 @@ class Example(Learnt):
     joined: bool = False
 
 
-class Wording(Learnt):
+class Wording(Learned):
     """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` stands for any words, or none."""
 
     pattern: str
@@ -108,7 +108,7 @@ class Wording(Learnt):
         return " ".join(part for part in self.parts if not part.startswith("{"))
 
 
-class FoundType(Learnt):
+class FoundType(Learned):
     """A group of solved tasks. ``code`` is the plan of the first, with its ``shape``.
 
     ``version`` counts the procedures published for it, ``repairs`` those of them that replaced one that had failed.
@@ -128,7 +128,7 @@ class FoundType(Learnt):
     repairs: int = 0
 
 
-class Knowledge(Learnt):
+class Knowledge(Learned):
     """Everything learned about an environment; one skill, reflection and procedure for each task type.
 
     ``manual`` is the Markdown written from the rules; if empty, the rules are shown as a list. ``example`` is the

@@ -1,5 +1,6 @@
 """What holds for the project as a whole."""
 
+import ast
 import importlib
 import subprocess
 import sys
@@ -187,3 +188,28 @@ def check_core(core: Path, tmp_path: Path, planbook: Forking) -> None:
 
 
 SPLIT = {"shopping": "test", "tabletop": "test"}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """What a file imports of planbook, with dots; of a module, each name that is taken."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (f"{alias.name}." for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_module(package: str, name: str) -> bool:
+    return (ROOT / package / f"{name}.py").exists() or (ROOT / package / name).is_dir()
+
+
+@pytest.mark.parametrize("importer", [*PACKAGES, "planbook"])
+def test_packages_import_from_each_other_by_their_public_surface_only(importer: str) -> None:
+    found = []
+    for path in [*(ROOT / importer).glob("*.py"), *(ROOT / importer).glob("[!_]*/*.py")]:
+        for name in imported(path):
+            top, package, *names = [*name.split("."), ""][:4]
+            other = top == "planbook" and package in PACKAGES and package not in path.relative_to(ROOT).parts
+            if other and (len(name.split(".")) > 3 or is_module(package, names[0])):
+                found.append(f"{path.relative_to(ROOT)}: {name}")
+    assert not found, found

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any, TypeGuard, get_type_hints
 
 import pytest
 
@@ -48,12 +48,17 @@ def assigned() -> Iterator[str]:
         for file in files:
             body = ast.parse(file.read_text(encoding="utf-8")).body
             for statement, below in pairwise(body):
-                target = (
-                    statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+                targets = (
+                    statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
                 )
                 text = below.value if isinstance(below, ast.Expr) else None
-                if isinstance(target, ast.Name) and isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    yield target.id
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    yield from (each.id for target in targets if target for each in ast.walk(target) if named(each))
+
+
+def named(part: ast.AST) -> TypeGuard[ast.Name]:
+    """Return whether a part of a statement is a name."""
+    return isinstance(part, ast.Name)
 
 
 def is_documented(function: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from planbook.envs.method_support import Goals
+from planbook.envs.optional import Goals
 from planbook.envs.types import Action, ActionSpec
 
 FOLDER_TYPES = {

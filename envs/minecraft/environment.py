@@ -6,7 +6,6 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.method_support import Goals
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.actions import GoalRefused, effects_of, listed
 from planbook.envs.minecraft.game_data import FILE as RECIPES
@@ -14,6 +13,7 @@ from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
 from planbook.envs.minecraft.player import GoalEffects, MinecraftPlayer, carry_out, succeeds, time_limit, wait
 from planbook.envs.minecraft.terrain import Terrain, seen_words, terrain_of
+from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict

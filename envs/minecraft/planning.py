@@ -6,7 +6,6 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planbook.envs.method_support import Features, Goals
 from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.actions import (
     GoalRefused,
@@ -35,6 +34,7 @@ from planbook.envs.minecraft.game_data import (
     wearable,
 )
 from planbook.envs.minecraft.terrain import distance_word
+from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
 from planbook.envs.types import Action, Task
 

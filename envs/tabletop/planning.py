@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import combinations, islice
 from typing import TYPE_CHECKING
 
-from planbook.envs.method_support import Features, Goals
+from planbook.envs.optional import Features, Goals
 from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
 from planbook.envs.tabletop.scenes import TableScene
 from planbook.envs.tabletop.table import JOINED, TAKES, Table

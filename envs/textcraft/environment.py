@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, UnknownAction
-from planbook.envs.method_support import Goals
+from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import file_digest, folder_digest, install_command
 from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from planbook.envs.method_support import Goals
+from planbook.envs.optional import Goals
 from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions, deed_from_rules
 from planbook.envs.textcraft.recipes import (
     Bench,

@@ -157,16 +157,12 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
-        """Return a class of this kind for these tools."""
+        """Return a class of this kind for these tools. Many of them can be searched."""
         by_name = {tool.name: tool for tool in tools}
         made: type[ToolEnvironment] = type("Tools", (cls,), {"name": name, "about": about, "tools": by_name, **members})
         made.actions = {**{each: tool.spec for each, tool in by_name.items()}, **made.actions}
+        made.queries = made.queries if len(by_name) > MANY else {}
         return made
-
-    @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all tools and ``answer``; the search for tools where there are many."""
-        return Offered(cls.actions, cls.queries if len(cls.tools) > MANY else {})
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:

@@ -1,9 +1,10 @@
-"""What does each command do? The command line parses, and calls these; each prints, and answers an exit code.
+"""The commands. ``command_line`` parses and calls these; each prints, and returns an exit code.
 
-``playing``: run, replay. ``replaying``: replay RUN. ``rerunning``: rerun. ``executing``: exec. ``building``: build,
-formulate, test. ``inspection``: envs, check. ``checking_envs``: check-env. ``methods``: planners. ``rulebook``: rules.
-``demo``: demo. ``comparing``: compare, stats. ``exchanging``: export, import. ``reporting``: report. ``showing``: show.
-``watching``: watch.
-``beforehand`` and ``beside`` are what several of them say before and after. The commands of prompt graphs, benchmarks
-and costs are in packages of their own.
+- ``playing``: run, join, and what is common to all that play; ``beforehand`` checks a run before it begins
+- ``building``: build, formulate, test; ``rulebook``: rules; ``demo``: demo
+- ``rerunning``: replay RUN, rerun, fork
+- ``looking``: show, report, watch, compare, stats; ``exchanging``: export, import, skills
+- ``checking``: check, check-env, exec; ``inspection``: envs, planners, bench; ``serving``: mcp
+
+The commands of prompt graphs and of cost are in packages of their own.
 """

@@ -1,27 +1,30 @@
-"""The commands of AutoManual's three stages: build, formulate, test."""
+"""The commands of AutoManual's three stages: build, formulate, test; learning curves, and tables of papers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue
+from rich.table import Table
 
 from planbook import errors
-from planbook.commands.curve import Curve, play_curve
-from planbook.commands.paper_tables import Tested, show_beside
+from planbook.commands.effects import STOPPED, Effects, PlayOne, play_effects
 from planbook.commands.playing import play, play_settings
-from planbook.config import LEARNT_LIBRARY, LIBRARIES, Config
-from planbook.console import console
+from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
+from planbook.console import console, right_aligned
 from planbook.envs import EnvsError
-from planbook.knowledge import learnt_in
+from planbook.knowledge import known_parts, learned_in
 from planbook.learning import building_tasks, coverage_lines, export_manuals
 from planbook.learning import formulate as formulate_rules
+from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.planner import BudgetEnded, method
-from planbook.results import Summary
-from planbook.runs import Run, new_folder
+from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
+from planbook.results.statistics import wilson
+from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
-from planbook.terminal.printing import spending
+from planbook.terminal.printing import print_parts, spending
+from planbook.wording import NO_FIGURE, fixed, interval
 from planbook.workers import Hosting, check_roles
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
@@ -32,6 +35,41 @@ OF_A_PAPER = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type"
 """Options of building that a paper may set."""
 OF_PLAYING = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
 """Options that say how episodes are played: those that are given were."""
+
+
+class Point(BaseModel):
+    """One test run of a curve, and the cost of building until then."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: int
+    interval: tuple[float, float]
+    until_then: Reached
+    summary: Summary
+
+
+class Curve(BaseModel):
+    """The object that ends the standard output of ``planbook test --after N,N --json``."""
+
+    model_config = ConfigDict(frozen=True)
+
+    library: str
+    curve: tuple[Point, ...]
+    paying: dict[str, Paying | None] = {}
+    """The cost of a solved task with learning included, by the number of building tasks."""
+    table: PaperComparison | None = None
+    """The last point compared with the papers, if that was asked for."""
+
+
+class Tested(Summary):
+    """The object that ends the output of ``--table --json``; no table for an environment that no paper has."""
+
+    table: PaperComparison | None
+
+    @classmethod
+    def of(cls, summary: Summary, table: PaperComparison | None) -> "Tested":
+        """Return the summary with a table, and with the fields that its dump leaves out."""
+        return cls(**dict(summary), table=table)
 
 
 class Formulated(BaseModel):
@@ -128,11 +166,22 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
     return code, curve
 
 
+def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
+    """Measure what each rule and skill of a library is worth, or those that are named, on test tasks."""
+    env = settings.env or (RunFile.read(folder).config.env if is_run(folder) else "")
+    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
+    known = known_parts(config)
+    if unknown := sorted(set(parts) - set(known)):
+        raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
+    play_one = partial(play, hosting=settings.hosting(), as_json=as_json, store=settings.store)
+    return play_effects(config, parts or known, settings.out or new_folder(config), play_one, as_json=as_json)
+
+
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / settings.world().name).is_dir():
-        settings = settings.model_copy(update={"library": LEARNT_LIBRARY})
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
+        settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
     drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
     return drawn.config(planner, ablated_options(planner, settings.without))
 
@@ -140,7 +189,7 @@ def test_config(settings: Settings) -> Config:
 def formulate(
     folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
-    """Turn the rules of a building run into manuals, and write them beside what else it learnt."""
+    """Turn the rules of a building run into manuals, and write them beside what else it learned."""
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
@@ -161,7 +210,7 @@ def formulate(
             run.end_invocation()
         written = list(map(str, export_manuals(run, tokens)))
         spent = run.meter.spent
-        for group, state in learnt_in(run).items():
+        for group, state in learned_in(run).items():
             for line in coverage_lines(run, group, state):
                 out.print(line, markup=False, soft_wrap=True)
         out.print(f"Written: {', '.join(written) or 'no manual'}", soft_wrap=True)
@@ -176,3 +225,106 @@ def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonVal
     implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
     known = method(planner).options.model_fields
     return {option: False for left_out, option in implied.items() if left_out in without and option in known}
+
+
+TARGET = 0.95
+"""The share solved that the headline is about."""
+
+
+def play_curve(
+    config: Config, after: Sequence[int], out: Path, play_one: PlayOne, *, as_json: bool
+) -> tuple[int, Curve]:
+    """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
+
+    The first run that is stopped, or whose budget ends, is the last; the same command goes on. Raises BadArgument,
+    BadRun.
+    """
+    cost, points, worst = _cost_of(config, after), list[Point](), errors.OK
+    for number in after:
+        code, summary = play_one(config.model_copy(update={"after": number}), out / f"after-{number}")
+        interval = wilson(summary.solved, summary.tasks)
+        until_then = reached_after(cost, number)
+        points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
+        worst = max(worst, code)
+        if code in STOPPED:
+            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."
+            console(as_json).print(goes_on, soft_wrap=True)
+            break
+    curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
+    screen = console(as_json)
+    screen.print(curve_table(curve))
+    screen.print(target_line(curve))
+    print_parts(screen, paying_table(curve.paying, "building tasks"))
+    return worst, curve
+
+
+def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
+    folder = config.library_folder
+    if not is_run(folder):
+        raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
+    with closing(Run.open(folder)) as run:
+        cost, tasks = building_cost(run), len(run.entries())
+    if max(after) > tasks:
+        raise errors.BadArgument(f"--after {max(after)}: {folder} has {tasks} building tasks")
+    return cost
+
+
+def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
+    """Return what a solved task cost at each point with learning included, beside the point before any learning."""
+    found = {str(point.after): point.summary.paying for point in points}
+    without = found.get("0")
+    return {
+        name: paying.against("no building tasks", without) if paying and without and name != "0" else paying
+        for name, paying in found.items()
+    }
+
+
+def target_line(curve: Curve) -> str:
+    """Return the headline: the cost of building at the first point that solved enough."""
+    for point in curve.curve:
+        if point.summary.tasks and point.summary.solved / point.summary.tasks >= TARGET:
+            built = point.until_then
+            return (
+                f"{TARGET:.0%} solved first after {point.after} building tasks: {built.calls:,} calls, "
+                f"{built.tokens:,} tokens and {built.actions:,} actions of building."
+            )
+    return f"No point of the curve solves {TARGET:.0%}."
+
+
+def curve_table(curve: Curve) -> Table:
+    """Return success by building tasks, the model calls of the tests, and the cost of building until then."""
+    tested = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
+    built_by_then = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
+    title = "success by building tasks; what building had cost until then"
+    table = right_aligned(None, (*tested, *built_by_then), title=title, unbroken=True)
+    for point in curve.curve:
+        summary, built, (low, high) = point.summary, point.until_then, point.interval
+        share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
+        figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
+        steps = fixed(summary.mean_error_steps, 2)
+        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{each:,}" for each in figures))
+    return table
+
+
+def show_beside(config: Config, summary: Summary, *, as_json: bool) -> PaperComparison | None:
+    """Print a run's figures beside those of the papers, or that there are none."""
+    out, compared = console(as_json), compare_with_papers(config, summary)
+    print_parts(out, paper_tables(compared) if compared else [_nowhere(config)])
+    return compared
+
+
+def with_table(summary: Summary, *, as_json: bool) -> Tested:
+    """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
+    with closing(Run.open(Path(summary.run))) as run:
+        config = run.config
+    return Tested.of(summary, show_beside(config, summary, as_json=as_json))
+
+
+def _nowhere(config: Config) -> str:
+    """Say that no paper has the environment, and which ones each has."""
+    told = (f"{paper.paper} has them for {_listed(paper.worlds)}." for paper in publications())
+    return f"No paper has figures for {config.world.name}. {' '.join(told)}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -75,7 +75,7 @@ class Demo:
             self._took(*play(asked.config(planner), self._folder(asked, planner), **self._how))
 
     def learning(self) -> None:
-        """Build rules from episodes, formulate the manual, and test what was learnt on other scenes."""
+        """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
         built = self._folder(BUILDING, "build")
         hosted = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
         where = {"out": built, "store": self._store, "executor": "threads"}  # building is one episode after the other

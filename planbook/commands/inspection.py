@@ -1,4 +1,4 @@
-"""The commands that run nothing: `planbook envs` and the checks of a plan."""
+"""Commands that list what there is, and measure it: envs, planners, bench."""
 
 import dataclasses
 import json
@@ -6,28 +6,32 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from typing import Any
 
 import click
 from rich.table import Table
 
 from planbook import errors
-from planbook.commands.executing import read_plan
 from planbook.console import console
 from planbook.envs import (
     ActionSpec,
     Environment,
     MissingRequirement,
-    Selection,
-    Task,
     known_environments,
     load_environment,
 )
-from planbook.manuals import ProcedureLibrary
+from planbook.manuals import ProcedureLibrary, demonstrated
 from planbook.option_values import option_facts, options_table
-from planbook.planner import AGENT, TASK, functions_to_check, is_procedure, parse_procedure, plan_attributes
-from planbook.sandbox import DryRun, Fault, Sandbox, bound_names, check, check_procedure
-from planbook.settings import Settings
+from planbook.papers import settings_of_papers
+from planbook.planner import (
+    AGENT,
+    METHODS,
+    Method,
+    UnknownStrategy,
+    method,
+    registered_methods,
+)
+from planbook.sandbox import Sandbox
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
@@ -84,7 +88,7 @@ def _world_table(world: type[Environment]) -> Table:
     table.add_column()
     procedures = ProcedureLibrary(world).files
     table.add_row("splits", ", ".join(world.splits))
-    table.add_row(counted(len(world.types), "task type"), ", ".join(world.types))
+    table.add_row(counted(len(world.types), "task type") if world.types else "task types", _types(world))
     table.add_row("actions", ", ".join(map(_call, world.actions.values())))
     if world.queries:
         table.add_row("queries", ", ".join(map(_call, world.queries.values())))
@@ -94,10 +98,15 @@ def _world_table(world: type[Environment]) -> Table:
         table.add_row("options", ", ".join(options))
     if world.restores:
         table.add_row("turning back", world.restores)
-    table.add_row("procedures", f"for {len(procedures)} of {counted(len(world.types), 'task type')}")
+    if world.types:
+        table.add_row("procedures", f"for {len(procedures)} of {counted(len(world.types), 'task type')}")
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
     return table
+
+
+def _types(world: type[Environment]) -> str:
+    return ", ".join(world.types) or "those of its file of tasks (-o tasks=FILE)"
 
 
 def _action_table(world: type[Environment]) -> Table:
@@ -124,51 +133,102 @@ def _facts(world: type[Environment]) -> dict[str, object]:
     }
 
 
-def check_plan(plan: Path, settings: Settings) -> list[Fault]:
-    """Return every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
-    world, options = settings.world(), settings.world_options()
-    if settings.tasks:
-        world.select(Selection(ids=settings.tasks), options)
-    text = read_plan(plan)
-    functions, attributes = functions_to_check(world, options), plan_attributes(world)
-    names = bound_names(world.helpers)
-    if not is_procedure(text):
-        return check(text, functions, attributes=attributes, names=names | {TASK}, modules=world.modules)
-    procedure = parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")
-    names |= bound_names(procedure.helpers)
-    return check_procedure(text, functions, attributes=attributes, names=names, modules=world.modules)
+SOMETIMES = "sometimes"
 
 
-def show_faults(
-    plan: Path, faults: list[Fault], *, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
-) -> int:
-    """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
+def show_planners(name: str | None, *, as_json: bool) -> int:
+    """All methods; or one, with its options and demonstrations. Raises UnknownStrategy."""
+    chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console(as_json)
-    for fault in faults:
-        told = str(fault).removeprefix(f"line {fault.line}: ")
-        out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
-    out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
-    answered = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
-    return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)
+    if name is None:
+        out.print(_methods_table(chosen))
+        for told in unusable.values():
+            out.print(told, style="yellow", soft_wrap=True)
+        out.print(
+            f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
+        )
+    else:
+        for table in (
+            _method_table(name, chosen[name]),
+            options_table(chosen[name].options, "--planner-option"),
+            _demonstrations_table(chosen[name]),
+            _papers_table(name),
+        ):
+            if table.row_count:
+                out.print(table)
+    facts = {each: _method_facts(each, strategy) for each, strategy in chosen.items()}
+    return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
 
 
-def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
-    """Print the faults of the plan and of its dry runs, each once, and the result of each dry run."""
-    found = {fault: None for _, run in runs if run for fault in run.faults}
-    out = console(as_json)
-    for task, run in runs:
-        out.print(f"{plan}: dry run on {task.id}: {_told(task, run)}", markup=False, soft_wrap=True)
-    told = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
-    more = {"dry_runs": told} if runs else {}
-    return show_faults(plan, [*faults, *found], as_json=as_json, more=more)
+def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
+    """The methods that ship and those that other packages register; and of registered ones why they cannot be used."""
+    methods, unusable = {**METHODS}, dict[str, str]()
+    for name, point in registered_methods().items():
+        if name in METHODS:
+            unusable[name] = f"{point.value} is registered as {name!r}, the name of a method that ships: it is not used"
+            continue
+        try:
+            methods[name] = method(name)
+        except UnknownStrategy as error:
+            unusable[name] = str(error)
+    return methods, unusable
 
 
-def _told(task: Task, run: DryRun | None) -> str:
-    if run is None:
-        return f"{task.env} declares no preconditions of its actions"
-    if not run.followed:
-        return "the plan has too many paths to follow; none was examined"
-    failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
-    told = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
-    unfollowed = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"
-    return f"{told}; {run.unfollowed} not followed: {unfollowed}" if run.unfollowed else told
+def _methods_table(methods: Mapping[str, Method]) -> Table:
+    table = Table(title="planning methods", title_justify="left")
+    for column in ("name", "what it does", "whom it asks"):
+        table.add_column(column, no_wrap=column == "name")
+    for name, strategy in methods.items():
+        table.add_row(name, strategy.summary, _roles(strategy))
+    return table
+
+
+def _method_table(name: str, strategy: Method) -> Table:
+    table = Table(title=name, title_justify="left", show_header=False)
+    table.add_row("what it does", strategy.summary)
+    table.add_row("whom it asks", _roles(strategy))
+    return table
+
+
+def _demonstrations_table(strategy: Method) -> Table:
+    table = Table(title="what it shows of the environments", title_justify="left")
+    for column in ("world", "demonstrations", "not there"):
+        table.add_column(column)
+    names = strategy.demonstrations
+    for world, there in _shown(strategy).items():
+        table.add_row(world, ", ".join(there) or "none", ", ".join(each for each in names if each not in there))
+    return table
+
+
+def _papers_table(name: str) -> Table:
+    table = Table(title="what --paper sets", title_justify="left")
+    for column in ("paper", "environment", "split", "settings"):
+        table.add_column(column)
+    for (env, split), theirs in settings_of_papers(name).items():
+        table.add_row(theirs.paper, env, split, str(theirs))
+    return table
+
+
+def _roles(strategy: Method) -> str:
+    return (
+        ", ".join(f"{role} ({SOMETIMES})" if role in strategy.sometimes else role for role in strategy.roles) or "none"
+    )
+
+
+def _shown(strategy: Method) -> dict[str, tuple[str, ...]]:
+    """The demonstrations that ship, by world; empty for a method that shows none."""
+    names = strategy.demonstrations
+    return {world: demonstrated(world, names) for world in sorted(known_environments())} if names else {}
+
+
+def _method_facts(name: str, strategy: Method) -> dict[str, Any]:
+    papers = settings_of_papers(name).items()
+    return {
+        "summary": strategy.summary,
+        "roles": strategy.roles,
+        "asked_sometimes": sorted(strategy.sometimes),
+        "options": option_facts(strategy.options),
+        "demonstrations": strategy.demonstrations,
+        "demonstrations_by_world": _shown(strategy),
+        "papers": [{"env": env, "split": split, **theirs.facts()} for (env, split), theirs in papers],
+    }

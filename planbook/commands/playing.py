@@ -22,7 +22,15 @@ from planbook.config import Config
 from planbook.console import ERRORS, console
 from planbook.envs import Task
 from planbook.inputs import inputs
-from planbook.knowledge import EVERYTHING, check_ablations, fresh_beginning, group_of, learnt_in, memory_of, remembering
+from planbook.knowledge import (
+    EVERYTHING,
+    check_ablations,
+    fresh_beginning,
+    group_of,
+    learned_in,
+    memory_of,
+    remembering,
+)
 from planbook.learning import (
     build,
     coverage_lines,
@@ -108,7 +116,7 @@ def play(
     tasks = tasks_of(config) if tasks is None else tasks
     memory = beginning_memory(config, tasks)
     if not config.copies:
-        if config.planner == "procedures":
+        if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
             check_procedures(memory, config, tasks)
         tell_missing_demonstrations(config)
     if config.paper:
@@ -233,7 +241,7 @@ def play_run(
     if run.config.stream:
         out.print(stream_line(summary), soft_wrap=True)
     if run.config.learning:
-        _show_learnt(run, out)
+        _show_learned(run, out)
     out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
     if formulated:
         out.print(
@@ -280,10 +288,10 @@ def most_rules(run: Run) -> int:
     return run.config.learning.max_rules
 
 
-def _show_learnt(run: Run, out: Console) -> None:
+def _show_learned(run: Run, out: Console) -> None:
     """What a building run has come to, and where it is."""
     folders = export(run)
-    for group, state in learnt_in(run).items():
+    for group, state in learned_in(run).items():
         kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
             f"{title}{counted(len(kept.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "

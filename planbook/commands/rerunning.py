@@ -1,5 +1,7 @@
-"""`planbook rerun RUN` and `planbook fork RUN EPISODE`: the same once more, and what came out otherwise."""
+"""Commands that play a run once more, and compare: replay RUN, rerun, fork."""
 
+import time
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -8,16 +10,17 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
-from planbook.commands.executing import given_plan
+from planbook.commands.checking import given_plan
+from planbook.commands.looking import chosen_entry
 from planbook.commands.playing import play
-from planbook.commands.showing import chosen_entry
 from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
 from planbook.console import console
 from planbook.knowledge import check_ablations
 from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, Command, options
 from planbook.planner import Budget
-from planbook.resuming import Repeat, is_deterministic, prepared, prepared_fork
-from planbook.runs import Run, new_branch, recorded_endings
+from planbook.replay import Comparison, Sameness, replay_run
+from planbook.resuming import Repeat, check_config, is_deterministic, prepared, prepared_fork
+from planbook.runs import Entry, Run, new_branch, recorded_endings
 from planbook.settings import Settings, lasting_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
@@ -171,3 +174,57 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
         to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'different'}.")
     if found.deterministic and _parted(found):
         to.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)
+
+
+class Replayed(BaseModel):
+    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id.
+
+    ``verdicts_changed`` counts those that were solved only then, or only now.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    episodes: int
+    by_sameness: dict[str, int]
+    differences: dict[str, Comparison]
+    verdicts_changed: int
+    seconds: float
+    run: str
+
+
+def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Replayed]:
+    """Play a recorded run again, print the first difference of each episode, and return the exit code."""
+    begun = time.monotonic()
+    out = console(as_json)
+    counts: Counter[str] = Counter({kind.value: 0 for kind in Sameness})
+    differences: dict[str, Comparison] = {}
+
+    def on_comparison(entry: Entry, comparison: Comparison) -> None:
+        counts[comparison.sameness] += 1
+        if comparison.event:
+            differences[entry.task.id] = comparison
+            out.print(f"{entry.task.id}: {comparison}", markup=False, soft_wrap=True)
+
+    with closing(Run.open(folder)) as run:
+        if run.imported or run.config.copies:
+            raise errors.BadArgument(
+                f"{folder} holds episodes that were played elsewhere; replay the run they come from"
+            )
+        check_config(run.config, folder)
+        finished = replay_run(run, on_comparison, hosting)
+    seconds = round(time.monotonic() - begun, 3)
+    ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    changed = sum(bool(each.then) for each in differences.values())
+    told = f" The verdict changed in {changed} of them." if changed else ""
+    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{told}")
+    report = Replayed(
+        episodes=counts.total(),
+        by_sameness=dict(counts),
+        differences=differences,
+        verdicts_changed=changed,
+        seconds=seconds,
+        run=str(folder),
+    )
+    if not finished:
+        return errors.INTERRUPTED, report
+    return errors.BROKEN if differences else errors.OK, report

@@ -1,4 +1,4 @@
-"""The command that shows what a building run learnt, how it came about, and takes it back."""
+"""The command that shows what a building run learned, how it came about, and takes it back."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -7,7 +7,7 @@ from typing import Any
 
 from planbook.console import console
 from planbook.errors import BadArgument
-from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in
+from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in
 from planbook.learning import coverage_of, export
 from planbook.manuals import coverage_table
 from planbook.rules import count, evidence_table, rule_text
@@ -39,7 +39,7 @@ def show_rules(folder: Path, what: str, which: str, group: str | None, *, as_jso
 def _group(run: Run, asked: str | None) -> tuple[str, KnowledgeState]:
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is no building run; rules come from `planbook build`")
-    states = learnt_in(run)
+    states = learned_in(run)
     if asked is None and len(states) > 1:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
     chosen = asked or next(iter(states), EVERYTHING)

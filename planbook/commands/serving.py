@@ -8,9 +8,9 @@ import click
 from pydantic import BaseModel
 
 from planbook import errors
-from planbook.config import LEARNT_LIBRARY, LIBRARIES
+from planbook.config import LEARNED_LIBRARY, LIBRARIES
 from planbook.envs import Environment, Task, ToolEnvironment
-from planbook.knowledge import learnt_in, with_manual
+from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import read_knowledge
 from planbook.options import options
 from planbook.planner import EpisodeSettings
@@ -43,6 +43,7 @@ def mcp(settings: Settings) -> int:
 
 def tasks_of(settings: Settings, world: type[Environment], chosen: BaseModel) -> Sequence[Task]:
     """Return the selected tasks; one that is free for tools without a file of tasks. Raises BadSelection."""
+
     if issubclass(world, ToolEnvironment) and not world.has_tasks(chosen):
         return [Task(id=FREE, env=world.name, split=world.splits[0], type=FREE, goal="Do what the client asks for.")]
     return world.select(settings.selection(), chosen)
@@ -51,10 +52,10 @@ def tasks_of(settings: Settings, world: type[Environment], chosen: BaseModel) ->
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
     """Return what is known about the environment: the named library, by default what ships."""
     world, library = settings.world(), settings.library
-    if not settings.was_given("library") and (LIBRARIES[LEARNT_LIBRARY] / world.name).is_dir():
-        library = LEARNT_LIBRARY
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / world.name).is_dir():
+        library = LEARNED_LIBRARY
     folder = LIBRARIES.get(library) or Path(library)
     if not is_run(folder):
         return [read_knowledge(folder, world, settings.world_options())]
     with closing(Run.open(folder)) as run:
-        return [with_manual(run, group, state) for group, state in learnt_in(run).items()]
+        return [with_manual(run, group, state) for group, state in learned_in(run).items()]

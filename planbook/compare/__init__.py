@@ -2,9 +2,11 @@
 
 ``pairs`` compares two runs over the same tasks, by ``differences`` in what was solved, measured and spent; ``groups``
 has any number of runs as rows. ``settings`` says in which settings runs differ, ``tables`` shows all of it.
-``reruns`` compares a run with one that repeats it, event by event.
+``reruns`` compares a run with one that repeats it, event by event. ``effects`` has what single rules and skills are
+worth, by runs without each of them.
 """
 
+from planbook.compare.effects import PartEffect, effect_parts, part_effects
 from planbook.compare.groups import group_rows
 from planbook.compare.pairs import RunComparison, compare, compare_all
 from planbook.compare.reruns import (
@@ -19,6 +21,7 @@ from planbook.compare.settings import full_name, setting, wanted
 from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
 
 __all__ = [
+    "PartEffect",
     "RepeatedEpisode",
     "RerunTotals",
     "RunComparison",
@@ -26,10 +29,12 @@ __all__ = [
     "compare",
     "compare_all",
     "comparison_parts",
+    "effect_parts",
     "full_name",
     "group_parts",
     "group_rows",
     "learned_the_same",
+    "part_effects",
     "repeated_episodes",
     "setting",
     "totals",

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from planbook.knowledge import learnt_in
+from planbook.knowledge import learned_in
 from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
 from planbook.replay import compared
@@ -97,7 +97,7 @@ def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
 
 def learned_the_same(first: Run, second: Run) -> bool:
     """Return whether two building runs know the same in the end."""
-    one, other = learnt_in(first), learnt_in(second)
+    one, other = learned_in(first), learned_in(second)
     return {group: state.knowledge for group, state in one.items()} == {
         group: state.knowledge for group, state in other.items()
     }

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from planbook.config import Config
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument
-from planbook.knowledge import learnt_in, with_manual
+from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
 from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
@@ -57,7 +57,7 @@ class VerifiedTask(Proof):
         return self.outcome.solved
 
 
-class Evidence(Proof):
+class SkillEvidence(Proof):
     """What ``skills verify`` plays again. ``sha256`` has the digest of each file that the skill consists of."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
@@ -96,7 +96,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
         if run.config.learning is None:
             raise BadArgument(f"{folder} is no building run; skills are the procedures that `planbook build` learns")
         verified = list(_verifications(run))
-        for group, state in learnt_in(run).items():
+        for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
                 tasks = _evidence_for(procedure, verified)
@@ -151,7 +151,7 @@ def _files(
     config = without_folders(run.config)
     about = tell_world(run.config.world, run.config.world_options)
     texts = {SCRIPT: standalone(procedure), MANUAL: f"# {procedure.world}\n\n{about}\n\n{tell_manual(knowledge)}\n"}
-    evidence = Evidence(
+    evidence = SkillEvidence(
         skill=name,
         task_type=procedure.type,
         env=config.env,
@@ -168,7 +168,7 @@ def _files(
     return {SKILL: _skill_text(evidence, procedure), **texts, EVIDENCE: f"{told}\n"}
 
 
-def _skill_text(evidence: Evidence, procedure: Procedure) -> str:
+def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
     solved = sum(each.solved for each in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
     goals = list(dict.fromkeys(each.task.goal for each in evidence.tasks))[:EXAMPLES]
@@ -252,15 +252,15 @@ def skill_folders(folder: Path) -> list[Path]:
     return found
 
 
-def read_evidence(folder: Path) -> Evidence:
+def read_evidence(folder: Path) -> SkillEvidence:
     """Read the evidence of a skill. Raises BadArgument."""
     try:
-        return Evidence.model_validate_json((folder / EVIDENCE).read_text(encoding="utf-8"))
+        return SkillEvidence.model_validate_json((folder / EVIDENCE).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         raise BadArgument(f"{folder / EVIDENCE} cannot be read as the evidence of a skill: {error}") from error
 
 
-def changed_files(folder: Path, evidence: Evidence) -> tuple[str, ...]:
+def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
     """Return the files of a skill that are missing or differ from their digests."""
     paths = {name: folder / name for name in HASHED}
     return tuple(
@@ -270,7 +270,7 @@ def changed_files(folder: Path, evidence: Evidence) -> tuple[str, ...]:
     )
 
 
-def verifying_config(folder: Path, evidence: Evidence, env: str) -> Config:
+def verifying_config(folder: Path, evidence: SkillEvidence, env: str) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
     ``env`` is the environment's name here; the evidence names it without its folder. Raises BadArgument, BadProcedure.
@@ -291,7 +291,7 @@ def verifying_config(folder: Path, evidence: Evidence, env: str) -> Config:
     )
 
 
-def verified_skill(folder: Path, evidence: Evidence, played: Path) -> VerifiedSkill:
+def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
     """Compare the verdicts in a run that played the skill with the recorded ones."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)

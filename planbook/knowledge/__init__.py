@@ -4,11 +4,11 @@
 recalls of it, or of a library in a folder.
 """
 
-from planbook.knowledge.memory import PROCEDURES, demonstrating, memory_of, remembering
+from planbook.knowledge.memory import PROCEDURES, demonstrating, known_parts, memory_of, remembering
 from planbook.knowledge.state import (
     ABLATIONS,
     EVERYTHING,
-    LEARNT,
+    LEARNED,
     RETRIEVAL,
     SPOILT,
     KnowledgeState,
@@ -20,7 +20,7 @@ from planbook.knowledge.state import (
     formulating_path,
     fresh_beginning,
     group_of,
-    learnt_in,
+    learned_in,
     once,
     single_parts,
     start_of,
@@ -33,7 +33,7 @@ from planbook.knowledge.state import (
 __all__ = [
     "ABLATIONS",
     "EVERYTHING",
-    "LEARNT",
+    "LEARNED",
     "PROCEDURES",
     "RETRIEVAL",
     "SPOILT",
@@ -47,7 +47,8 @@ __all__ = [
     "formulating_path",
     "fresh_beginning",
     "group_of",
-    "learnt_in",
+    "known_parts",
+    "learned_in",
     "memory_of",
     "once",
     "remembering",

@@ -14,14 +14,15 @@ from planbook.knowledge.state import (
     check_world,
     form_without,
     group_of,
-    learnt_in,
+    learned_in,
+    single_parts,
     start_of,
     with_manual,
     without_single,
 )
 from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
-from planbook.rules import Knowledge, LearntMemory, Rule, ablated, spare_code, tell_rules
+from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, spare_code, tell_rules
 from planbook.runs import Run, is_run
 
 PROCEDURES = "procedures"
@@ -46,6 +47,17 @@ def memory_of(config: Config) -> Memory:
     return demonstrating(config, _knowing(config, config.library_folder))
 
 
+def known_parts(config: Config) -> list[str]:
+    """Return the names of the rules and skills of a run's library, which can be left out one by one."""
+    folder = config.library_folder
+    if not is_run(folder):
+        return single_parts(read_knowledge(folder, config.world, config.world_options))
+    with closing(Run.open(folder)) as run:
+        check_world(config, run)
+        states = learned_in(run, config.after).values()
+        return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))
+
+
 def demonstrating(config: Config, memory: Memory) -> Memory:
     """Return the memory with the demonstrations that the run's method shows."""
     names = method(config.planner).demonstrations
@@ -67,7 +79,7 @@ def _knowing(config: Config, folder: Path) -> Memory:
     return remembering(config, knowledge, learned=learned)
 
 
-def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearntMemory:
+def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
     """Return a memory of this knowledge, under the run's ablations.
 
     While rules are built a planner is told all of them, so that each is cited and tried; of rules that were ``learned``
@@ -79,7 +91,7 @@ def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -
     if rules != knowledge.rules:
         knowledge = knowledge.model_copy(update={"rules": rules, "manual": ""})
     manual = ablated(knowledge, config.without).manual
-    return LearntMemory(
+    return LearnedMemory(
         knowledge,
         config.world,
         config.world_options,
@@ -98,7 +110,7 @@ def _of_manual(manual: str, rules: Sequence[Rule]) -> str:
 def _of_run(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
         check_world(config, run)
-        known = {group: with_manual(run, group, state) for group, state in learnt_in(run, config.after).items()}
+        known = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
         check_single(config.without, known.values())
         by_group = {group: remembering(config, knowledge) for group, knowledge in known.items()}
         return GroupedMemory(run.config, by_group)

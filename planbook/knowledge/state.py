@@ -11,7 +11,7 @@ from planbook.config import SHIPPED_LIBRARY, Config, Learning
 from planbook.errors import BadArgument
 from planbook.manuals import Manual, Start, excerpt, read_knowledge, read_start, within
 from planbook.planner import Body, JournalMismatch, Roles, Scope, UnusableReply
-from planbook.rules import Citation, Form, History, Knowledge, Learnt, RuleBook, count
+from planbook.rules import Citation, Form, History, Knowledge, Learned, RuleBook, count
 from planbook.runs import Run, is_run
 from planbook.store import RESTART, Watch, started_over
 
@@ -124,10 +124,10 @@ def _places(path: str) -> Iterator[str]:
 
 EVERYTHING = "all"
 """The group of all tasks, unless rules are kept for each type."""
-LEARNT = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
+LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 
 
-class KnowledgeState(Learnt):
+class KnowledgeState(Learned):
     """The knowledge in a group of tasks after some episodes, and its history.
 
     ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
@@ -210,7 +210,7 @@ def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
         return knowledge, RuleBook.of(knowledge.rules)
     with closing(Run.open(folder)) as run:
         check_world(config, run)
-        states = learnt_in(run)
+        states = learned_in(run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
             raise BadArgument(f"{folder} knows nothing of {group}; it knows {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
@@ -224,7 +224,7 @@ def check_world(config: Config, library: Run) -> None:
         raise BadArgument(f"{library.folder} learnt of {library.config.world.name}, not of {config.world.name}")
 
 
-def learnt_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
+def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     """Return the knowledge of a building run, by group: in the end, or after a number of episodes."""
     assert run.config.learning is not None
     tasks = {entry.index: entry.task.type for entry in run.entries()}
@@ -232,7 +232,7 @@ def learnt_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
     taken_back = undone(run)
     rows: Iterable[Any] = run.store.events("learn", "learnt")
     for row in rows:
-        match = LEARNT.fullmatch(row.scope)
+        match = LEARNED.fullmatch(row.scope)
         if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
             group = group_of(run.config.learning, tasks[int(match[1])])
             states[group] = with_undone(KnowledgeState.model_validate(row.body), group, taken_back)

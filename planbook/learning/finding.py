@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Sequence
 
+from pydantic import BaseModel
+
 from planbook.envs import Task
 from planbook.planner import BadProcedure, Procedure, Scope, Trajectory
 from planbook.rules import (
@@ -11,7 +13,7 @@ from planbook.rules import (
     Knowledge,
     Solved,
     described,
-    learnt_procedure,
+    learned_procedure,
     match,
     procedure_code,
     with_solved,
@@ -61,7 +63,9 @@ def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
     return next((each for each in knowledge.found if each.name == name), None)
 
 
-def from_plans(knowledge: Knowledge, played: Sequence[Trajectory], world: type, options: object) -> Procedure | None:
+def from_plans(
+    knowledge: Knowledge, played: Sequence[Trajectory], world: type, options: BaseModel | None
+) -> Procedure | None:
     """Return the procedure that the plans of a type are, with parameters in place of constants; None if they are none.
 
     ``played`` are episodes of the type.
@@ -73,7 +77,7 @@ def from_plans(knowledge: Knowledge, played: Sequence[Trajectory], world: type, 
         return None
     source = f"learnt from {', '.join(each.task_id for each in found.examples)} by their plans"
     try:
-        return learnt_procedure(code, kind, world, source, options)  # type: ignore[arg-type]
+        return learned_procedure(code, kind, world, source, options)
     except BadProcedure as bad:
         LOG.info("the plans of %s make no procedure: %s", kind, bad)
         return None

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import BaseModel, JsonValue
 
 from planbook.envs import ActionSpec, Environment
-from planbook.planner import AGENT, TASK, Episode, Trajectory
-from planbook.planner.strategies.code import given_code
+from planbook.planner import AGENT, TASK, Episode, Trajectory, given_code
 from planbook.rules import FEW
 
 LOOK = "look"

@@ -15,7 +15,7 @@ from planbook.knowledge import (
     PROCEDURES,
     demonstrating,
     formulating_path,
-    learnt_in,
+    learned_in,
     memory_of,
     once,
     with_manual,
@@ -136,7 +136,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     That is done once for each state of the rules: a second time answers from the record. Raises BadArgument where there
     are no rules, UnusableReply, ModelError, BudgetEnded. ``config`` names the models.
     """
-    states = learnt_in(run)
+    states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):
         raise BadArgument(f"{run.folder} has no rules to formulate; build some with `planbook build`")
     roles = roles_of(run, never_stopped, config)
@@ -167,7 +167,7 @@ def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | N
 def export(run: Run) -> list[Path]:
     """Write what a building run knows into its folder, as a library that other runs can use; one for each group."""
     written: list[Path] = []
-    for group, state in learnt_in(run).items():
+    for group, state in learned_in(run).items():
         folder = library_folder(run, group)
         write_knowledge(folder, with_manual(run, group, state))
         world = tell_world(run.config.world, run.config.world_options)
@@ -183,7 +183,7 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
     """
     export(run)
     written: list[Path] = []
-    for group, state in learnt_in(run).items():
+    for group, state in learned_in(run).items():
         home = library_folder(run, group) / run.config.world.name
         short = "" if tokens is None else with_manual(run, group, state, tokens).manual
         replace_files(home, {SHORT_MANUAL: short})

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.config import Config, chosen_options
-from planbook.knowledge import RETRIEVAL, learnt_in, with_manual
+from planbook.knowledge import RETRIEVAL, learned_in, with_manual
 from planbook.manuals import read_knowledge, usual_starts
 from planbook.planner import method
 from planbook.results import Result, Summary, read_run
@@ -126,7 +126,7 @@ def _origin(config: Config) -> KnowledgeOrigin:
         learnt = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
         return KnowledgeOrigin(None, (), _formulated([known]), learnt)
     with closing(Run.open(library)) as built:
-        groups = [with_manual(built, group, state) for group, state in learnt_in(built, config.after).items()]
+        groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
         return KnowledgeOrigin(built.config, models_asked(built), _formulated(groups), config.after != 0)
 
 

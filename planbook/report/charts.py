@@ -12,7 +12,7 @@ from typing import Any
 
 from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.envs import EnvsError
-from planbook.knowledge import LEARNT, SPOILT, group_of
+from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.outcomes import UNPLAYED, in_words, outcome_of
 from planbook.results import Result, RunResults, building_cost
 from planbook.results.statistics import wilson
@@ -221,7 +221,7 @@ def _learning(run: RunResults) -> Iterator[tuple[int, tuple[int, ...]]]:
     learning, known = run.run.config.learning, dict[str, tuple[int, ...]]()
     for event in run.outside if learning is not None else ():
         body: Any = event.body
-        match = LEARNT.fullmatch(event.scope)
+        match = LEARNED.fullmatch(event.scope)
         if event.kind == "learnt" and match and SPOILT not in body and learning:
             index = int(match[1])
             counts = tuple(len(body["knowledge"][name]) for name in KNOWN)

@@ -7,7 +7,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from planbook.knowledge import EVERYTHING, KnowledgeState, learnt_in, with_manual
+from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
 from planbook.report.blocks import Block, Part, link, marked
 from planbook.results import RunResults
@@ -22,7 +22,7 @@ BELOW, LOWEST = 3, 6
 
 def learned(run: RunResults) -> Mapping[str, KnowledgeState]:
     """Return what a building run knows in the end, by group of tasks; nothing for a run that learns nothing."""
-    return learnt_in(run.run) if run.run.config.learning is not None else {}
+    return learned_in(run.run) if run.run.config.learning is not None else {}
 
 
 def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:

@@ -7,9 +7,9 @@ from typing import Any, Self, cast
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
-from planbook.config import FOUND, LEARNT_LIBRARY, SHIPPED_LIBRARY, Config
+from planbook.config import FOUND, LEARNED_LIBRARY, SHIPPED_LIBRARY, Config
 from planbook.errors import BadArgument, BadRun
-from planbook.knowledge import LEARNT, SPOILT, group_of, learnt_in
+from planbook.knowledge import LEARNED, SPOILT, group_of, learned_in
 from planbook.planner import Spent, add_cost
 from planbook.runs import Run, is_run
 from planbook.spending import Price, prices_from
@@ -68,7 +68,7 @@ def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
 
 def _number_of_types(run: Run) -> int:
     if run.config.types == FOUND:
-        return sum(len(state.knowledge.found) for state in learnt_in(run).values())
+        return sum(len(state.knowledge.found) for state in learned_in(run).values())
     return len({entry.task.type for entry in run.entries()})
 
 
@@ -97,7 +97,7 @@ def _steps(run: Run, price: Price) -> Iterator[Reached]:
         if event.scope.startswith(FORMULATING):
             continue
         spent = add_cost(spent, event.kind, event.body, price)
-        match = LEARNT.fullmatch(event.scope)
+        match = LEARNED.fullmatch(event.scope)
         if match and event.kind == "learnt" and SPOILT not in event.body:
             index, knowledge = int(match[1]), cast(Any, event.body)["knowledge"]
             known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
@@ -179,7 +179,7 @@ def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
     """
     if config.library == SHIPPED_LIBRARY:
         return Spent()
-    if config.library == LEARNT_LIBRARY or not is_run(config.library_folder):
+    if config.library == LEARNED_LIBRARY or not is_run(config.library_folder):
         return None
     try:
         with closing(Run.open(config.library_folder)) as run:

@@ -115,6 +115,24 @@ def holm(chances: Sequence[float]) -> list[float]:
     return corrected
 
 
+def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
+    """Return the p values of several tests, corrected so that their bound is that of the share of false findings."""
+    corrected, least, count = [0.0] * len(chances), 1.0, len(chances)
+    for rank, place in reversed(list(enumerate(sorted(range(count), key=lambda place: chances[place]), 1))):
+        least = min(least, chances[place] * count / rank)
+        corrected[place] = least
+    return corrected
+
+
+def success_tails(chances: Iterable[float], successes: int) -> tuple[float, float]:
+    """Return the chances of at most and of at least so many successes, of cases with these chances, exactly."""
+    counts = [1.0]
+    for chance in chances:
+        both = zip([*counts, 0.0], [0.0, *counts], strict=True)
+        counts = [failed * (1 - chance) + succeeded * chance for failed, succeeded in both]
+    return fsum(counts[: successes + 1]), fsum(counts[successes:])
+
+
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
     """Return the 95 % interval of the mean and the two-sided p of Student's paired test; None where nothing varies."""
     centre, freedom = fmean(differences), len(differences) - 1

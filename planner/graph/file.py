@@ -19,6 +19,7 @@ from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode
 from planbook.planner.graph.templating import nearest
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
+"""The folder of the graphs that ship."""
 OLD = """\
 this is the format of planbook 0.1, which is not read any more. Look-ups and conditions are Jinja now: \
 $db.plan$ is {{ db.plan }}, $db.plan|none yet$ is {{ db.plan | default("none yet") }}, $item$ of a loop is {{ item }}, \

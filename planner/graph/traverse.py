@@ -25,6 +25,7 @@ from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span
 
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
+"""The template around the prompt of a node."""
 Answers = Mapping[str, JsonValue]
 """Answers by the names of their nodes."""
 LONGEST_RECORDED = 2_000

@@ -68,6 +68,7 @@ def estimated_usage(messages: Sequence[Message], text: str) -> Usage:
 
 
 SHIPPED_PRICES = Path(__file__).with_name("prices.json")
+"""The price table that ships."""
 MILLION = 1_000_000
 _VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)")
 _MAKER = re.compile(r"openai[:/]")

@@ -32,6 +32,7 @@ class Timeouts(Record):
 
 
 USUAL_TIMEOUTS = Timeouts()
+"""The timeouts without `--timeout`."""
 
 
 def never_stopped() -> bool:

@@ -9,9 +9,18 @@ from collections.abc import Mapping
 from planbook.planner.errors import UnknownStrategy
 from planbook.planner.strategies import adapt, advocate, agentkit, automanual, code, deps
 from planbook.planner.strategies.automanual import AutoManualOptions
-from planbook.planner.strategies.base import Figures, Grid, Method, Options, Played, Strategy
+from planbook.planner.strategies.base import (
+    Figures,
+    Grid,
+    Method,
+    Options,
+    Played,
+    Strategy,
+    in_file,
+    of_entry_point,
+    registered_methods,
+)
 from planbook.planner.strategies.code import GivenCode, code_of
-from planbook.planner.strategies.outside import in_file, of_entry_point, registered_methods
 from planbook.sandbox import did_you_mean
 
 _FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)

@@ -82,7 +82,7 @@ def _tried(episode: Episode, recall: Recall) -> str:
     if recall.procedure is None:
         return ""
     task = episode.task
-    if not recall.procedure.is_learnt and dict(episode.world.told_params(task)) != dict(task.params):
+    if not recall.procedure.is_learned and dict(episode.world.told_params(task)) != dict(task.params):
         return f"It did not do the task. {episode.world.state()}".strip()
     return episode.feedbacks[-1].text
 

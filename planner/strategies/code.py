@@ -83,7 +83,7 @@ def naive(episode: Episode, options: BaseModel) -> None:
 def code_of(procedure: Procedure) -> GivenCode:
     """Return a procedure as one plan: its file, then the call. A model's procedure sees no more than a model may."""
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
-    return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learnt)
+    return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learned)
 
 
 METHODS: Mapping[str, Method] = {

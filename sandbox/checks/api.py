@@ -17,12 +17,12 @@ from planbook.sandbox.types import Fault, FaultKind
 Kind = inspect._ParameterKind
 NO_DEFAULT = inspect.Parameter.empty
 
-_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[Parameter, ...] | None"]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[CallParameter, ...] | None"]] = WeakKeyDictionary()
 """Parameters by function, and by whether it is bound. Reading a signature costs more than a cached check."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class CallParameter:
     """One parameter. Two are equal if their text is: the annotation itself may not be hashable."""
 
     name: str
@@ -37,7 +37,7 @@ class Function:
     """A function and its parameters, which are None and go unchecked if Python knows no signature."""
 
     name: str
-    parameters: tuple[Parameter, ...] | None
+    parameters: tuple[CallParameter, ...] | None
 
     @classmethod
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
@@ -104,7 +104,7 @@ class Api:
         return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
 
 
-def _parameters(function: Callable[..., object]) -> tuple[Parameter, ...] | None:
+def _parameters(function: Callable[..., object]) -> tuple[CallParameter, ...] | None:
     try:
         signature = inspect.signature(function, eval_str=True)
     except NameError:  # an annotation that only a type checker can see
@@ -114,11 +114,11 @@ def _parameters(function: Callable[..., object]) -> tuple[Parameter, ...] | None
     return tuple(map(_parameter, signature.parameters.values()))
 
 
-def _parameter(parameter: inspect.Parameter) -> Parameter:
+def _parameter(parameter: inspect.Parameter) -> CallParameter:
     bare = parameter.replace(default=NO_DEFAULT)
     required = parameter.default is NO_DEFAULT and parameter.kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
     text = str(bare) if required else f"{bare} = ..."
-    return Parameter(parameter.name, parameter.kind, required, text, parameter.annotation)
+    return CallParameter(parameter.name, parameter.kind, required, text, parameter.annotation)
 
 
 # The report.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Union, get_args, get_origin
 
-from planbook.sandbox.checks.api import Api, Function, Kind, Parameter, Report
+from planbook.sandbox.checks.api import Api, CallParameter, Function, Kind, Report
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
 from planbook.sandbox.reading.scopes import Binding, NameScope, ScopeKind, Scopes
 from planbook.sandbox.suggest import Guess, closest
@@ -69,7 +69,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
             yield ArgumentProblem(value, "literal-type", message, f"call it as {function}")
 
 
-def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
+def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
     """Return the problem of a literal that is not among a parameter's choices."""
     choices = get_args(parameter.annotation)
     allowed = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
@@ -80,8 +80,8 @@ def _no_choice(function: Function, parameter: Parameter, value: ast.expr, guess:
 
 
 def _bind(
-    call: ast.Call, parameters: tuple[Parameter, ...], guess: Guess
-) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
+    call: ast.Call, parameters: tuple[CallParameter, ...], guess: Guess
+) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
     """Match arguments with parameters. Return the pairs, and messages with hints for what does not fit."""
     slots = [p for p in parameters if p.kind in (Kind.POSITIONAL_ONLY, Kind.POSITIONAL_OR_KEYWORD)]
     starred = next((n for n, arg in enumerate(call.args) if isinstance(arg, ast.Starred)), None)
@@ -102,11 +102,11 @@ def _bind(
 
 
 def _bind_keywords(
-    call: ast.Call, parameters: tuple[Parameter, ...], taken: set[str], guess: Guess
-) -> tuple[list[tuple[Parameter, ast.expr]], list[tuple[str, str]]]:
+    call: ast.Call, parameters: tuple[CallParameter, ...], taken: set[str], guess: Guess
+) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
     named = {p.name: p for p in parameters if p.kind in (Kind.POSITIONAL_OR_KEYWORD, Kind.KEYWORD_ONLY)}
     open_ended = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
-    bound: list[tuple[Parameter, ast.expr]] = []
+    bound: list[tuple[CallParameter, ast.expr]] = []
     problems: list[tuple[str, str]] = []
     for keyword in call.keywords:
         if keyword.arg is None:
@@ -286,6 +286,6 @@ def _defined(node: ast.FunctionDef) -> Function:
     return Function(node.name, tuple(found))
 
 
-def _parameter(arg: ast.arg, kind: Kind, required: bool) -> Parameter:
+def _parameter(arg: ast.arg, kind: Kind, required: bool) -> CallParameter:
     star = {Kind.VAR_POSITIONAL: "*", Kind.VAR_KEYWORD: "**"}.get(kind, "")
-    return Parameter(arg.arg, kind, required, f"{star}{arg.arg}" + ("" if required or star else " = ..."))
+    return CallParameter(arg.arg, kind, required, f"{star}{arg.arg}" + ("" if required or star else " = ..."))

@@ -27,6 +27,10 @@ LISTED = {
     "demo --store": "the same",
     "exec --store": "the same",
     "replay --store": "the same",
+    **dict.fromkeys(
+        ("effect --option", "effect --paper", "effect --paper-actions", "effect --store", "effect --task"),
+        "it plays what `test` plays: these are cases of `test`",
+    ),
     "fork --store": "the same",
     "rerun --store": "the same",
     "test --store": "the same",

@@ -314,7 +314,10 @@ def test_receptacles_that_share_a_location_can_be_gone_to_only_with_the_option()
     assert found > 0
 
 
-@pytest.mark.parametrize("kind", ["pick_clean_then_place", "pick_heat_then_place", "look_at_obj"])
+DEEP = [pytest.param(kind, marks=pytest.mark.deep) for kind in ("pick_heat_then_place", "look_at_obj")]
+
+
+@pytest.mark.parametrize("kind", ["pick_clean_then_place", *DEEP])
 def test_textworld_admits_the_same(kind: str) -> None:
     dice, ours, theirs = Random(kind), begun(kind, 2), begun(kind, 2, engine="textworld")
     for _ in range(15):

@@ -6,9 +6,8 @@ import pytest
 
 from planbook.envs import Environment, load_environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, words_beside
+from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, read_outline, words_beside
 from planbook.manuals.markdown import parse, render, render_rule
-from planbook.manuals.outline import read_outline
 from planbook.planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
 from planbook.planner.models.answers import ScriptedModel
 from planbook.rules import Rule, RuleType

@@ -10,8 +10,7 @@ from pydantic import JsonValue
 from planbook.envs import Action, ActionSpec, Selection, Task, load_environment
 from planbook.envs.alfworld.goals import SPECS
 from planbook.envs.minecraft import Minecraft
-from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
-from planbook.manuals.library import SHIPPED
+from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, Demonstrating
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.agent import AGENT, plan_function
 from planbook.planner.models import ScriptedModel

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Selection, Task, load_environment
-from planbook.manuals.demonstrations import DEMONSTRATIONS_FOLDER, Demonstrating
-from planbook.manuals.library import SHIPPED
+from planbook.manuals.library import DEMONSTRATIONS_FOLDER, SHIPPED, Demonstrating
 from planbook.manuals.start import starts
 from planbook.planner import NoMemory, Outcome, functions_to_check, plan_attributes
 from planbook.planner.models.tokens import estimate_tokens

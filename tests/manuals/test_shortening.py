@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from planbook.manuals.errors import TooLong
 from planbook.manuals.manual import LEFT_OUT, Manual, Section
-from planbook.manuals.markdown import render
-from planbook.manuals.shortening import LEAST_IMPORTANT_FIRST, within
+from planbook.manuals.markdown import LEAST_IMPORTANT_FIRST, render, within
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.rules import Rule, RuleType
 

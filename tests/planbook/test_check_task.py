@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from planbook.commands.dry_run import dry_runs
-from planbook.commands.inspection import show_checked
+from planbook.commands.checking import dry_runs, show_checked
 from planbook.settings import Settings
 from tests.command import planbook, result
 
@@ -90,3 +89,46 @@ def test_a_world_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.Ca
     runs = list(dry_runs(plan, Settings.of(env=f"{tmp_path / 'lamp.py'}:Lamp", tasks=("on/1",))))
     assert show_checked(plan, [], runs, as_json=False) == 0
     assert "dry run on on/1: lamp declares no preconditions of its actions" in capsys.readouterr().out
+
+
+MODULE = '''\
+"""Two procedures.
+
+world: toy
+source: written by hand
+"""
+
+PLACES = 3
+
+
+def fetch(agent, task):
+    """Fetch one thing.
+
+    type: fetch - Fetch it.
+    """
+    for number in range(PLACES):
+        agent.open(f"box_{number}")
+
+
+def fetch_two(agent, task):
+    """Fetch two things.
+
+    type: fetch_two - Fetch both.
+    """
+    agent.opne(PLACES)
+    return PLACE
+'''
+
+
+def test_the_procedures_of_a_module_are_checked_each_with_the_lines_of_the_file(tmp_path: Path) -> None:
+    module = tmp_path / "toy" / "procedures" / "both.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(MODULE)
+    faults = result(planbook("check", module, "--env", "toy", "--json"))["faults"]
+    lines = MODULE.splitlines()
+    assert [lines[fault["line"] - 1].strip() for fault in faults] == ["agent.opne(PLACES)", "return PLACE"]
+    module.write_text(MODULE.replace("opne", "open").replace("PLACE\n", "PLACES\n"))
+    assert result(planbook("check", module, "--env", "toy", "--json"))["faults"] == []
+    refused = planbook("exec", module, "--env", "toy")
+    assert refused.returncode == 2
+    assert "holds 2 procedures" in refused.stderr

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.knowledge import EVERYTHING, learnt_in
+from planbook.knowledge import EVERYTHING, learned_in
 from planbook.learning import coverage_lines
 from planbook.report.charts import Chart, charts
 from planbook.results import Reached, building_cost, cost_line, reached_after, read_run
@@ -163,7 +163,7 @@ def test_coverage_says_what_no_rule_tells_and_which_nobody_cited(library: Path) 
 
 def test_what_was_left_out_is_not_missed(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        state = learnt_in(run)[EVERYTHING]
+        state = learned_in(run)[EVERYTHING]
         assert len(list(coverage_lines(run, EVERYTHING, state))) == 2
         for without, lines in ((("rules",), 0), (("types",), 1), (("cooperation", "types"), 0)):
             run.config = run.config.model_copy(update={"without": without})
@@ -172,7 +172,7 @@ def test_what_was_left_out_is_not_missed(library: Path) -> None:
 
 def test_rules_that_name_a_deleted_one_are_told(library: Path) -> None:
     with closing(Run.open(library)) as run:
-        state = learnt_in(run)[EVERYTHING]
+        state = learned_in(run)[EVERYTHING]
         assert any("rule_1" in rule.builds_on for rule in state.knowledge.rules)
         kept = tuple(rule for rule in state.knowledge.rules if rule.id != "rule_1")
         without = state.model_copy(update={"knowledge": state.knowledge.model_copy(update={"rules": kept})})

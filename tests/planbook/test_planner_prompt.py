@@ -10,11 +10,11 @@ import pytest
 
 from planbook.config import RECORDINGS
 from planbook.envs.alfworld import Alfworld
-from planbook.knowledge import learnt_in
+from planbook.knowledge import learned_in
 from planbook.planner.models.recordings import read_recording
 from planbook.planner.models.tokens import estimate_prompt
 from planbook.planner.models.types import Message
-from planbook.rules.memory import LearntMemory
+from planbook.rules.memory import LearnedMemory
 from planbook.runs import Run
 from tests.flows import asks, here
 
@@ -71,8 +71,8 @@ def test_the_rules_that_are_chosen_hold_what_recorded_planners_cited(tmp_path: P
     cited = found = 0
     with closing(Run.open(tmp_path / "run")) as built:
         for entry in built.entries():
-            known = next(iter(learnt_in(built, entry.index).values())).knowledge
-            chosen = LearntMemory(known, Alfworld, by_task=True).recall(entry.task).rule_ids
+            known = next(iter(learned_in(built, entry.index).values())).knowledge
+            chosen = LearnedMemory(known, Alfworld, by_task=True).recall(entry.task).rule_ids
             named = [id for id in _cited(tmp_path / "run", entry.index) if id in {rule.id for rule in known.rules}]
             cited, found = cited + len(named), found + len(set(named) & set(chosen))
     assert cited > 20

@@ -16,7 +16,7 @@ from tests.flows import here
 from tests.golden import FOLDER, WRITTEN, golden, held, play
 from tests.planbook.recorded_episodes import EPISODES, ON_PAGES
 
-LEARNT = LIBRARIES["learnt"]
+LEARNED = LIBRARIES["learnt"]
 RECORDED = {path.stem: json.loads(path.read_text().splitlines()[0]) for path in sorted(RECORDINGS.glob("*.jsonl"))}
 """The first line of each."""
 BUILT = ("alfworld-generated", "alfworld-train", "miniwob-feedback")
@@ -66,7 +66,7 @@ def test_six_generated_tasks_teach_procedures_for_scenes_nobody_saw(tmp_path: Pa
 @pytest.mark.skipif(NO_GAMES, reason="ALFWORLD_DATA does not hold the split train")
 def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
     played("alfworld-train", tmp_path / "built")
-    assert_same(tmp_path / "built" / "learnt" / "alfworld", LEARNT / "alfworld")
+    assert_same(tmp_path / "built" / "learnt" / "alfworld", LEARNED / "alfworld")
 
 
 @pytest.mark.browser
@@ -74,12 +74,12 @@ def test_what_ships_was_learnt_from_real_games(tmp_path: Path) -> None:
 def test_what_ships_was_learnt_from_real_pages(tmp_path: Path) -> None:
     need_browser()
     played("miniwob-feedback", tmp_path / "built")
-    assert_same(tmp_path / "built" / "learnt" / "miniwob", LEARNT / "miniwob")
+    assert_same(tmp_path / "built" / "learnt" / "miniwob", LEARNED / "miniwob")
 
 
 @pytest.mark.parametrize("name", ["alfworld", "miniwob"])
 def test_the_manual_that_ships_reads_back_as_its_rules(name: str) -> None:
-    knowledge = read_knowledge(LEARNT, load_environment(name))
+    knowledge = read_knowledge(LEARNED, load_environment(name))
     _, rules = parse(knowledge.manual)
     assert {rule.id: (rule.type, rule.content, rule.example) for rule in rules} == {
         rule.id: (rule.type, rule.content, rule.example) for rule in knowledge.rules
@@ -96,7 +96,7 @@ def test_what_ships_as_learnt_solves_scenes_nobody_saw(tmp_path: Path) -> None:
 
 
 def test_no_file_that_ships_names_a_machine() -> None:
-    files = [path for folder in (LEARNT, RECORDINGS) for path in folder.rglob("*") if path.is_file()]
+    files = [path for folder in (LEARNED, RECORDINGS) for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 15
     for path in files:
         text = path.read_text(encoding="utf-8")

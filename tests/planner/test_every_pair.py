@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from planbook.envs import Environment, Selection, load_environment
-from planbook.manuals.demonstrations import Demonstrating
+from planbook.manuals.library import Demonstrating
 from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox

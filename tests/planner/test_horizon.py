@@ -15,19 +15,20 @@ from sklearn.feature_extraction import DictVectorizer
 
 from planbook.envs import Features, load_environment
 from planbook.envs.minecraft.planning import RECORDED
-from planbook.planner.strategies.deps.horizon import (
+from planbook.planner.strategies.deps.selectors import (
     DEPTH,
     LEAST_ROWS,
     RATE,
     SHARE,
     TREES,
+    Horizon,
     HorizonPredictor,
     predictor_for,
     probabilities,
     recorded_rows,
+    selector_of,
     write_trees,
 )
-from planbook.planner.strategies.deps.selectors import Horizon, selector_of
 
 Rows = list[tuple[Features, float]]
 MODEST = st.floats(-1e6, 1e6)

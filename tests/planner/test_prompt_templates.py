@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals.templates import FOLDER as MANUALS
-from planbook.planner import CandidateType, Conclusion, Prompt, Prompts, Round, Trajectory, action_docs
+from planbook.planner import Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
 from planbook.planner.strategies.advocate.model_calls import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
@@ -55,7 +55,7 @@ VALUES: Mapping[str, tuple[Any, ...]] = {
     "larger_examples": (False, True),
     "procedure": ("def solve(agent, task): ...", "", CODE),
     "untyped": (False, True),
-    "candidates": ([CandidateType(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
+    "candidates": ([MatchCandidate(name="put", summary="Put it.", params=("what",), goals=("put it",))], []),
     "calls": ({"rule_1": ["find(agent, name)"]}, {"rule_1": ["find()"], "rule_2": ["take()", "put()"]}),
     "cells": ([CELL], []),
     "code": ("agent.touch('wall')", CODE),

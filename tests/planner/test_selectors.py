@@ -8,7 +8,6 @@ import pytest
 from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
 from planbook.envs.minecraft import Minecraft
 from planbook.envs.tabletop import Tabletop
-from planbook.planner.strategies.deps.horizon import recorded_rows
 from planbook.planner.strategies.deps.selectors import (
     Candidate,
     Choice,
@@ -17,6 +16,7 @@ from planbook.planner.strategies.deps.selectors import (
     Nearest,
     Random,
     candidates_of,
+    recorded_rows,
     select,
     selector_of,
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from planbook.rules import Evidence, RuleBook, RuleChange, consolidate
-from planbook.rules.consolidator import ROUNDS
+from planbook.rules.builder import ROUNDS
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies

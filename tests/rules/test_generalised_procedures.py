@@ -32,8 +32,7 @@ from planbook.planner import (
 from planbook.planner.models import Model
 from planbook.planner.roles import Roles
 from planbook.rules import Generalised, Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
-from planbook.rules.procedures import FAILURE_CHARACTERS
-from planbook.rules.written import LONGEST, learnt_procedure, procedure_reader
+from planbook.rules.procedures import FAILURE_CHARACTERS, LONGEST, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
@@ -172,7 +171,7 @@ def test_hard_coded_ids_are_refused_and_the_next_one_is_told_why(sandbox: Sandbo
 
 
 def test_after_the_last_reply_nothing_is_admitted_and_the_libraries_are_as_they_were(sandbox: Sandbox) -> None:
-    older = learnt_procedure("def solve(agent, task):\n    agent.put('key')", "fetch", Toy, "an older one")
+    older = learned_procedure("def solve(agent, task):\n    agent.put('key')", "fetch", Toy, "an older one")
     before = admit(KNOWN, older)
     model = Replies([reply(hard_coded(task)) for task in TASKS])
     made = Bench(sandbox).generalise(lambda role: model, before)
@@ -223,7 +222,7 @@ def test_faults_name_the_lines_of_the_models_own_code() -> None:
 @pytest.mark.parametrize("code", ["'''Mine.''' ; import re\n", "'''Mine.'''\nimport re\n", "# Mine.\nimport re\n"])
 def test_what_a_model_writes_above_its_code_costs_none_of_it(code: str) -> None:
     read = procedure_reader(TASKS[0], Toy)(reply(f"{code}\ndef solve(agent, task):\n    agent.put(re.escape('key'))"))
-    procedure = learnt_procedure(read, "fetch", Toy, "me")
+    procedure = learned_procedure(read, "fetch", Toy, "me")
     assert procedure.summary == "Do a task of type fetch."
     assert "import re" in procedure.code
 

@@ -22,7 +22,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.planner.strategies import Options
-from planbook.rules import Knowledge, LearntMemory, Verification, admit, generalise, learn, verified
+from planbook.rules import Knowledge, LearnedMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
@@ -80,7 +80,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     knowledge = learn(Knowledge(world="toy"), episode, concluded)
     assert knowledge.skills["fetch"].code.strip() == plan.strip()
 
-    told = run.play(SECOND, "automanual", AutoManualOptions(), LearntMemory(knowledge, Toy))
+    told = run.play(SECOND, "automanual", AutoManualOptions(), LearnedMemory(knowledge, Toy))
     assert told.ending.outcome is Outcome.DIRECT_SUCCESS
     assert plan.strip() in told.knowledge
     assert "defined already, beside those above: fetch." in model.asked[1][-1].content
@@ -92,7 +92,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
     made = generalise(scope, knowledge, "fetch", [episode, told], verify, world=Toy, actions=30)
     assert made.verified_on == (FIRST_SAMPLE.id, SECOND.id)
     silent = Run(sandbox, NO_MODELS)
-    memory = LearntMemory(admit(knowledge, made.procedure), Toy)
+    memory = LearnedMemory(admit(knowledge, made.procedure), Toy)
     assert silent.play(LATER, "procedures", Options(), memory).ending.outcome is Outcome.DIRECT_SUCCESS
     first_of_all = AutoManualOptions(procedures_first=True)
     assert silent.play(LATER, "automanual", first_of_all, memory).ending.outcome is Outcome.DIRECT_SUCCESS

@@ -23,7 +23,7 @@ from planbook.rules import (
     read_type,
     rule_text,
 )
-from planbook.rules.checks import LONGEST
+from planbook.rules.draft import LONGEST
 from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, batch, changed, note
 
 

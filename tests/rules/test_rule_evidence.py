@@ -1,7 +1,7 @@
 """What speaks for a rule, counted over episodes."""
 
 from planbook.rules import Citation, Evidence
-from planbook.rules.evidence import count, evidence_table, lines
+from planbook.rules.book import count, evidence_table, lines
 from tests.rules.given import BOOK
 
 CITATIONS = (

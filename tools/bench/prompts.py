@@ -6,6 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from statistics import mean
@@ -38,6 +39,7 @@ def rows(names: Sequence[str] = RECORDED) -> list[Row]:
     return found
 
 
+@cache
 def recorded_requests(name: str) -> list[Any]:
     """Play a recording that ships, and return its requests with their replies, in the words of today's templates."""
     header, _ = read_recording(RECORDINGS / f"{name}.jsonl")

@@ -1,6 +1,6 @@
 """Selectors on goals that may be done in any order, without any language model (DEPS, section 4.3.1 and figure 4).
 
-All selectors play the same worlds, none of which the predictor has learnt from. No selector sees how long an episode
+All selectors play the same worlds, none of which the predictor has learned from. No selector sees how long an episode
 is, so each game is played to its end once, and counts for an episode of any length that it would have fitted into.
 """
 
@@ -39,7 +39,7 @@ Ends = Mapping[SelectorName, Sequence[float]]
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
-    """Success rates, what the learnt selector gains, and the ticks that games take; a hundred seeds tell them apart."""
+    """Success rates, gains of the learned selector, and ticks that games take; a hundred seeds tell them apart."""
     learnt = list(recorded_rows(RECORDED))
     found = _what_is_compared(seeds, len(learnt)) + _predictor(learnt)
     for kind, count in tasks.PARALLEL.items():

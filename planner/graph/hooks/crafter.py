@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.planner.agent import AGENT
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.history import calls_in, note, now, steps
+from planbook.planner.graph.database import GraphDatabase, calls_in, note, now, steps
 from planbook.planner.graph.hooking import AfterQueryError, Finishing
 from planbook.planner.graph.hooks.crafter_context import plan_stands
 
@@ -163,14 +162,14 @@ def keep_skill(finishing: Finishing) -> None:
 def keep_knowledge(finishing: Finishing) -> None:
     """Move what passed every test from the unknown information to the knowledge base."""
     database, found = finishing.database, _mapping(finishing.answer)
-    learnt = {
+    learned = {
         name: item["discovery_short"]
         for name, item in found.items()
         if _passes(item, LEARNED) and not _is_nothing(item["discovery_short"])
     }
     unknown = _mapping(database.get("unknown"))
-    database.set("knowledge", {**_mapping(database.get("knowledge")), **learnt})
-    database.set("unknown", {name: info for name, info in unknown.items() if name not in learnt})
+    database.set("knowledge", {**_mapping(database.get("knowledge")), **learned})
+    database.set("unknown", {name: info for name, info in unknown.items() if name not in learned})
 
 
 def keep_unknown(finishing: Finishing) -> None:

@@ -8,8 +8,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.history import now, steps, table
+from planbook.planner.graph.database import GraphDatabase, now, steps, table
 from planbook.planner.graph.hooking import Composing
 from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced

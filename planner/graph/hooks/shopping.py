@@ -5,8 +5,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.history import answers_told, calls_in, note, now, steps, table
+from planbook.planner.graph.database import GraphDatabase, answers_told, calls_in, note, now, steps, table
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
 
 TOLD = {"page": "Page", "plan": "Plan", "did": "Done"}

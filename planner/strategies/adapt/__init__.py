@@ -23,8 +23,7 @@ from planbook.planner.strategies.adapt.controller import (
     reflexion,
     try_again,
 )
-from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, Subtask
-from planbook.planner.strategies.adapt.figures import DecompositionFigures
+from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, DecompositionFigures, Subtask
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 

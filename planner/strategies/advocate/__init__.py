@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from planbook.envs import Environment
 from planbook.planner.roles import PLANNER_ROLE
-from planbook.planner.strategies.advocate.figures import SearchFigures
 from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planbook.planner.strategies.advocate.search import (
     DevilsAdvocateOptions,
@@ -20,7 +19,7 @@ from planbook.planner.strategies.advocate.search import (
     lats,
     plan_act,
 )
-from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade
+from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade, SearchFigures
 from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 

@@ -1,8 +1,8 @@
 """DEPS: describe, explain, plan and select; and its baselines, which run a list of goals or a program.
 
 ``replanning`` holds DEPS and its baselines. ``goals`` reads a plan, with ``text_matching`` for lines that are not
-exact; ``selectors`` choose the next goal, by its ``horizon`` if wanted. ``pursuit`` reaches goals, by one action or by
-a controller.
+exact; ``selectors`` choose the next goal, by its predicted horizon if wanted. ``pursuit`` reaches goals, by one action
+or by a controller.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,7 @@ from pydantic import BaseModel
 from planbook.envs import Environment
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options
-from planbook.planner.strategies.deps.figures import GoalFigures
-from planbook.planner.strategies.deps.pursuit import CONTROLLER, GoalTried, PursuitOptions
+from planbook.planner.strategies.deps.pursuit import CONTROLLER, GoalFigures, GoalTried, PursuitOptions
 from planbook.planner.strategies.deps.replanning import (
     ASSERTIONS,
     DEMONSTRATION,

@@ -5,7 +5,7 @@ table.
 import sys
 from pathlib import Path
 
-from planbook.planner.strategies.deps.horizon import write_trees
+from planbook.planner.strategies.deps.selectors import write_trees
 
 if __name__ == "__main__":
     print(write_trees(Path(sys.argv[1])))

@@ -1,14 +1,202 @@
-"""Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), by predicted nearness."""
+"""Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), by predicted nearness.
 
+``HorizonPredictor`` predicts the number of time steps to a goal, learned from goals that were reached. Boosted trees
+over features of the environment's text (envs.Features) replace the paper's network over images. They learn the
+logarithm of the steps, so that near goals are told apart as well as distant ones. ``python -m
+planbook.planner.strategies.deps TABLE.csv`` learns from a table of recorded goals with scikit-learn and writes the
+trees beside it; prediction needs only this module.
+"""
+
+import csv
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Literal, NamedTuple, Protocol
+from hashlib import sha256
+from math import exp, expm1, isfinite, log1p
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planbook.envs import Action, Features, Goals, MissingRequirement
-from planbook.planner.strategies.deps.horizon import predictor_for
+
+TREES, DEPTH, RATE, LEAST_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
+"""Number of trees, their depth, the learning rate, the fewest rows in a leaf, and the share of columns tried at a
+split.
+"""
+COMMENT = "#"
+"""Prefix of lines in a table of recorded goals that name its origin."""
+DIGITS = 9
+"""Digits of the numbers in the file of trees."""
+Node = tuple[int, float, int, int] | float
+"""A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
+
+
+def probabilities(horizons: Sequence[float]) -> list[float]:
+    """Return the probability of each goal (equation 2): the softmax of the negative time steps."""
+    least = min(horizons, default=0.0)
+    weights = [exp(least - horizon) for horizon in horizons]
+    return [weight / sum(weights) for weight in weights]
+
+
+class HorizonPredictor(BaseModel):
+    """Predicts time steps from features. Unknown words and missing features are treated as unknown.
+
+    ``columns`` are numbers by name and words as ``name=word``; ``usual`` is the median of each number; ``start`` is the
+    value to which the trees add; ``source`` is the digest of the table that they were learned from.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    columns: tuple[str, ...]
+    usual: dict[str, float]
+    start: float
+    trees: tuple[tuple[Node, ...], ...]
+    source: str = ""
+
+    @classmethod
+    def fit(cls, rows: Iterable[tuple[Features, float]], seed: int = 0) -> "HorizonPredictor":
+        """Learn from reached goals: their features before, and the time steps taken. Raises ValueError for no rows."""
+        from sklearn.ensemble import GradientBoostingRegressor
+        from sklearn.feature_extraction import DictVectorizer
+
+        features, steps = _parted(rows)
+        usual = _usual(features)
+        columns = DictVectorizer(sparse=False)
+        table = columns.fit_transform([_complete(each, usual) for each in features])
+        learned = GradientBoostingRegressor(
+            n_estimators=TREES,
+            max_depth=DEPTH,
+            learning_rate=RATE,
+            min_samples_leaf=LEAST_ROWS,
+            max_features=SHARE,
+            random_state=seed,
+        ).fit(table, [log1p(each) for each in steps])
+        return cls(
+            columns=tuple(columns.get_feature_names_out()),
+            usual=usual,
+            start=float(learned.init_.constant_[0][0]),
+            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in learned.estimators_),
+        )
+
+    def predict(self, features: Sequence[Features]) -> Sequence[float]:
+        """Return the predicted time steps of each goal."""
+        return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
+
+    def _row(self, features: Features) -> Sequence[float]:
+        told = {
+            f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
+            for name, value in _complete(features, self.usual).items()
+        }
+        return [told.get(column, 0.0) for column in self.columns]
+
+
+def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
+    """Return the features and the horizon of each recorded goal.
+
+    Raises MissingRequirement if the table cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
+                *features, horizon = row.items()
+                yield {name: _number_or_text(text) for name, text in features}, float(horizon[1])
+    except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
+        raise MissingRequirement(f"the recorded goals in {path} cannot be read: {error}") from error
+
+
+def predictor_for(table: Path) -> HorizonPredictor:
+    """Return the trees beside a table of recorded goals, or learn them. Raises MissingRequirement."""
+    source = _digest(table)
+    try:
+        found = HorizonPredictor.model_validate_json(table.with_suffix(".json").read_bytes())
+    except (OSError, ValidationError):
+        found = None
+    if found is not None and found.source == source:
+        return found
+    try:
+        return HorizonPredictor.fit(recorded_rows(table))
+    except ImportError as error:
+        raise MissingRequirement(
+            f"to learn from the recorded goals in {table} takes scikit-learn (pip install scikit-learn); "
+            f"python -m {__package__} {table} then writes what it learnt beside the table"
+        ) from error
+
+
+def write_trees(table: Path) -> Path:
+    """Learn from a table and write the trees beside it. Raises MissingRequirement, OSError."""
+    learned = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
+    path = table.with_suffix(".json")
+    path.write_text(f"{learned.model_dump_json()}\n", encoding="utf-8")
+    return path
+
+
+def _digest(table: Path) -> str:
+    try:
+        return sha256(table.read_bytes()).hexdigest()
+    except OSError as error:
+        raise MissingRequirement(f"the recorded goals in {table} cannot be read: {error}") from error
+
+
+def _nodes(tree: Any) -> Iterator[Node]:
+    """Yield the nodes of one of scikit-learn's trees, the root first."""
+    parts = tree.children_left, tree.children_right, tree.feature, tree.threshold, tree.value[:, 0, 0]
+    for left, right, column, threshold, value in zip(*(part.tolist() for part in parts), strict=True):
+        yield round(RATE * value, DIGITS) if left < 0 else (column, round(threshold, DIGITS), left, right)
+
+
+def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
+    node = tree[0]
+    while not isinstance(node, float):
+        column, threshold, low, high = node
+        node = tree[low if row[column] <= threshold else high]
+    return node
+
+
+def _parted(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
+    features, steps = [], []
+    for each, horizon in rows:
+        if not (isfinite(horizon) and horizon >= 0):
+            raise ValueError(
+                f"a goal cannot take {horizon} time steps; only goals that were reached can be learnt from"
+            )
+        features.append(each)
+        steps.append(horizon)
+    if not any(features):
+        raise ValueError("there is nothing to learn horizons from: no recorded goal has features")
+    return features, steps
+
+
+def _usual(features: Sequence[Features]) -> dict[str, float]:
+    """Return the median of each numeric feature."""
+    found: dict[str, list[float]] = {}
+    for each in features:
+        for name, value in each.items():
+            if _is_number(value):
+                found.setdefault(name, []).append(float(value))
+    return {name: median(values) for name, values in found.items()}
+
+
+def _complete(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
+    """Return the features with the median in place of a missing number."""
+    told = {name: value for name, value in features.items() if isinstance(value, str) or _is_number(value)}
+    return {**usual, **told}
+
+
+def _is_number(value: float | str) -> bool:
+    return not isinstance(value, str) and isfinite(value)
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
 
 SelectorName = Literal["fixed", "random", "nearest", "horizon"]
+"""The name of a selector of goals (DEPS)."""
 
 
 class Candidate(NamedTuple):

@@ -21,7 +21,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def learnt_from(*arguments: object) -> Finished:
+def learned_from(*arguments: object) -> Finished:
     return here("build", *arguments, *MODEL, "--json")
 
 
@@ -34,7 +34,7 @@ def test_a_building_runs_own_episodes_teach_the_same_again(form: str, played: Pa
     if form == "imported":
         here("import", source, "--out", tmp_path / "imported")
         source = tmp_path / "imported"
-    finished = learnt_from("--from", source, "--out", tmp_path / "built")
+    finished = learned_from("--from", source, "--out", tmp_path / "built")
     assert finished.returncode == 0, finished.told
     assert files(tmp_path / "built" / "learnt") == files(played / "learnt")
     assert history(tmp_path / "built") == history(played)
@@ -46,7 +46,7 @@ def test_whatever_holds_the_same_episodes_has_the_same_digest(played: Path, tmp_
     here("export", played, "--format", "parquet", "--out", tmp_path / "x.parquet")
     digests = set()
     for number, source in enumerate((played, tmp_path / "x.parquet")):
-        learnt_from("--from", source, "--no-procedures", "--out", tmp_path / f"{number}")
+        learned_from("--from", source, "--no-procedures", "--out", tmp_path / f"{number}")
         file = json.loads((tmp_path / f"{number}" / "run.json").read_text())
         digests.add(file["config"]["learning"]["given"][0]["sha256"])
     assert len(digests) == 1
@@ -67,7 +67,7 @@ def test_a_recorded_build_comes_to_the_same_rules_from_an_imported_copy_of_its_e
 
 
 def test_nobody_is_asked_to_plan_and_what_the_others_spent_is_theirs(played: Path, tmp_path: Path) -> None:
-    finished = learnt_from("--from", played, "--out", tmp_path / "built", "--budget", "calls=40")
+    finished = learned_from("--from", played, "--out", tmp_path / "built", "--budget", "calls=40")
     every = asks(tmp_path / "built")
     plans = [each for each in every if each["template"].startswith(("automanual/task", "automanual/feedback"))]
     assert plans
@@ -84,26 +84,26 @@ def test_episodes_are_chosen_by_type_and_left_out_when_a_type_was_solved_often(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
     few = ("--types", "fetch_two", "--tasks-per-type", 2, "--no-procedures", "--out", tmp_path / "few")
-    assert learnt_from("--from", runs["toy"], *few).result["by_type"] == {"fetch_two": [2, 2]}
+    assert learned_from("--from", runs["toy"], *few).result["by_type"] == {"fetch_two": [2, 2]}
     enough = ("--solved-after", 1, "--no-procedures", "--out", tmp_path / "enough")
-    result = learnt_from("--from", runs["toy"], *enough).result
+    result = learned_from("--from", runs["toy"], *enough).result
     assert (result["tasks"], result["left_out"]) == (2, 4)
     every = ("--solved-after", 1, "--no-procedures", "--without", "online", "--out", tmp_path / "every")
-    result = learnt_from("--from", runs["toy"], *every).result
+    result = learned_from("--from", runs["toy"], *every).result
     assert (result["tasks"], result["left_out"]) == (6, 0)
 
 
 def test_episodes_of_several_runs_and_of_another_method(runs: dict[str, Path], played: Path, tmp_path: Path) -> None:
     here("run", "--planner", "random", "--env", "toy", "--split", "all:2", "--out", tmp_path / "random")
     both = ("--from", tmp_path / "random", "--from", played, "--no-procedures", "--out", tmp_path / "built")
-    finished = learnt_from(*both)
+    finished = learned_from(*both)
     assert finished.returncode == 0, finished.told
     assert finished.result["tasks"] == 5
     config = json.loads((tmp_path / "built" / "run.json").read_text())["config"]
     assert [given["episodes"] for given in config["learning"]["given"]] == [2, 3]
     assert config["planner"] == "automanual"
     alone = ("--from", tmp_path / "random", "--no-procedures", "--out", tmp_path / "alone")
-    assert learnt_from(*alone).returncode == 0
+    assert learned_from(*alone).returncode == 0
     assert json.loads((tmp_path / "alone" / "run.json").read_text())["config"]["planner"] == "random"
 
 
@@ -128,7 +128,7 @@ def test_killed_and_gone_on_with_it_is_as_if_nothing_had_happened(
 def test_a_source_that_has_changed_is_not_gone_on_with(played: Path, tmp_path: Path) -> None:
     here("export", played, "--out", tmp_path / "x.jsonl")
     stopped = ("--from", tmp_path / "x.jsonl", "--budget", "calls=3", "--out", tmp_path / "built")
-    assert learnt_from(*stopped).returncode == 4
+    assert learned_from(*stopped).returncode == 4
     kept = (tmp_path / "x.jsonl").read_text()
     written(tmp_path / "x.jsonl", *kept.splitlines()[:-1])
     refused = here("run", "--resume", tmp_path / "built", "--budget", "calls=100")
@@ -161,6 +161,6 @@ def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: P
     silent = here("build", "--from", played, "--out", tmp_path / "built")
     assert silent.returncode == 2
     assert "planner" in silent.told
-    learnt_from("--from", played, "--no-procedures", "--out", tmp_path / "built")
+    learned_from("--from", played, "--no-procedures", "--out", tmp_path / "built")
     refused = here("replay", tmp_path / "built")
     assert "were played elsewhere" in refused.told

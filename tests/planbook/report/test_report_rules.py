@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from planbook.knowledge import EVERYTHING, learnt_in
+from planbook.knowledge import EVERYTHING, learned_in
 from planbook.planner import Ending, Outcome
 from planbook.report import report_runs
 from planbook.report.learned import prose
 from planbook.rules import count
-from planbook.rules.evidence import NO_EVIDENCE
+from planbook.rules.book import NO_EVIDENCE
 from planbook.runs import Run
 from tests.command import planbook
 from tests.reported import HIDDEN, HOSTILE, Page, many_endings
@@ -66,7 +66,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_has_every_rule_with_its_evidence_and_the_change_log(built: Path) -> None:
     page = Page(built / "report.html")
     with closing(Run.open(built)) as run:
-        state = learnt_in(run)[EVERYTHING]
+        state = learned_in(run)[EVERYTHING]
     assert state.knowledge.rules
     assert len(page.all("article", class_="rule")) == len(state.knowledge.rules)
     shown = "".join(page.all("section", class_="learned"))

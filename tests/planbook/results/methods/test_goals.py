@@ -7,8 +7,7 @@ from typing import Any
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.deps.figures import GoalFigures, rounds
-from planbook.planner.strategies.deps.pursuit import GoalTried
+from planbook.planner.strategies.deps.pursuit import GoalFigures, GoalTried, rounds
 from planbook.results import read_run, summarise
 from planbook.runs import Run
 

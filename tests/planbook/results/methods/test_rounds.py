@@ -7,7 +7,7 @@ from typing import Any
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.advocate.figures import SearchFigures
+from planbook.planner.strategies.advocate.tree import SearchFigures
 from planbook.planner.strategies.agentkit import Passes
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run

@@ -10,7 +10,7 @@ import pytest
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.adapt.figures import Audit, Claims, DecompositionFigures
+from planbook.planner.strategies.adapt.executor import Audit, Claims, DecompositionFigures
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import DIVERGED, Run
 from tests.command import ROOT, planbook, result

@@ -20,7 +20,7 @@ from planbook.planner import (
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.prompts import fence_around
 from planbook.planner.roles import Roles
-from planbook.rules import Knowledge, LearntMemory, Reflection, Rule, RuleType, Skill
+from planbook.rules import Knowledge, LearnedMemory, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
@@ -61,8 +61,10 @@ KNOWN = Knowledge(
 MANUAL = KNOWN.model_copy(update={"manual": "# The manual of boxes\n\nrule_2, rule_10"})
 
 
-def memory(knowledge: Knowledge = KNOWN, without: Collection[str] = (), rule_tokens: int | None = None) -> LearntMemory:
-    return LearntMemory(knowledge, Toy, without=without, rule_tokens=rule_tokens)
+def memory(
+    knowledge: Knowledge = KNOWN, without: Collection[str] = (), rule_tokens: int | None = None
+) -> LearnedMemory:
+    return LearnedMemory(knowledge, Toy, without=without, rule_tokens=rule_tokens)
 
 
 def positions(text: str, *parts: str) -> list[int]:
@@ -233,7 +235,7 @@ def test_a_fence_closes_no_text_early() -> None:
 def test_without_rules_to_name_the_example_names_none(left_out: str) -> None:
     start = read_start("toy", ["fetch"])
     knowledge = KNOWN.model_copy(update={"example": start.example})
-    told = LearntMemory(knowledge, Toy, without={left_out}).recall(FETCH).example
+    told = LearnedMemory(knowledge, Toy, without={left_out}).recall(FETCH).example
     assert "### Rules" in start.example
     assert "### Rules" not in told
     assert "rule_" not in told
@@ -254,8 +256,8 @@ USES_BOTH = SKILL.model_copy(
 SHORT = KNOWN.model_copy(update={"rules": (FETCH_PROCESS, CAN_FIND), "skills": {"fetch": USES_BOTH}})
 
 
-def by_task(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> LearntMemory:
-    return LearntMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
+def by_task(knowledge: Knowledge = SHORT, rule_tokens: int | None = None) -> LearnedMemory:
+    return LearnedMemory(knowledge, Toy, by_task=True, rule_tokens=rule_tokens)
 
 
 def test_no_code_is_told_twice() -> None:

@@ -1,0 +1,205 @@
+"""Commands on files of one's own: check, check-env and exec."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from pathlib import Path
+from types import MappingProxyType
+
+import click
+from pydantic import BaseModel, JsonValue
+
+from planbook import errors
+from planbook.commands.playing import play_settings
+from planbook.console import console
+from planbook.envs import (
+    Beliefs,
+    Checked,
+    Environment,
+    Preconditions,
+    Selection,
+    Task,
+    UnknownEnvironment,
+    check_environment,
+)
+from planbook.manuals import module_procedures
+from planbook.options import JSON, options
+from planbook.planner import (
+    TASK,
+    GivenCode,
+    KnownState,
+    Procedure,
+    checked_procedure,
+    code_of,
+    functions_to_check,
+    is_procedure,
+    parse_procedure,
+    plan_attributes,
+    seen_task,
+)
+from planbook.results import Summary
+from planbook.sandbox import DryRun, Fault, bound_names, check, check_procedure, dry_run
+from planbook.settings import Settings
+from planbook.terminal.printing import Live, answer
+from planbook.wording import counted
+
+
+@click.command(name="check-env")
+@click.argument("env", metavar="FILE.py[:Class]")
+@options("env_options")
+@JSON
+def check_env(env: str, settings: Settings, as_json: bool) -> int:
+    """Check an environment of yours: play random actions on a few tasks of each split, and list every mistake."""
+    settings = settings.model_copy(update={"env": env})
+    try:
+        found = check_environment(settings.world(), settings.world_options())
+    except UnknownEnvironment as error:
+        found = Checked((str(error),), {}, 0, 0)
+    return _answer(env, found, as_json=as_json)
+
+
+def _answer(env: str, found: Checked, *, as_json: bool) -> int:
+    out, mistakes = console(as_json), found.mistakes
+    lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in found.unchecked.items())]
+    told = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
+    tried = f"{counted(found.actions, 'action')} on {counted(found.tasks, 'task')}"
+    for line in (*lines, f"{env}: {told}; tried: {tried}"):
+        out.print(line, markup=False, soft_wrap=True)
+    return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **found._asdict()}, as_json=as_json)
+
+
+def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
+    """The dry run of a plan on each task that is asked for; None where the world declares no preconditions."""
+    world, options = settings.world(), settings.world_options()
+    for task in world.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
+        declared = world.preconditions(task, options)
+        yield task, _dry_run(plan, world, options, task, declared) if declared else None
+
+
+def _dry_run(
+    plan: Path, world: type[Environment], options: BaseModel | None, task: Task, declared: Preconditions
+) -> DryRun:
+    text, helpers = read_plan(plan), [world.helpers]
+    procedures = procedures_in(plan)
+    if procedures:
+        fitting = (each for each in procedures if each.type == task.type)
+        given = code_of(next(fitting, procedures[0]))
+        text, helpers = given.code, [*helpers, given.helpers]
+    return dry_run(
+        text,
+        functions_to_check(world, options),
+        KnownState(declared, world.offered(options).actions, Beliefs.at_start(declared)),
+        attributes=plan_attributes(world),
+        values={TASK: _task_seen(world, options, task)},
+        helpers=helpers,
+    )
+
+
+def _task_seen(world: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
+    """The task as plans see it; its world is set up for the first observation, and nothing is done in it."""
+    played = world(options)
+    try:
+        return seen_task(task, played.reset(task))
+    finally:
+        played.close()
+
+
+def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
+    """Run one plan file, or one procedure, on the chosen tasks.
+
+    Its steps are printed as they happen, where one episode is played at a time, and in this process.
+    """
+    here = settings.jobs == 1 and settings.executor == "threads"
+    code = given_plan(plan, settings).model_dump(mode="json")
+    return play_settings(settings, "code", code, as_json=as_json, watch=Live(console(as_json)) if here else None)
+
+
+def given_plan(plan: Path, settings: Settings) -> GivenCode:
+    """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
+    procedures = procedures_in(plan)
+    if not procedures:
+        return GivenCode(code=read_plan(plan), source=plan.name)
+    if len(procedures) > 1:
+        raise errors.BadArgument(
+            f"{plan} holds {len(procedures)} procedures, and exec runs one plan; play each on the tasks of its type: "
+            "planbook replay --library FOLDER, where the file is FOLDER/ENV/procedures/*.py"
+        )
+    return code_of(checked_procedure(procedures[0], settings.world(), settings.world_options()))
+
+
+def procedures_in(plan: Path) -> list[Procedure]:
+    """Return the procedure of a file that defines ``solve``, or those of a module of several; none of a plan."""
+    text = read_plan(plan)
+    if is_procedure(text):
+        return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
+    return module_procedures(plan)
+
+
+def read_plan(plan: Path) -> str:
+    """The text of a plan file. Raises BadArgument where it is no text."""
+    try:
+        return plan.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.BadArgument(f"{plan} cannot be read as a plan: {error}") from error
+
+
+def check_plan(plan: Path, settings: Settings) -> list[Fault]:
+    """Return every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
+    world, options = settings.world(), settings.world_options()
+    if settings.tasks:
+        world.select(Selection(ids=settings.tasks), options)
+    text = read_plan(plan)
+    functions, attributes = functions_to_check(world, options), plan_attributes(world)
+    names = bound_names(world.helpers)
+    procedures = procedures_in(plan)
+    if not procedures:
+        return check(text, functions, attributes=attributes, names=names | {TASK}, modules=world.modules)
+    found: dict[Fault, None] = {}
+    for each in procedures:
+        known = names | bound_names(each.helpers)
+        faults = check_procedure(each.code, functions, attributes=attributes, names=known, modules=world.modules)
+        found |= dict.fromkeys(_in_file(fault, each.code, text) for fault in faults)
+    return [*found]
+
+
+def _in_file(fault: Fault, code: str, text: str) -> Fault:
+    """Return a fault of a procedure with its line in the module that the procedure is taken from."""
+    line = fault.line or 1
+    blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
+    lines = (line - block.a + block.b for block in blocks if block.a < line <= block.a + block.size)
+    return dataclasses.replace(fault, line=next(lines, fault.line))
+
+
+def show_faults(
+    plan: Path, faults: list[Fault], *, as_json: bool, more: Mapping[str, object] = MappingProxyType({})
+) -> int:
+    """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
+    out = console(as_json)
+    for fault in faults:
+        told = str(fault).removeprefix(f"line {fault.line}: ")
+        out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
+    out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
+    answered = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
+    return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)
+
+
+def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
+    """Print the faults of the plan and of its dry runs, each once, and the result of each dry run."""
+    found = {fault: None for _, run in runs if run for fault in run.faults}
+    out = console(as_json)
+    for task, run in runs:
+        out.print(f"{plan}: dry run on {task.id}: {_told(task, run)}", markup=False, soft_wrap=True)
+    told = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
+    more = {"dry_runs": told} if runs else {}
+    return show_faults(plan, [*faults, *found], as_json=as_json, more=more)
+
+
+def _told(task: Task, run: DryRun | None) -> str:
+    if run is None:
+        return f"{task.env} declares no preconditions of its actions"
+    if not run.followed:
+        return "the plan has too many paths to follow; none was examined"
+    failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
+    told = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
+    unfollowed = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"
+    return f"{told}; {run.unfollowed} not followed: {unfollowed}" if run.unfollowed else told

@@ -1,0 +1,271 @@
+"""Commands that look at runs: show, report, watch, compare, stats."""
+
+import os
+import sys
+import webbrowser
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from planbook import errors
+from planbook.compare import compare_all, comparison_parts, full_name, group_parts, group_rows, setting, wanted
+from planbook.console import ERRORS, PLAIN_WIDTH, console
+from planbook.envs import Task
+from planbook.errors import BadArgument
+from planbook.options import JSON, PRICES, RUN_FOLDER
+from planbook.planner import Ending, Outcome, Trajectory, read_trajectory
+from planbook.report import report_runs
+from planbook.results import NOT_PLAYED, RunResults, read_folder
+from planbook.runs import CONFIG_FILE, Entry, Run, is_run, last_path, recorded_endings
+from planbook.spending import Price, prices_from, spent_so_far
+from planbook.store import Event
+from planbook.terminal.episode import ending_text, episode_pieces, text
+from planbook.terminal.printing import answer, print_parts
+from planbook.wording import counted, harmless
+
+FAILED = "failed"
+
+
+@click.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.argument("episode")
+@click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
+@JSON
+def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
+    """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first not solved."""
+    with closing(Run.open(run, graphs=True)) as opened:
+        endings = recorded_endings(opened)
+        entry = chosen_entry(opened, episode, endings)
+        events = list(opened.store.events(entry.path))
+        if not events:
+            raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
+        if as_json:
+            click.echo(_trajectory(opened, entry, entry.index in endings).model_dump_json())
+            return errors.OK
+        out = Console(highlight=False, emoji=False, markup=False, width=_width())
+        for piece in _head(entry, endings.get(entry.index), events):
+            _print(out, piece)
+        _print(out, "")
+        for piece in episode_pieces(_trajectory(opened, entry, entry.index in endings, entry.task), prompts=prompts):
+            _print(out, piece)
+    return errors.OK
+
+
+def _print(out: Console, piece: RenderableType) -> None:
+    """Print a piece; outside a terminal, without trailing blanks."""
+    if out.is_terminal:
+        out.print(piece)
+        return
+    with out.capture() as captured:
+        out.print(piece)
+    click.echo("\n".join(line.rstrip() for line in captured.get().split("\n")), nl=False)
+
+
+def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
+    """Return the episode of that number, of that task, or the first that failed. Raises BadArgument."""
+    entries = run.entries()
+    if not entries:
+        raise BadArgument(
+            f"{run.folder} lists no episodes: planbook 0.1 kept the passes of a prompt graph that way; see them by "
+            f"planbook report {run.folder}"
+        )
+    if which == FAILED:
+        failed = (each for each in entries if _failed(endings.get(each.index, NOT_PLAYED)))
+        if entry := next(failed, None):
+            return entry
+        raise BadArgument(f"no episode of {run.folder} has failed; name one by its number or its task")
+    found = [each for each in entries if each.task.id == which]
+    if not found and which.isdecimal():
+        found = [each for each in entries if each.index == int(which)]
+    if not found:
+        numbers = f"a number from 0 to {len(entries) - 1}" if len(entries) > 1 else "0"
+        raise BadArgument(f"{run.folder} has no episode {which!r}; give {numbers}, a task's id or {FAILED}")
+    return found[0]
+
+
+def _failed(ending: Ending) -> bool:
+    return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
+
+
+def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None) -> Trajectory:
+    """Return the episode as it was last started over. Without a task, raises BadArgument if no round has begun."""
+    path = last_path(run, entry) if is_over else entry.path
+    try:
+        return read_trajectory(path, run.store.events(path), task)
+    except LookupError as error:
+        raise BadArgument(f"{entry.task.id} (episode {entry.index}) ended before its first round") from error
+
+
+def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
+    task, cost = entry.task, spent_so_far(events, prices_from(None))
+    repeat = f", repeat {entry.repeat}" if entry.repeat else ""
+    yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
+    yield text(task.goal)
+    yield text(f"type {task.type}, split {task.split}, seed {task.seed}", "dim")
+    yield ending_text(ending) if ending else Text("has begun and not ended", style="yellow")
+    if cost.calls:
+        spent = f"{cost.prompt:,} prompt and {cost.completion:,} completion tokens, {cost.waited:.1f} s of waiting"
+        yield text(f"{counted(cost.calls, 'model call')}: {spent}", "dim")
+
+
+def _width() -> int | None:
+    """Return the width of the terminal, also where a pager shows what is printed."""
+    if sys.stdout.isatty():
+        return None
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return PLAIN_WIDTH
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
+@click.option("--out", default=None, type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
+@click.option(
+    "--episodes",
+    default=None,
+    metavar="all|failed|N",
+    help="Episodes to include: all, failed, or the first N; by default as many as fit in 25 MB.",
+)
+@PRICES
+@JSON
+def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
+    """Tell runs in one HTML file: tables, charts, and every episode cell by cell with its prompts."""
+    code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
+    return answer(code, reported, as_json=as_json)
+
+
+@click.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.option("--port", default=0, type=click.IntRange(0, 65535), help="The port to serve on; 0 means any free port.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def watch(run: Path, port: int, no_browser: bool) -> int:
+    """Show RUN in a browser of this machine while it is played, with buttons to pause, continue and stop it."""
+    from planbook.watching.following import Following  # the server takes a while to import
+    from planbook.watching.serving import serve
+
+    def on_address(address: str) -> None:
+        click.echo(address)
+        ERRORS.print("Whoever has this address can watch and control the run. Ctrl-C stops watching, not the run.")
+        if not no_browser:
+            webbrowser.open(address)
+
+    following = Following(run)
+    try:
+        serve(following, port, on_address)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        following.close()
+    return errors.OK
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN RUN...")
+@PRICES
+@JSON
+def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
+    """Compare the first RUN with each of the others over the same tasks: successes, costs, and whether it is noise.
+
+    Tasks are paired by id, seed and repeat, and every figure is over these pairs. Broken episodes and those not run
+    count as not solved, and are listed separately. Measures of the environment, such as a reward, are compared over the
+    pairs that both runs played.
+
+    A difference is more than noise if p is below 0.05, after Holm's correction where there are several. An interval
+    shows how large the difference may be, and is not corrected; near the bound the two can disagree, and p decides.
+    """
+    if len({run.resolve() for run in runs}) < max(2, len(runs)):
+        raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
+    price = prices_from(prices)
+    found = compare_all([read_folder(run, price) for run in runs])
+    for number, compared in enumerate(found, 1):
+        print_parts(console(as_json), comparison_parts(compared, _letter(number)))
+    return answer(errors.OK, {"comparisons": [each.model_dump(mode="json") for each in found]}, as_json=as_json)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=RUN_FOLDER, metavar="RUN...")
+@click.option(
+    "--by",
+    default="",
+    show_default=False,
+    metavar="NAME,...",
+    help="One row for all runs that are alike in these settings.",
+)
+@click.option(
+    "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."
+)
+@PRICES
+@JSON
+def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
+    """Show runs in one table, a row for each run or group; a folder stands for all runs below it.
+
+    NAME is a setting as in run.json, such as planner, env, seed, selection.split, models.default.
+    """
+    gathered, unreadable = _readable(runs, prices_from(prices))
+    chosen = _chosen(gathered, where)
+    names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
+    found = group_rows(chosen, names)
+    print_parts(console(as_json), group_parts(found))
+    faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
+    for folder, each in faults.items():
+        for fault in each:
+            ERRORS.print(f"{folder} contradicts itself: {harmless(fault)}", style="red", soft_wrap=True)
+    told = {
+        "rows": [row.model_dump(mode="json") for row in found],
+        "left_out": len(gathered) - len(chosen),
+        "unreadable": unreadable,
+        "contradictions": faults,
+    }
+    return answer(errors.BROKEN if faults else errors.OK, told, as_json=as_json)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Return the folder if it is a run, else the runs that lie below it."""
+    if is_run(folder):
+        return [folder]
+    below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
+    return [run for run in below if not any(other in run.parents for other in below)]
+
+
+def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], dict[str, str]]:
+    """Return the runs that can be read, and why the other folders cannot. Raises BadRun if none can."""
+    gathered: dict[Path, RunResults] = {}
+    unreadable: dict[str, str] = {}
+    for folder in folders:
+        found = runs_in(folder)
+        if not found:
+            unreadable[str(folder)] = f"{folder} holds no run, and none lies below it"
+        for run in found:
+            try:
+                gathered[run.resolve()] = read_folder(run, price)
+            except errors.REPORTED as error:
+                unreadable[str(run)] = str(error)
+    for why in unreadable.values():
+        ERRORS.print(f"Left out: {why}", style="yellow", markup=False, soft_wrap=True)
+    if not gathered:
+        raise errors.BadRun("no run is left that can be read")
+    return list(gathered.values()), unreadable
+
+
+def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
+    """Return the runs with these settings. Raises BadArgument if there is none, naming the values that there are."""
+    chosen = list(runs)
+    for asked, value in wanted(where).items():
+        name = full_name(asked, (run.run.config for run in runs))
+        values = sorted({setting(run.run.config, name) for run in chosen})
+        chosen = [run for run in chosen if setting(run.run.config, name) == value]
+        if not chosen:
+            raise errors.BadArgument(f"--where {asked}={value}: no run is left; {name} is {', '.join(values)}")
+    return chosen
+
+
+def _letter(number: int) -> str:
+    return LETTERS[number] if number < len(LETTERS) else f"run {number + 1}"

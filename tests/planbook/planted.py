@@ -1,0 +1,49 @@
+"""A model in the toy environment to whom some rules matter: without them it does not solve certain tasks.
+
+20 rules are planted. The first eight cost 30 points each: nine of 30 tasks need the rule. The others are of no use.
+One episode in 25 fails by chance, whatever is known.
+"""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from planbook.manuals import write_knowledge
+from planbook.planner import Message, Sampling, journal_place
+from planbook.rules import Knowledge, Rule, RuleType
+
+RULES, NEEDED, TASKS, NEEDING = 20, 8, 30, 9
+FIRST_SEED, CHANCE = 100, 25
+SOLUTION = """
+boxes = [word.strip(",.") for word in task.observation.split() if word.startswith("box_")]
+for thing in task.params["things"]:
+    for box in boxes:
+        if thing in agent.open(box).split("you see ")[-1].rstrip(".").split(", "):
+            agent.take(thing, box)
+            agent.put(thing)
+            break
+"""
+
+
+def write_library(folder: Path) -> None:
+    """Write the planted rules as a library."""
+    kind = RuleType.SPECIAL_MECHANISM
+    rules = tuple(Rule(id=f"rule_{number}", type=kind, content=f"Mind {number} things.") for number in range(RULES))
+    write_knowledge(folder, Knowledge(world="toy", rules=rules))
+
+
+def needs(rule: int, task: int) -> bool:
+    """Return whether a task, by its number, is not solved without a rule."""
+    return rule < NEEDED and (task * 7 + rule * 11) % TASKS < NEEDING
+
+
+def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+    """Reply with the solution where every rule is told that the task needs, and with nothing of use elsewhere."""
+    asked = messages[-1].content
+    told = {int(number) for number in re.findall(r"^## rule_(\d+)", asked, re.MULTILINE)}
+    task = int(journal_place().split("/")[1])
+    lacking = [rule for rule in range(RULES) if needs(rule, task) and rule not in told]
+    unlucky = int(sha256(f"{task}{sorted(told)}".encode()).hexdigest(), 16) % CHANCE == 0
+    code = "print('nothing')" if lacking or unlucky else SOLUTION
+    return f"### Understanding\nBoxes.\n### Rules\n- none\n### Plan\nLook.\n### Code\n```python\n{code}\n```"
