@@ -72,7 +72,7 @@ class Reflection(Learned):
     text: str
 
 
-class Parameter(Learned):
+class TypeParameter(Learned):
     """A parameter of a found type. ``form`` names how the goal's words become its value (``found_types.FORMS``)."""
 
     name: str
@@ -121,7 +121,7 @@ class FoundType(Learned):
     shape: str
     code: str
     hints: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[TypeParameter, ...] = ()
     examples: tuple[Example, ...]
     wordings: tuple[Wording, ...] = ()
     check: str = ""
