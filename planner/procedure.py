@@ -67,7 +67,9 @@ def checked_procedure(
 ) -> Procedure:
     """Return the procedure after checking it against the environment's actions. Raises BadProcedure with all faults."""
     if procedure.world != environment.name:
-        raise BadProcedure(f"{procedure.name} is written for the environment {procedure.world!r}, not {environment.name!r}")
+        raise BadProcedure(
+            f"{procedure.name} is written for the environment {procedure.world!r}, not {environment.name!r}"
+        )
     faults = procedure_faults(procedure.code, environment, options, helpers=procedure.helpers)
     if faults:
         listed = "\n".join(str(fault) for fault in faults)
