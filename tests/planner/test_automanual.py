@@ -15,6 +15,8 @@ from planbook.planner import (
     Episode,
     EpisodeSettings,
     FeedbackKind,
+    Match,
+    MatchCandidate,
     Memory,
     MemoryJournal,
     NoMemory,
@@ -345,3 +347,62 @@ def test_what_the_planner_considered_is_kept_with_the_cell(sandbox: Sandbox) -> 
     assert isinstance(cell["thought"], dict)
     assert (cell["source"], cell["thought"]["rule_ids"]) == ("planner", ["rule_2"])
     assert cell["thought"]["understanding"] == "A key."
+
+
+# Procedures that are matched with the goal.
+
+BY_PARAMS = SOLVE.replace('task.params["things"][0]', 'task.params["what"]').replace("def fetch", "def solve")
+CANDIDATE = MatchCandidate(name="fetch_it", params=("what",), goals=("put the coin on the table",))
+SURE = Match(type="fetch_it", params={"what": "THING"}, by="pattern")
+
+
+class Matching:
+    """Knows the type of a task that has one, and is unsure about any other."""
+
+    def recall(self, task: Task) -> Recall:
+        if task.type != "fetch_it":
+            return Recall(match=Match(candidates=(CANDIDATE,)))
+        return Recall(procedure=procedure(BY_PARAMS), match=Match(type=task.type, params=task.params))
+
+
+def thing() -> str:
+    return str(TASK.params["things"][0])  # type: ignore[index]
+
+
+def matches(journal: MemoryJournal) -> list[Any]:
+    spans: list[Any] = [body for (_, kind, _), body in journal.events.items() if kind == "span"]
+    return [span["data"] for span in spans if span.get("name") == "match"]
+
+
+def test_a_model_is_asked_for_the_type_where_nothing_is_certain(sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    model = Said(f'It is that one: {{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}')
+    ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 1)
+    assert "put the coin on the table" in model.prompts[0]
+    assert TASK.goal in model.prompts[0]
+    assert [(each["type"], each["by"]) for each in matches(journal)] == [("fetch_it", "model")]
+
+
+@pytest.mark.parametrize("abstention", ['{"type": "none"}', '{"type": "fetch_all", "params": {}}', "no idea"])
+def test_a_model_that_abstains_or_makes_up_a_type_plans(abstention: str, sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    replies = [abstention] * (1 if "none" in abstention else 3)
+    model = Said(*replies, f"### Understanding\nSo.\n### Code\n```python\n{DONE}\n```")
+    ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
+    assert ending.outcome is Outcome.DIRECT_SUCCESS
+    assert [each["type"] for each in matches(journal)] == [""]
+
+
+def test_what_held_after_the_examples_is_checked_after_a_matched_procedure(sandbox: Sandbox) -> None:
+    looks = procedure("def solve(agent, task):\n    agent.open('box_1')")
+    recall = {"procedure": looks, "match": SURE, "check": "assert agent.table() != [], 'the table is empty'"}
+    journal, model = MemoryJournal(), said(DONE)
+    ending, playing = played(sandbox, model, memory=Knows(**recall), journal=journal, procedures_first=True)
+    assert ending.outcome is Outcome.INDIRECT_SUCCESS
+    assert kinds(playing) == ["unfinished", "raised", "done"]
+    assert "the table is empty" in model.prompts[0]
+    assert [each["failed"] for each in matches(journal)] == ["", "raised"]
+    recall["check"] = "assert agent.table() == []"
+    _, playing = played(sandbox, said(DONE), memory=Knows(**recall), procedures_first=True)
+    assert kinds(playing) == ["unfinished", "unfinished"], "what passes its check is taken for done"
