@@ -74,7 +74,9 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
     """Return type and seed of an id of the form TYPE/SEED. Raises BadSelection."""
     kind, _, seed = task_id.partition("/")
     if kind not in types or not (seed.isascii() and seed.isdecimal()):
-        raise BadSelection(f"{environment} has no task {task_id!r}; an id reads TYPE/SEED, for example {types[0]}/3")
+        raise BadSelection(
+            f"{environment} has no task {task_id!r}; ids have the form TYPE/SEED, for example {types[0]}/3"
+        )
     return kind, int(seed)
 
 
@@ -82,7 +84,7 @@ def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
     """Return the task with that id. Raises BadSelection."""
     found = next((task for task in tasks if task.id == task_id), None)
     if found is None:
-        raise BadSelection(f"{environment} has no task {task_id!r}; the first it has is {next(iter(tasks)).id!r}")
+        raise BadSelection(f"{environment} has no task {task_id!r}; the first is {next(iter(tasks)).id!r}")
     return found
 
 

@@ -43,7 +43,7 @@ def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | 
     validation logs of ``rules.json``.
     """
     if not folder.is_dir():
-        raise BadKnowledge(f"{folder} is no folder; a library is a folder with one folder for each world")
+        raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
     home = folder / world.name
     manual = _text(home / MANUAL_FILE) or ""
     return Knowledge(
@@ -67,7 +67,7 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     """
     world = knowledge.world
     if not world or Path(world).name != world:
-        raise BadKnowledge(f"{world!r} cannot be the name of a world's folder")
+        raise BadKnowledge(f"{world!r} cannot be the name of an environment's folder")
     home = folder / world
     _check_manual(home / MANUAL_FILE, knowledge)
     files = {
@@ -101,7 +101,7 @@ def _json(path: Path, form: TypeAdapter[Part]) -> Part | None:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise BadKnowledge(f"{path}: {place}: {first['msg']}; mend it, or delete the file") from error
+        raise BadKnowledge(f"{path}: {place}: {first['msg']}; correct it, or delete the file") from error
 
 
 def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
@@ -116,14 +116,14 @@ def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
     if stored is None:
         return tuple(sorted(told.values(), key=lambda rule: rule_number(rule.id)))
     _check_ids(home, [rule.id for rule in stored], list(told))
-    return tuple(told[rule.id].model_copy(update={"log": rule.log}) for rule in stored)
+    return tuple(told[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
 
 
 def _told_apart(path: Path, rules: Sequence[Rule]) -> None:
     try:
         RuleBook.of(rules)
     except ValueError as error:
-        raise BadKnowledge(f"{path}: {error}; mend the ids") from error
+        raise BadKnowledge(f"{path}: {error}; correct the ids") from error
 
 
 def _check_ids(home: Path, stored: Sequence[str], told: Sequence[str]) -> None:
@@ -145,7 +145,7 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
         told = {rule.id: rule for rule in parse(knowledge.manual)[1]}
     except BadManual as error:
         raise BadKnowledge(f"{path} was not written: {error}") from error
-    meant = {rule.id: rule.model_copy(update={"log": ()}) for rule in knowledge.rules}
+    meant = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
     if differing := sorted(id for id in told.keys() | meant.keys() if told.get(id) != meant.get(id)):
         raise BadKnowledge(
             f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "

@@ -91,7 +91,7 @@ def _read(folder: Path) -> Start:
     except (OSError, UnicodeDecodeError) as error:
         raise BadStart(f"the start {folder} cannot be read: {error}; it needs {EXAMPLE} and {RULES}") from error
     except ValidationError as error:
-        raise BadStart(f"{folder / RULES} is no list of rules: {error}") from error
+        raise BadStart(f"{folder / RULES} is not a list of rules: {error}") from error
     _check_ids(rules, folder / RULES)
     named = _TASK.match(example)
     return Start(example=_TASK.sub("", example, count=1), rules=rules, tasks=(named[1],) if named else ())

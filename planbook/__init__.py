@@ -15,7 +15,7 @@ This package puts the parts together.
   episodes, ``graphs`` runs prompt graphs alone.
 - What it comes to: ``results``; ``compare`` compares runs, ``papers`` compares them with publications.
 - Who sees it: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and other programs
-  (``export``). ``wording`` formats figures, ``outcomes`` endings; ``writing`` writes files, ``console`` prints.
+  (``export``). ``wording`` formats figures and outcomes; ``writing`` writes files, ``console`` prints.
 - ``errors`` are what the command line reports.
 
 Imports go one way: ``pyproject.toml`` has the order, and a test checks it.

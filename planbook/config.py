@@ -183,6 +183,12 @@ class Building(Fields):
         "Ask the planner to sum up every episode, or only those that one plan did not solve.",
         Option("Learning"),
     )
+    checks: bool = option(
+        False,
+        "Let the Builder write checks of rules as code, and measure with them whether plans obey the rules.",
+        Option("Learning"),
+        exclude_if=lambda checks: not checks,
+    )
     verify: str = option(
         "", "Verify procedures on N more tasks of each type from this split.", Option("Learning", metavar="SPLIT:N")
     )

@@ -116,26 +116,37 @@ def _width(stream: TextIO) -> int | None:
     return None if stream.isatty() else PLAIN_WIDTH
 
 
-ERRORS = Console(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
-
-
 _QUIET = ContextVar("quiet", default=False)
+
+
+class QuietableConsole(Console):
+    """A console that prints nothing in a thread that is ``quiet`` at the moment."""
+
+    @property
+    def quiet(self) -> bool:
+        """True while nothing is printed."""
+        return _QUIET.get()
+
+    @quiet.setter
+    def quiet(self, value: bool) -> None:
+        pass
+
+
+ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=False, width=_width(sys.stderr))
 
 
 def console(as_json: bool) -> Console:
     """Return where tables go: standard output, or standard error when JSON ends standard output."""
     if as_json:
         return ERRORS
-    return Console(highlight=False, emoji=False, markup=False, width=_width(sys.stdout), quiet=_QUIET.get())
+    return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Print nothing until the block ends."""
-    before, token = ERRORS.quiet, _QUIET.set(True)
-    ERRORS.quiet = True
+    """Print nothing from this thread until the block ends."""
+    token = _QUIET.set(True)
     try:
         yield
     finally:
-        ERRORS.quiet = before
         _QUIET.reset(token)

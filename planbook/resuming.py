@@ -106,7 +106,7 @@ class Repeat(NamedTuple):
     """What is to be played once more: configuration, tasks as they are now, budget, and the differences so far.
 
     ``goes_on`` says that the run itself is still being played, so that episodes without an ending may get one.
-    ``forked`` is set where one episode alone is played, from one of its actions on.
+    ``forked`` is set where one episode alone is played, from one of its actions on: of the run, or as the run did.
     """
 
     config: Config
@@ -135,7 +135,7 @@ def prepared(folder: Path, models: Mapping[str, str], *, recorded: bool, prices:
         told += [f"task: {one.id} reads otherwise" for one, other in zip(was, tasks, strict=True) if one != other]
         if config.models != run.config.models:
             told.append(f"models: {_models(run.config.models)}, now {_models(config.models)}")
-        return Repeat(config, tasks, run.budget, tuple(told), run.is_played)
+        return Repeat(config, tasks, run.budget, tuple(told), run.is_played, run.forked)
 
 
 # Forking: one episode is repeated up to one of its actions.

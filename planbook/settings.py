@@ -16,7 +16,6 @@ from planbook.config import (
     FOUND,
     GIVEN,
     LIBRARIES,
-    RECORDINGS,
     UNTYPED,
     Building,
     Config,
@@ -34,7 +33,7 @@ from planbook.manuals import TYPES_FILE, usual_starts
 from planbook.option_values import Option, option, option_of, validated
 from planbook.papers import NO_PAPER, PaperSettings, paper_settings
 from planbook.planner import DEFAULT_ROLE, Sampling, method
-from planbook.runs import RunFile, is_run
+from planbook.runs import RunFile, file_named, is_run, model_named
 from planbook.workers import Hosting
 
 
@@ -258,9 +257,9 @@ class Settings(Playing, Building, Invocation):
         return Config(
             **as_given
             | {
-                "planner": in_any_folder(planner),
+                "planner": file_named(planner, Path.resolve),
                 "planner_options": validated(of_method, chosen, "--planner-option").model_dump(mode="json"),
-                "env": in_any_folder(self.env),
+                "env": file_named(self.env, Path.resolve),
                 "env_options": self.world_options(theirs).model_dump(mode="json"),
                 "library": self._lasting_library(),
                 "models": {role: lasting_model(model) for role, model in self.models.items()},
@@ -293,29 +292,9 @@ class Settings(Playing, Building, Invocation):
         return {role: validated(Sampling, {**everyone, **own}, "--sampling") for role, own in given.items()}
 
 
-def in_any_folder(name: str) -> str:
-    """Return a name that is good in any folder: FILE.py:NAME with the whole path of the file."""
-    kind, colon, rest = name.partition(":")
-    if kind == "module":
-        return f"{kind}:{in_any_folder(rest)}"
-    if kind == "mcp":
-        return f"{kind}:{Path(rest).resolve()}" if rest.endswith(".json") and " " not in rest else name
-    path, colon, member = name.partition(":")
-    return f"{Path(path).resolve()}{colon}{member}" if path.endswith(".py") else name
-
-
 def lasting_model(model: str) -> str:
     """Return a model's name that is good in any folder: its file or folder is named by its whole path."""
-    kind, _, rest = model.partition(":")
-    if kind == "exchange":
-        return f"exchange:{Path(rest).resolve()}"
-    if kind == "scripted":
-        path, _, name = rest.rpartition(":")
-        return f"scripted:{Path(path).resolve()}:{name}"
-    if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
-        return model
-    path, plus, inner = rest.partition("+")
-    return f"recorded:{Path(path).resolve()}{plus}{lasting_model(inner) if inner else ''}"
+    return model_named(model, Path.resolve)
 
 
-__all__ = ["Settings", "by_role", "in_any_folder", "lasting_model", "parts_of"]
+__all__ = ["Settings", "by_role", "lasting_model", "parts_of"]

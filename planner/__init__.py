@@ -38,7 +38,7 @@ from planbook.planner.agent import (
     seen_task,
 )
 from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
-from planbook.planner.conclusion import Conclusion, about_the_world, conclude
+from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
 from planbook.planner.dry_runs import KnownState
 from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.episode import Episode
@@ -277,7 +277,7 @@ __all__ = [
     "UnknownStrategy",
     "UnusableReply",
     "WrongMark",
-    "about_the_world",
+    "about_the_environment",
     "action_docs",
     "add_cost",
     "amount_of",

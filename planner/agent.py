@@ -55,14 +55,16 @@ def plan_functions(offer: Offered, act: CallFunction, answer: CallFunction) -> d
     return {**actions, **queries}
 
 
-def plan_attributes(world: type[Environment]) -> tuple[str, ...]:
+def plan_attributes(environment: type[Environment]) -> tuple[str, ...]:
     """Return the dotted names of the read-only attributes of an environment's plans."""
-    return tuple(f"{AGENT}.{name}" for name in world.attributes)
+    return tuple(f"{AGENT}.{name}" for name in environment.attributes)
 
 
-def functions_to_check(world: type[Environment], options: BaseModel | None = None) -> dict[str, Callable[..., object]]:
+def functions_to_check(
+    environment: type[Environment], options: BaseModel | None = None
+) -> dict[str, Callable[..., object]]:
     """Return the functions for a static check. They have signatures and cannot be called."""
-    return plan_functions(world.offered(options), _not_callable, _not_callable)
+    return plan_functions(environment.offered(options), _not_callable, _not_callable)
 
 
 def _not_callable(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
@@ -87,14 +89,14 @@ class ActionDocs(BaseModel):
     helpers: str
 
 
-def action_docs(world: type[Environment], options: BaseModel | None = None, goal: str = "") -> ActionDocs:
+def action_docs(environment: type[Environment], options: BaseModel | None = None, goal: str = "") -> ActionDocs:
     """Return the action docs of an environment under these options, and for this goal where it selects by it."""
-    offer = world.listed(options, goal)
+    offer = environment.listed(options, goal)
     return ActionDocs(
         actions=tuple(map(shown, offer.actions.values())),
         queries=tuple(map(shown, offer.queries.values())),
-        attributes=tuple(world.attributes.items()),
-        helpers=world.helpers.strip(),
+        attributes=tuple(environment.attributes.items()),
+        helpers=environment.helpers.strip(),
     )
 
 
@@ -118,9 +120,9 @@ def _head(function: ast.FunctionDef) -> str:
     return ast.unparse(ast.fix_missing_locations(head))
 
 
-def action_docs_of(world: Environment) -> ActionDocs:
+def action_docs_of(environment: Environment) -> ActionDocs:
     """Return the action docs of an environment that is being played."""
-    return action_docs(type(world), world.options, world.task.goal if world.task else "")
+    return action_docs(type(environment), environment.options, environment.task.goal if environment.task else "")
 
 
 def call_of(action: Action) -> str:

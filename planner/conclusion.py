@@ -27,7 +27,7 @@ class Conclusion(Record):
 
 
 def conclude(
-    scope: Scope, trajectory: Trajectory, world: type[Environment], options: BaseModel, *, always: bool = False
+    scope: Scope, trajectory: Trajectory, environment: type[Environment], options: BaseModel, *, always: bool = False
 ) -> Conclusion:
     """Ask for the conclusion; an unusable reply leaves it empty. Raises ModelError, BudgetEnded.
 
@@ -36,7 +36,7 @@ def conclude(
     cells = [cell for each in trajectory.rounds for cell in each.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
         return Conclusion(text="", code=standalone(cells[0].code, trajectory.helpers))
-    history = [about_the_world(world, options)]
+    history = [about_the_environment(environment, options)]
     told: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
     try:
         if trajectory.ending.outcome.solved:
@@ -55,9 +55,11 @@ def standalone(code: str, helpers: str) -> str:
     return f"{carry(helpers, names)}\n\n{code}" if names else code
 
 
-def about_the_world(world: type[Environment], options: BaseModel) -> Message:
+def about_the_environment(environment: type[Environment], options: BaseModel) -> Message:
     """Return the system message of questions about episodes: the environment, and what plans can use there."""
-    return PROMPTS["automanual/concluding"].system(about=world.about, action_docs=action_docs(world, options))
+    return PROMPTS["automanual/concluding"].system(
+        about=environment.about, action_docs=action_docs(environment, options)
+    )
 
 
 def _prompt(trajectory: Trajectory) -> Prompt:

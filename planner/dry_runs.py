@@ -78,9 +78,9 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
     return value if fits else NOT_KNOWN  # type: ignore[return-value]
 
 
-def known_after(world: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
+def known_after(environment: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
     """Return what is known after an episode's steps."""
-    known = KnownState(declared, world.offer.actions, Beliefs.at_start(declared))
+    known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
             known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER)
@@ -88,15 +88,19 @@ def known_after(world: Environment, declared: Preconditions, steps: Iterable[Ste
 
 
 def cannot_succeed(
-    code: str, functions: Mapping[str, object], known: KnownState, task: Mapping[str, JsonValue], world: Environment
+    code: str,
+    functions: Mapping[str, object],
+    known: KnownState,
+    task: Mapping[str, JsonValue],
+    environment: Environment,
 ) -> list[Fault]:
     """Return the calls of a plan that cannot succeed whenever they are reached."""
     found = dry_run(
         code,
         functions,  # type: ignore[arg-type]
         known,
-        attributes=plan_attributes(type(world)),
+        attributes=plan_attributes(type(environment)),
         values={TASK: task},
-        helpers=[world.helpers],
+        helpers=[environment.helpers],
     )
     return list(found.faults)

@@ -54,7 +54,7 @@ class Episode:
     def __init__(
         self,
         task: Task,
-        world: Environment,
+        environment: Environment,
         sandbox: Sandbox,
         journal: Journal,
         *,
@@ -66,10 +66,10 @@ class Episode:
         told: Mapping[str, JsonValue] | None = None,
     ) -> None:
         """``told`` has fields of the task that all but the environment get instead of its own, such as its goal."""
-        self.world, self.settings, self.path = world, settings, path
+        self.world, self.settings, self.path = environment, settings, path
         self._own, self._told = task, dict(told or {})
         self.task = task.model_copy(update=self._told)
-        world.sandbox = sandbox
+        environment.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
@@ -83,8 +83,8 @@ class Episode:
         self._memory, self._guard = memory or NoMemory(), guard
         self._scope = Scope(journal, path, roles)
         self._round = self._scope.child("round")
-        functions = plan_functions(world.offer, self._act, self._query)
-        self._frames = Frames(sandbox, world, settings.limits, functions, guard)
+        functions = plan_functions(environment.offer, self._act, self._query)
+        self._frames = Frames(sandbox, environment, settings.limits, functions, guard)
 
     # The verbs.
 
@@ -292,8 +292,13 @@ class Episode:
 
     def _standing(self) -> Judgement:
         with environment_errors():
-            world = self.world
-            now = Judgement(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
+            environment = self.world
+            now = Judgement(
+                environment.verdict(),
+                tuple(environment.milestones()),
+                dict(environment.measures()),
+                environment.unjudged(),
+            )
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:

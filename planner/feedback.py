@@ -63,17 +63,19 @@ class Ran:
         return "" if last is None or told else f"What is there now:\n{last.text}"
 
 
-def of_check(faults: Sequence[Fault], world: Environment) -> Feedback:
+def of_check(faults: Sequence[Fault], environment: Environment) -> Feedback:
     """Return the feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
-    text = Rendered.of(f"The code was not run. Mend this first:\n{listed}\n{_state(world)}", faults, world.state())
+    text = Rendered.of(
+        f"The code was not run. Mend this first:\n{listed}\n{_state(environment)}", faults, environment.state()
+    )
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
 
-def of_reply(problem: str, world: Environment) -> Feedback:
+def of_reply(problem: str, environment: Environment) -> Feedback:
     """Return the feedback for a reply without usable code."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
-    text = Rendered.of(f"Nothing was run: {problem}\n{_state(world)}", world.state())
+    text = Rendered.of(f"Nothing was run: {problem}\n{_state(environment)}", environment.state())
     return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
@@ -119,6 +121,6 @@ def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
-def _state(world: Environment) -> str:
-    state = world.state()
+def _state(environment: Environment) -> str:
+    state = environment.state()
     return f"Current state: {state}" if state else ""

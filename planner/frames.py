@@ -133,12 +133,12 @@ class Frames:
     def __init__(
         self,
         sandbox: Sandbox,
-        world: Environment,
+        environment: Environment,
         limits: Limits,
         functions: Functions,
         meanwhile: Callable[[], None],
     ) -> None:
-        self._sandbox, self._world, self._limits, self._functions = sandbox, world, limits, functions
+        self._sandbox, self._environment, self._limits, self._functions = sandbox, environment, limits, functions
         self._meanwhile = meanwhile
         self._open: list[Frame] = []
 
@@ -159,10 +159,15 @@ class Frames:
             meanwhile=self._meanwhile,
         )
         frame = Frame(
-            scope, session, offered, plan_attributes(type(self._world)), frozenset({TASK}), self._world.modules
+            scope,
+            session,
+            offered,
+            plan_attributes(type(self._environment)),
+            frozenset({TASK}),
+            self._environment.modules,
         )
         self._open.append(frame)
-        for source, code in (("world's helpers", self._world.helpers), ("helpers", helpers)):
+        for source, code in (("world's helpers", self._environment.helpers), ("helpers", helpers)):
             if not code:
                 continue
             with methods_own_errors():
@@ -183,7 +188,7 @@ class Frames:
             self._open.pop().session.close()
 
     def _attributes(self) -> dict[str, JsonValue]:
-        return {f"{AGENT}.{name}": value for name, value in self._world.attribute_values().items()}
+        return {f"{AGENT}.{name}": value for name, value in self._environment.attribute_values().items()}
 
 
 def _outright(function: Callable[..., object]) -> Callable[..., object]:

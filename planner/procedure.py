@@ -62,11 +62,13 @@ def read_procedure(path: Path) -> Procedure:
     return parse_procedure(text, path.name, path.parent.parent / "helpers")
 
 
-def checked_procedure(procedure: Procedure, world: type[Environment], options: BaseModel | None = None) -> Procedure:
+def checked_procedure(
+    procedure: Procedure, environment: type[Environment], options: BaseModel | None = None
+) -> Procedure:
     """Return the procedure after checking it against the environment's actions. Raises BadProcedure with all faults."""
-    if procedure.world != world.name:
-        raise BadProcedure(f"{procedure.name} is written for world {procedure.world!r}, not {world.name!r}")
-    faults = procedure_faults(procedure.code, world, options, helpers=procedure.helpers)
+    if procedure.world != environment.name:
+        raise BadProcedure(f"{procedure.name} is written for the environment {procedure.world!r}, not {environment.name!r}")
+    faults = procedure_faults(procedure.code, environment, options, helpers=procedure.helpers)
     if faults:
         listed = "\n".join(str(fault) for fault in faults)
         raise BadProcedure(f"{procedure.name} does not pass the check:\n{listed}")
@@ -74,11 +76,13 @@ def checked_procedure(procedure: Procedure, world: type[Environment], options: B
 
 
 def procedure_faults(
-    code: str, world: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
+    code: str, environment: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
 ) -> list[Fault]:
     """Return all certain faults of a procedure's code in an environment, with or without its header."""
-    names = bound_names(world.helpers) | bound_names(helpers)
-    return check_procedure(code, functions_to_check(world, options), attributes=plan_attributes(world), names=names)
+    names = bound_names(environment.helpers) | bound_names(helpers)
+    return check_procedure(
+        code, functions_to_check(environment, options), attributes=plan_attributes(environment), names=names
+    )
 
 
 def is_procedure(text: str) -> bool:

@@ -3,7 +3,8 @@
 - ``types``: what is learned. ``book`` holds the rules in force and counts the evidence for each, ``history`` every
   change to them; ``naming`` reads their ids and types.
 - ``edits`` and ``draft``: a batch of changes, applied as a whole or refused with every fault. ``cases`` says who may
-  change what, ``system`` offers the changes to plan code of a model.
+  change what, ``system`` offers the changes to plan code of a model. ``obedience`` runs the checks
+  that rules may carry.
 - ``builder`` asks for changes, as Builder and as Consolidator.
 - ``procedures`` generalises the code of a success and verifies it; ``harmless`` refuses some, ``helpers`` are functions
   that plans may call. ``libraries`` adds what was learned to knowledge.
@@ -16,7 +17,17 @@ if __name__ == "rules":
 
 
 from planbook.rules.ablations import ABLATIONS, ablated
-from planbook.rules.book import NO_EVIDENCE, Citation, Evidence, RuleBook, cites, count, evidence_table, rule_text
+from planbook.rules.book import (
+    NO_EVIDENCE,
+    Citation,
+    Evidence,
+    RuleBook,
+    cites,
+    count,
+    evidence_table,
+    rule_text,
+    useless,
+)
 from planbook.rules.builder import BuilderSettings, Built, build_rules, consolidate
 from planbook.rules.cases import (
     BUILDER,
@@ -41,6 +52,7 @@ from planbook.rules.libraries import admit, learn, shown
 from planbook.rules.matching import PATTERN, match
 from planbook.rules.memory import LearnedMemory, with_type
 from planbook.rules.naming import citations, read_type, rule_number
+from planbook.rules.obedience import BadCheck, Obedience, check_problem, obeyed, rules_obeyed
 from planbook.rules.plans import plan_shape
 from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
 from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
@@ -61,6 +73,7 @@ __all__ = [
     "Applied",
     "Attempt",
     "Author",
+    "BadCheck",
     "BadHistory",
     "Batch",
     "BatchRefused",
@@ -83,6 +96,7 @@ __all__ = [
     "Knowledge",
     "Learned",
     "LearnedMemory",
+    "Obedience",
     "Permissions",
     "Reflection",
     "Rule",
@@ -104,6 +118,7 @@ __all__ = [
     "as_procedure",
     "build_rules",
     "case_of",
+    "check_problem",
     "citations",
     "cites",
     "consolidate",
@@ -117,6 +132,7 @@ __all__ = [
     "learned_procedure",
     "match",
     "most_similar",
+    "obeyed",
     "plan_shape",
     "procedure_code",
     "ranked",
@@ -126,6 +142,7 @@ __all__ = [
     "rule_number",
     "rule_text",
     "rules_for",
+    "rules_obeyed",
     "run_edits",
     "say_more",
     "select_rules",
@@ -134,6 +151,7 @@ __all__ = [
     "tell_manual",
     "tell_rules",
     "tell_world",
+    "useless",
     "verified",
     "with_solved",
     "with_type",

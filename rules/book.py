@@ -6,8 +6,11 @@ Evidence counts how often planners cited a rule, were not blamed for ignoring it
 from collections.abc import Iterable, Mapping
 from typing import Self
 
+from pydantic import Field
+
 from planbook.rules.errors import UnknownRule
 from planbook.rules.naming import citations, rule_id, rule_number
+from planbook.rules.obedience import Obedience
 from planbook.rules.types import Learned, Rule
 
 
@@ -71,6 +74,8 @@ def rule_text(rule: Rule) -> str:
     lines = [rule.id + (f" ({rule.type})" if rule.type else ""), *_block("", rule.content)]
     if rule.example:
         lines += ["  example:", *_block("  ", rule.example)]
+    if rule.check:
+        lines += ["  check:", *_block("  ", rule.check)]
     if rule.builds_on:
         lines.append(f"  builds on: {', '.join(rule.builds_on)}")
     lines += [f"  log: {entry}" for entry in rule.log]
@@ -81,6 +86,7 @@ def _block(indent: str, text: str) -> list[str]:
     return [f"{indent}  {line}".rstrip() for line in text.split("\n")]
 
 
+_OBEDIENCE = ("obeyed", "solved so", "not obeyed", "solved so")
 _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
@@ -91,6 +97,8 @@ class Citation(Learned):
     rule_ids: tuple[str, ...]
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
+    obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
+    """Whether the episode followed each rule whose check applies to it."""
 
 
 class Evidence(Learned):
@@ -103,12 +111,15 @@ class Evidence(Learned):
     cited: int = 0
     unblamed: int = 0
     solved: int = 0
+    obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
+    """Of a rule with a check."""
 
     def __str__(self) -> str:
+        measured = f"; by its check {self.obedience}" if self.obedience else ""
         if not self.cited:
-            return "never cited"
+            return f"never cited{measured}"
         episodes = "1 episode" if self.cited == 1 else f"{self.cited} episodes"
-        return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}"
+        return f"cited in {episodes}, without blame in {self.unblamed}, solved {self.solved}{measured}"
 
 
 NO_EVIDENCE = Evidence()
@@ -125,14 +136,28 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
                 cited=before.cited + 1,
                 unblamed=before.unblamed + (id not in citation.blamed_agent),
                 solved=before.solved + citation.solved,
+                obedience=before.obedience,
             )
+        for id, obeyed in citation.obeyed.items():
+            before = counted.get(id, NO_EVIDENCE)
+            counts = (before.obedience or Obedience()).after(obeyed=obeyed, solved=citation.solved)
+            counted[id] = before.model_copy(update={"obedience": counts})
     return counted
+
+
+def useless(evidence: Mapping[str, Evidence]) -> dict[str, str]:
+    """Return the rules that may be dropped by what their checks say, with the reason."""
+    return {id: each.obedience.useless for id, each in evidence.items() if each.obedience and each.obedience.useless}
 
 
 def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     """Return the evidence of every rule in force, in columns."""
-    rows = [_COLUMNS, *(_row(rule.id, rule.type, evidence.get(rule.id, NO_EVIDENCE)) for rule in book.active)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    found = [(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in book.active]
+    rows = [_COLUMNS, *(_row(rule.id, rule.type, each) for rule, each in found)]
+    if any(each.obedience for _, each in found):
+        columns = [_OBEDIENCE, *(each.obedience.cells if each.obedience else ("-",) * 4 for _, each in found)]
+        rows = [(*row, *more) for row, more in zip(rows, columns, strict=True)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "".join(_line(row, widths) for row in rows)
 
 

@@ -34,7 +34,7 @@ from planbook.rules.cases import (
     read_blame,
 )
 from planbook.rules.edits import Author, RuleChange
-from planbook.rules.system import Edited, RuleSystem, Trajectories, run_edits
+from planbook.rules.system import Edited, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
 from planbook.sandbox import Sandbox, read_reply
@@ -54,6 +54,8 @@ class BuilderSettings:
     cooperation: bool = True
     cases: bool = True
     classification: bool = True
+    verify: Verify | None = None
+    """Says what is wrong with the check of a rule, if rules may have checks."""
 
     def system_message(self, name: str) -> Message:
         """Return a role's system message by the name of its template."""
@@ -81,6 +83,7 @@ class Editor:
     where: str
     case: Case | None = None
     trajectories: Trajectories | None = None
+    verify: Verify | None = None
     sound: RuleChange | None = None
 
     def read(self, reply: str) -> Edited:
@@ -89,7 +92,13 @@ class Editor:
         if code.problem is not None:
             raise ValueError(str(code.problem))
         system = RuleSystem(
-            self.book, self.permissions, self.trajectories, who=self.who, where=self.where, case=self.case
+            self.book,
+            self.permissions,
+            self.trajectories,
+            who=self.who,
+            where=self.where,
+            case=self.case,
+            verify=self.verify,
         )
         edited = run_edits(self.sandbox, system, code.code)
         if edited.change is None:
@@ -148,7 +157,8 @@ def build_rules(
             classified = _classify(scope, told, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
-        editor = Editor(sandbox, book, _permissions(case, settings), BUILDER_ROLE, scope.path, case)
+        permissions = _permissions(case, settings)
+        editor = Editor(sandbox, book, permissions, BUILDER_ROLE, scope.path, case, verify=settings.verify)
         edited = _manage(scope, editor, case, classified, told, settings)
     except UnusableReply as unusable:
         return Built(book, note=str(unusable), **_of(classified))
@@ -246,7 +256,15 @@ def consolidate(
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
     for left in range(ROUNDS, 0, -1):
-        editor = Editor(sandbox, book, permissions, CONSOLIDATOR_ROLE, scope.path, trajectories=trajectories)
+        editor = Editor(
+            sandbox,
+            book,
+            permissions,
+            CONSOLIDATOR_ROLE,
+            scope.path,
+            trajectories=trajectories,
+            verify=settings.verify,
+        )
         known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
         try:
             answer = scope.ask(

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from pydantic import Field
+
 from planbook.planner import Outcome
 from planbook.rules.types import Learned, Rule, RuleType
 
@@ -95,6 +97,8 @@ class Form(Learned):
     examples: bool = True
     logs: bool = True
     helper_methods: bool = True
+    checks: bool = Field(default=False, exclude_if=lambda checks: not checks)
+    """True if the Builder may write checks of rules (``planbook.rules.obedience``)."""
 
     @property
     def offered(self) -> frozenset[RuleType]:

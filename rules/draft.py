@@ -12,7 +12,7 @@ from planbook.rules.errors import BatchRefused, EditFault
 from planbook.rules.naming import listed, read_type, rule_id, rule_number
 from planbook.rules.types import Rule, RuleType
 
-LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000}
+LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 """Maximum characters of each attribute; for a log, of one entry."""
 
 
@@ -32,6 +32,8 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
         yield "rules have no types here: leave type out"
     if edit.example and not form.examples:
         yield "rules have no examples here: leave example out"
+    if edit.check and not form.checks:
+        yield "rules have no checks here: leave check out"
     if edit.log and not form.logs:
         yield "rules have no validation logs here: leave log out"
 
@@ -215,8 +217,10 @@ class Draft:
         if messages:
             self._refused.add(id)
         else:
-            texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "log": _entries(edit.log)}
-            self._rules[id] = Rule(id=id, type=type, builds_on=self._there(edit.builds_on), **texts)
+            texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "check": trimmed(edit.check)}
+            self._rules[id] = Rule(
+                id=id, type=type, builds_on=self._there(edit.builds_on), log=_entries(edit.log), **texts
+            )
         return id, messages
 
     def _update(self, edit: UpdateRule) -> list[str]:
@@ -260,6 +264,8 @@ class Draft:
             given["type"] = type_of(edit, self._permissions.form)
         if edit.example is not None:
             given["example"] = trimmed(edit.example)
+        if edit.check is not None:
+            given["check"] = trimmed(edit.check)
         if edit.builds_on is not None:
             given["builds_on"] = self._there(edit.builds_on)
         return rule.model_copy(update={**given, "log": (*rule.log, *_entries(edit.log))})

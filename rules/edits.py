@@ -20,6 +20,7 @@ class WriteRule(Learned):
     example: str = ""
     log: str = ""
     builds_on: tuple[str, ...] = ()
+    check: str = Field(default="", exclude_if=lambda check: not check)
 
     def __str__(self) -> str:
         return "write_rule"
@@ -35,11 +36,12 @@ class UpdateRule(Learned):
     example: str | None = None
     log: str = ""
     builds_on: tuple[str, ...] | None = None
+    check: str | None = Field(default=None, exclude_if=lambda check: check is None)
 
     @property
     def adds_log_only(self) -> bool:
         """Return whether only the log is given."""
-        return (self.content, self.type, self.example, self.builds_on) == (None, None, None, None)
+        return (self.content, self.type, self.example, self.builds_on, self.check) == (None,) * 5
 
     def __str__(self) -> str:
         return f"update_rule {self.id}"

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from planbook.planner import TASK
 from planbook.rules.plans import plan_shape, with_expressions
 from planbook.rules.retrieval import words
-from planbook.rules.types import Example, FoundType, Parameter, Wording
+from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 FEW = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
@@ -143,7 +143,7 @@ class _Columns:
 
     def __init__(self, found: FoundType) -> None:
         self.examples = [each for each in found.examples if not each.joined]
-        self.parameters: dict[str, Parameter] = {}
+        self.parameters: dict[str, TypeParameter] = {}
         self.values: dict[str, list[JsonValue]] = {}
         """The value of each parameter in each example."""
         self._goals = [each.goal for each in self.examples]
@@ -207,7 +207,7 @@ class _Columns:
         if not known:
             self.values[name] = column
             earlier = self._named.get(form + name)
-            self.parameters[name] = earlier or Parameter(name=name, form=form)
+            self.parameters[name] = earlier or TypeParameter(name=name, form=form)
         return ast.parse(f"{TASK}.params[{name!r}]").body[0].value  # type: ignore[attr-defined,no-any-return]
 
 
@@ -237,7 +237,7 @@ def says(text: str, form: str) -> JsonValue:
     return value
 
 
-def _wordings(examples: Sequence[Example], parameters: Sequence[Parameter]) -> tuple[Wording, ...]:
+def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) -> tuple[Wording, ...]:
     goals: dict[str, list[str]] = {}
     for example in examples:
         goals.setdefault(_pattern(example, parameters), []).append(example.goal)
@@ -269,7 +269,7 @@ def _joined(one: Wording, other: Wording) -> Wording | None:
     return both if len(words(both.said)) >= 2 and 2 * len(words(both.said)) >= least else None
 
 
-def _pattern(example: Example, parameters: Sequence[Parameter]) -> str:
+def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
     """Return the goal with slots in place of the parameters' values, longer ones first."""
     parts: list[str | None] = [each.text.lower().replace("{", "(").replace("}", ")") for each in tokens(example.goal)]
     places = [

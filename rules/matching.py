@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from planbook.planner import Match, MatchCandidate
 from planbook.rules.found_types import ANYTHING, says, tokens
 from planbook.rules.retrieval import CLEARLY, scores, words
-from planbook.rules.types import FoundType, Parameter
+from planbook.rules.types import FoundType, TypeParameter
 
 PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
@@ -138,7 +138,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
 
 
 def _assigned(
-    parameters: Sequence[Parameter], left: Sequence[str], types: Sequence[FoundType]
+    parameters: Sequence[TypeParameter], left: Sequence[str], types: Sequence[FoundType]
 ) -> dict[str, str] | None:
     """Return the words as values, each of the one parameter that is known to have it; None if they do not fit."""
     slots = dict[str, str]()

@@ -44,7 +44,7 @@ class LearnedMemory:
         tell: Tell = tell_rules,
     ) -> None:
         if knowledge.world != world.name:
-            raise ValueError(f"what was learnt in world {knowledge.world!r} cannot be told in {world.name!r}")
+            raise ValueError(f"what was learned in {knowledge.world!r} cannot be used in {world.name!r}")
         self.knowledge = ablated(knowledge, without)
         self.world, self.options, self.rule_tokens = world, options, rule_tokens
         self._by_task, self._tell = by_task or rule_tokens is not None, tell

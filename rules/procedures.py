@@ -21,7 +21,7 @@ from planbook.planner import (
     Text,
     Trajectory,
     UnusableReply,
-    about_the_world,
+    about_the_environment,
     checked_procedure,
     fence_around,
     parse_procedure,
@@ -186,7 +186,7 @@ def generalise(
     skill = knowledge.skills[task_type]
     alike = [episode for episode in played if episode.task.type == task_type]
     read = procedure_reader(skill.task, world, options)
-    history: Sequence[Message] = [about_the_world(world, options or world.Options())]
+    history: Sequence[Message] = [about_the_environment(world, options or world.Options())]
     prompt = PROMPTS["generalise"]
     told = _question(knowledge, skill, alike, world, there.code if there else "", _shown(failed))
     told["actions"] = actions

@@ -12,6 +12,8 @@ from planbook.sandbox import CellResult, Limits, Sandbox, check
 
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()
+Verify = Callable[[str], str]
+"""Return what is wrong with the check of a rule; empty if it can be used."""
 Trajectories = Callable[[list[str]], str]
 """Return the trajectories of episode ids as text. Raises LookupError for an unknown id."""
 
@@ -20,7 +22,7 @@ class RuleSystem:
     """Collects the calls of one run of code into a batch. The book itself never changes.
 
     The Builder's calls that are not permitted are left out; other callers' invalidate the batch. ``trajectories`` is
-    None if earlier episodes may not be read.
+    None if earlier episodes may not be read. ``verify`` says what is wrong with the check of a rule.
     """
 
     def __init__(
@@ -32,10 +34,11 @@ class RuleSystem:
         who: Author = "builder",
         where: str = "",
         case: Case | None = None,
+        verify: Verify | None = None,
     ) -> None:
         self._permissions, self._trajectories = permissions, trajectories
         self._draft = Draft(book, permissions, lenient=who == "builder")
-        self._who, self._where, self._case = who, where, case
+        self._who, self._where, self._case, self._verify = who, where, case, verify
         self.calls = 0
         """Number of calls received, refused ones included."""
         self.stopped = False
@@ -55,11 +58,17 @@ class RuleSystem:
         return {f"{SYSTEM}.{name}": function for name, (permitted, function) in offered.items() if permitted}
 
     def write_rule(
-        self, content: str, type: str = "", example: str = "", log: str = "", builds_on: list[str] | None = None
+        self,
+        content: str,
+        type: str = "",
+        example: str = "",
+        log: str = "",
+        builds_on: list[str] | None = None,
+        check: str = "",
     ) -> str:
         """Write a new rule and return its id, which later calls may name."""
         given = tuple(builds_on or ())
-        return self._edit(WriteRule(content=content, type=type, example=example, log=log, builds_on=given))
+        return self._edit(WriteRule(content=content, type=type, example=example, log=log, builds_on=given, check=check))
 
     def update_rule(
         self,
@@ -69,6 +78,7 @@ class RuleSystem:
         example: str = "",
         log: str = "",
         builds_on: list[str] | None = None,
+        check: str = "",
     ) -> str:
         """Rewrite the given attributes of a rule; the others stay. The log entry is added to the rule's log."""
         return self._edit(
@@ -79,6 +89,7 @@ class RuleSystem:
                 example=example or None,
                 log=log,
                 builds_on=None if builds_on is None else tuple(builds_on),
+                check=check or None,
             )
         )
 
@@ -124,6 +135,10 @@ class RuleSystem:
 
     def _edit(self, edit: Edit) -> str:
         self._arrived(str(edit))
+        rule_check = None if isinstance(edit, DeleteRule) else edit.check
+        if rule_check and self._verify and (problem := self._verify(rule_check)):
+            self._draft.refuse(str(edit), problem)
+            raise ValueError(problem)
         id, faults = self._draft.add(edit)
         if faults:
             raise ValueError("; ".join(fault.message for fault in faults))

@@ -52,6 +52,8 @@ class Rule(Learned):
     """The validation log, oldest entry first: the origin of the rule and its history. Planners never see it."""
     builds_on: tuple[str, ...] = ()
     """Ids of the rules that it was derived from."""
+    check: str = Field(default="", exclude_if=lambda check: not check)
+    """Plan code that says whether an episode followed it (``planbook.rules.obedience``). Planners never see it."""
 
 
 class Skill(Learned):
@@ -70,7 +72,7 @@ class Reflection(Learned):
     text: str
 
 
-class Parameter(Learned):
+class TypeParameter(Learned):
     """A parameter of a found type. ``form`` names how the goal's words become its value (``found_types.FORMS``)."""
 
     name: str
@@ -119,7 +121,7 @@ class FoundType(Learned):
     shape: str
     code: str
     hints: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[TypeParameter, ...] = ()
     examples: tuple[Example, ...]
     wordings: tuple[Wording, ...] = ()
     check: str = ""

@@ -228,7 +228,7 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
         models={"default": script},
     )
     run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
-    run.begin_invocation(None, None)
+    run.begin_invocation()
     assert play_episodes(run, NoMemory(), lambda entry, ending: None)
     written: Any = json.loads((tmp_path / "run" / "run.json").read_text())
     assert written["config"]["seed"] == 7

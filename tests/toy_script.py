@@ -217,6 +217,16 @@ def idle_later(messages: Sequence[Message], sampling: Sampling) -> str:
     return reply if "A task on which it failed" in asked else reply.replace('("box_")]', '("box_")][:6]')
 
 
+def checking(messages: Sequence[Message], sampling: Sampling) -> str:
+    """A Builder that writes a check which no episode passes, and a Consolidator that deletes rules nobody obeys."""
+    asked = messages[-1].content
+    if "Say first which rules overlap" in asked:
+        unheeded = re.findall(r"## (rule_\d+)(?:(?!\n## ).)*never obeyed", asked, re.DOTALL)
+        return _edits("\n".join(f'rule_system.delete_rule("{id}")' for id in unheeded))
+    check = "def obeyed(code, steps):\n    return 'ring the bell' in code"
+    return answer(messages, sampling).replace('"Corrected Error")', f'"Corrected Error", check={check!r})')
+
+
 def said(messages: Sequence[Mapping[str, str]]) -> str:
     """The scripted model behind a server, see tests/openai_server.py."""
     return answer(

@@ -163,7 +163,7 @@ def _made(kind: str, seed: int) -> GeneratedGame:
         made = _attempt(kind, seed, rng)
         if made is not None and _is_worth_playing(kind, made):
             return made
-    raise EnvironmentBroken(f"alfworld: no solvable game of type {kind!r} came out of seed {seed}; choose another seed")
+    raise EnvironmentBroken(f"alfworld: seed {seed} makes no solvable game of type {kind!r}; choose another seed")
 
 
 def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:

@@ -59,7 +59,7 @@ def remedy() -> str:
 def wheel_files() -> list[Path]:
     """Return every file that games are generated from. Raises MissingRequirement without the package."""
     if (folder := found()) is None:
-        raise MissingRequirement(f"alfworld: the package is not there; add it with: {remedy()}")
+        raise MissingRequirement(f"alfworld: the package is not installed; add it with: {remedy()}")
     home = Path(folder)
     plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
     return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
@@ -69,7 +69,7 @@ def wheel_text(path: str) -> str:
     """Return a text file of the alfworld package. Raises MissingRequirement if it is missing."""
     if (folder := found()) and (file := Path(folder) / path).is_file():
         return file.read_text()
-    raise MissingRequirement(f"alfworld: the package's file {path} is not there; add it with: {remedy()}")
+    raise MissingRequirement(f"alfworld: the package's file {path} is missing; add it with: {remedy()}")
 
 
 def _assigned(source: str, key: str | None = None) -> dict[str, Any]:

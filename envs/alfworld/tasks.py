@@ -195,15 +195,16 @@ def _by_id(task_id: str, splits: Sequence[str]) -> Task:
     split, _, rest = task_id.partition("/")
     if split not in splits or "/" not in rest:
         raise BadSelection(
-            f"alfworld: {task_id!r} is no task id: one reads SPLIT/..., with SPLIT one of {', '.join(splits)}; "
-            f"for example {generated.game_id(TYPES[0], 1)}"
+            f"alfworld: {task_id!r} is not a task id: ids have the form SPLIT/..., with SPLIT one of "
+            f"{', '.join(splits)}; for example {generated.game_id(TYPES[0], 1)}"
         )
     if split != generated.SPLIT:
         return _task(task_id, split, type_of(task_id), peek(task_id)[0])
     kind, _, seed = rest.partition("/")
     if kind not in TYPES or not seed.isdecimal():
         raise BadSelection(
-            f"alfworld: {task_id!r} is no generated task: one reads generated/TYPE/SEED, TYPE one of {', '.join(TYPES)}"
+            f"alfworld: {task_id!r} is not a generated task: ids have the form generated/TYPE/SEED, "
+            f"with TYPE one of {', '.join(TYPES)}"
         )
     return _made(kind, int(seed))
 

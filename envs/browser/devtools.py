@@ -120,7 +120,7 @@ class Connection:
         )
         if problem := answer.get("exceptionDetails"):
             reason = problem.get("exception", {}).get("description") or problem.get("text", "unknown")
-            raise EnvironmentBroken(f"a script of ours failed in the page: {reason}")
+            raise EnvironmentBroken(f"a script of planbook failed in the page: {reason}")
         value: JsonValue = answer["result"].get("value")
         return value
 

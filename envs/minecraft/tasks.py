@@ -129,8 +129,8 @@ def _by_id(task_id: str, ticks: int | None) -> Task:
         if len(rest) == 2 and _TYPE_OF.get(item, "").partition("_")[0] == group:
             return single_task(item, seed)
     raise BadSelection(
-        f"{WORLD} has no task {task_id!r}; an id reads GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
-        "or parallel_3/17; items bear their names of Minecraft 1.11.2"
+        f"{WORLD} has no task {task_id!r}; ids have the form GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
+        "or parallel_3/17; items have the names of Minecraft 1.11.2"
     )
 
 

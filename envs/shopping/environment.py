@@ -68,7 +68,7 @@ def wish_of(task: Task, options: ShoppingOptions) -> Wish:
     """Return the wish of a task. Raises BadSelection if the shop has no such task."""
     wishes = shop(options).wishes
     if not 0 <= task.seed < len(wishes) or wishes[task.seed].sentence != task.goal:
-        raise BadSelection(f"shopping: {task.id} is no task of this shop; was it made from other product files?")
+        raise BadSelection(f"shopping: {task.id} is not a task of this shop; was it made from other product files?")
     return wishes[task.seed]
 
 
@@ -88,7 +88,7 @@ def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
 
 def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
     if split not in SPLITS:
-        raise BadSelection(f"shopping has no split {split!r}; an id reads SPLIT/NUMBER, for example test/17")
+        raise BadSelection(f"shopping has no split {split!r}; ids have the form SPLIT/NUMBER, for example test/17")
     begin, end = SPLITS[split]
     if not stocked.wishes[begin:end]:
         raise BadSelection(f"shopping: there are {len(stocked.wishes)} goals; split {split!r} begins after {begin}")

@@ -49,7 +49,7 @@ def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
 @cache
 def _tasks(split: str) -> Sequence[Task]:
     if split not in SPLITS:
-        raise BadSelection(f"textcraft has no split {split!r}; an id reads SPLIT/SEED, for example test/17")
+        raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
     tested = {seed: item for seed, (item, _) in _published().items()}
     others = dict(enumerate(_untested(set(tested.values())), start=len(tested)))
     shown = {seed: item for seed, item in others.items() if item in EXAMPLES}

@@ -30,7 +30,7 @@ OWN = "own"
 
 def _web_address(text: str) -> str:
     if not text.startswith(("http://", "https://")):
-        raise ValueError(f"{text!r} is no address: write http://HOST or https://HOST, and what follows")
+        raise ValueError(f"{text!r} is not an address: write http://HOST or https://HOST, and what follows")
     return text
 
 

@@ -63,7 +63,7 @@ def read_login(path: Path) -> Login:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise BadSelection(
-            f"{path} is no login ({where or 'the file'}: {first['msg']}); it has to be a storage state of Playwright"
+            f"{path} is not a login ({where or 'the file'}: {first['msg']}); it has to be a storage state of Playwright"
         ) from error
 
 

@@ -150,7 +150,7 @@ class WebTab:
         )
         if problem := answer.get("exceptionDetails"):
             said = str(problem.get("exception", {}).get("description", problem.get("text")))
-            raise CommandRefused(f"a script of ours failed in the page: {said}")
+            raise CommandRefused(f"a script of planbook failed in the page: {said}")
         return dict(answer["result"].get("value") or {})
 
     def value(self, expression: str) -> JsonValue:

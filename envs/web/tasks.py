@@ -158,7 +158,7 @@ def load_tasks(
         entries = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise BadSelection(
-            f"the task file {path} is no JSON (line {error.lineno}: {error.msg}); it must hold a list of tasks"
+            f"the task file {path} is not JSON (line {error.lineno}: {error.msg}); it must hold a list of tasks"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise BadSelection(f"the task file {path} cannot be read: {error}") from error
@@ -187,7 +187,7 @@ def _task(entry: webarena.Entry, where: str, read: Callable[[webarena.Entry, str
         return WebTask.model_validate(read(entry, where) if webarena.is_theirs(entry) else entry)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        raise BadSelection(f"{where} is no task: {faults}") from error
+        raise BadSelection(f"{where} is not a task: {faults}") from error
 
 
 def to_task(task: WebTask) -> Task:

@@ -193,11 +193,9 @@ def formulate(
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
-            raise errors.BadArgument(f"{folder} is no building run; rules come from `planbook build`")
+            raise errors.BadArgument(f"{folder} is not a building run; rules come from `planbook build`")
         config = run.config.model_copy(update={"models": {**run.config.models, **models}})
-        run.begin_invocation(
-            hosting.budget, hosting.prices, models.values(), timeouts=hosting.timeouts, unsafe=hosting.unsafe_no_sandbox
-        )
+        run.begin_invocation(hosting, models=models.values())
         code = errors.OK
         try:
             formulate_rules(run, config, tokens)

@@ -186,7 +186,7 @@ def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, given
     if given["without_prompts"] and form == "chat":
         raise BadArgument("--without-prompts leaves nothing of a conversation; use --format jsonl or parquet")
     if str(out) == "-" and (as_json or form == "parquet"):
-        told = "Parquet is no text to print" if form == "parquet" else "--json ends standard output"
+        told = "Parquet is not text" if form == "parquet" else "--json ends standard output"
         raise BadArgument(f"{told}; name a file with --out")
 
 

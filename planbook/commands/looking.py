@@ -77,7 +77,7 @@ def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
         failed = (each for each in entries if _failed(endings.get(each.index, NOT_PLAYED)))
         if entry := next(failed, None):
             return entry
-        raise BadArgument(f"no episode of {run.folder} has failed; name one by its number or its task")
+        raise BadArgument(f"no episode of {run.folder} failed; name one by its number or its task")
     found = [each for each in entries if each.task.id == which]
     if not found and which.isdecimal():
         found = [each for each in entries if each.index == int(which)]

@@ -39,7 +39,6 @@ from planbook.learning import (
     playing_memory,
     tasks_of,
 )
-from planbook.outcomes import first_line
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -69,13 +68,13 @@ from planbook.settings import Settings
 from planbook.spending import check_money
 from planbook.store import Watch
 from planbook.terminal.printing import (
+    Progress,
     episode_line,
     print_parts,
     results,
     stream_line,
 )
-from planbook.terminal.progress import Progress
-from planbook.wording import counted
+from planbook.wording import counted, first_line
 from planbook.workers import (
     Control,
     Hosting,
@@ -87,6 +86,8 @@ from planbook.workers import (
 
 OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
 FROM_OUTSIDE = "Stopped from planbook watch."
+LONGEST_ERROR = 240
+"""Characters of an error that are quoted at the end of a run."""
 
 
 def play(
@@ -208,13 +209,7 @@ def play_run(
     begun = time.monotonic()
     title = f"{run.config.title} on {run.config.world.name}"
     control = Control(run)
-    run.begin_invocation(
-        hosting.budget,
-        hosting.prices,
-        note={**note, **hosting.recorded()},
-        timeouts=hosting.timeouts,
-        unsafe=hosting.unsafe_no_sandbox,
-    )
+    run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
         formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)
@@ -258,14 +253,18 @@ def play_run(
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
-    """Quote the error of the first episode that ended by one."""
+    """Quote the error of the first episode that ended by one, and say how to see the first failure whole."""
     for entry in run.entries():
         if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
             cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
             if cells and (faults := cells[-1].feedback.faults):
                 number = f" ({entry.index})" if len(endings) > 1 else ""
-                yield f"For example {entry.task.id}{number}: {_in_short(faults[0])}"
-                return
+                text = _in_short(faults[0])
+                more = " ..." if len(text) > LONGEST_ERROR else ""
+                yield f"For example {entry.task.id}{number}: {text[:LONGEST_ERROR]}{more}"
+                break
+    if any(ending.outcome.played and not ending.outcome.solved for ending in endings.values()):
+        yield f"To see why: planbook show {run.folder} failed"
 
 
 def _in_short(fault: Fault) -> str:

@@ -38,7 +38,7 @@ def show_rules(folder: Path, what: str, which: str, group: str | None, *, as_jso
 
 def _group(run: Run, asked: str | None) -> tuple[str, KnowledgeState]:
     if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is no building run; rules come from `planbook build`")
+        raise BadArgument(f"{run.folder} is not a building run; rules come from `planbook build`")
     states = learned_in(run)
     if asked is None and len(states) > 1:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
@@ -81,7 +81,7 @@ def _undo(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeS
 
 def _number(text: str, form: str) -> int:
     if not text.isdecimal():
-        raise BadArgument(f"{text or 'nothing'!r} is no number; write {form}")
+        raise BadArgument(f"{text or 'nothing'!r} is not a number; write {form}")
     return int(text)
 
 

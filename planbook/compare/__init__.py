@@ -1,11 +1,11 @@
 """Comparisons of runs, over their tables of results.
 
-``pairs`` compares two runs over the same tasks, by ``differences`` in what was solved, measured and spent; ``groups``
-has any number of runs as rows. ``settings`` says in which settings runs differ, ``tables`` shows all of it.
-``reruns`` compares a run with one that repeats it, event by event. ``effects`` has what single rules and skills are
-worth, by runs without each of them.
+``pairs`` compares two runs over the same tasks, by ``differences`` in settings, and in what was solved, measured and
+spent; ``groups`` has any number of runs as rows. ``tables`` shows all of it. ``reruns`` compares a run with one that
+repeats it, event by event. ``effects`` has what single rules and skills are worth, by runs without each of them.
 """
 
+from planbook.compare.differences import full_name, setting, wanted
 from planbook.compare.effects import PartEffect, effect_parts, part_effects
 from planbook.compare.groups import group_rows
 from planbook.compare.pairs import RunComparison, compare, compare_all
@@ -17,7 +17,6 @@ from planbook.compare.reruns import (
     repeated_episodes,
     totals,
 )
-from planbook.compare.settings import full_name, setting, wanted
 from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
 
 __all__ = [

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
 from planbook.compare.differences import Compared
-from planbook.outcomes import UNPLAYED
 from planbook.planner import Grid
 from planbook.results import RunResults
 from planbook.results.statistics import benjamini_hochberg, paired_difference, paired_t, success_tails
-from planbook.wording import NO_FIGURE, counted
+from planbook.wording import NO_FIGURE, UNPLAYED, counted
 
 FALSE_SHARE = 0.1
 """Of the effects that are told apart from noise, how many may be noise (the false discovery rate)."""

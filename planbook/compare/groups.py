@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planbook.compare.settings import setting
+from planbook.compare.differences import setting
 from planbook.planner import Outcome, Spent
 from planbook.results import Paying, Result, RunResults, mean_actions, mean_errors
 from planbook.results.statistics import wilson

@@ -8,20 +8,21 @@ from planbook.compare.differences import (
     CostDifference,
     MeasureDifference,
     Pair,
+    SettingDifference,
     SolvedDifference,
     corrected,
     corrected_measures,
     cost_differences,
+    differing_settings,
     gain,
     measure_differences,
     solved_difference,
 )
-from planbook.compare.settings import SettingDifference, differing_settings
 from planbook.errors import BadArgument
-from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome
 from planbook.results import Paying, Result, RunResults
 from planbook.results.statistics import wilson
+from planbook.wording import UNPLAYED
 
 
 class Side(Compared):

@@ -8,12 +8,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from planbook.knowledge import learned_in
-from planbook.outcomes import in_words, outcome_of
 from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
 from planbook.replay import compared
 from planbook.results.statistics import mcnemar
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
+from planbook.wording import in_words, outcome_of
 
 SHOWN = 160
 """Characters that are shown around the place where two texts part."""
@@ -73,7 +73,8 @@ class RerunTotals(BaseModel):
 def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
     """Give every episode of a run and of one that repeats it, in order; of a fork, the episode that it repeats."""
     before, after = recorded_endings(first), recorded_endings(second)
-    repeated = first.entries() if second.forked is None else [first.entries()[second.forked.episode]]
+    is_fork = second.forked is not None and second.forked != first.forked
+    repeated = [first.entries()[second.forked.episode]] if second.forked and is_fork else first.entries()
     for one, other in zip(repeated, second.entries(), strict=True):
         yield _repeated((first, one, before.get(one.index)), (second, other, after.get(other.index)))
 
@@ -119,7 +120,7 @@ def _repeated(one: Played, other: Played) -> RepeatedEpisode:
     }
     if before is None or after is None or before.outcome is Outcome.BROKEN:
         return RepeatedEpisode(**told, way=Way.NOT_COMPARED)
-    events = _events if second.forked is None else _actions
+    events = _actions if second.forked else _events
     parting = first_difference(events(*one[:2]), events(*other[:2]))
     if parting is None:
         return RepeatedEpisode(**told, way=Way.SAME)

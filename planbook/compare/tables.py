@@ -7,11 +7,10 @@ from pathlib import Path
 from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
-from planbook.outcomes import in_words
 from planbook.planner import Grid
 from planbook.results import paying_table, plain
 from planbook.results.statistics import Estimate
-from planbook.wording import NO_FIGURE, interval, listed
+from planbook.wording import NO_FIGURE, in_words, interval, listed
 
 TOLD_CHANGES, TOLD_UNPAIRED = 8, 5
 """Of each kind; the JSON has all."""

@@ -1,7 +1,7 @@
 """Episodes as files that others read, and files of others as runs.
 
 An episode is written as its ``Trajectory`` (``planbook.planner.trajectory``): ``files`` has JSON Lines and Parquet,
-``faults`` what can be wrong with one, ``chat`` the conversations alone. ``exporting`` and ``importing`` carry out the
+and what can be wrong with one. ``exporting`` (which also writes conversations alone) and ``importing`` carry out the
 commands. ``skills`` writes learned procedures as Agent Skills, and reads their evidence.
 """
 

@@ -15,17 +15,16 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.config import Config
+from planbook.config import FOUND, Config
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
-from planbook.outcomes import UNPLAYED
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
 from planbook.rules import Knowledge, tell_manual, tell_world
 from planbook.runs import Run, recorded_endings, without_folders
 from planbook.sandbox import Limits
-from planbook.wording import counted
+from planbook.wording import UNPLAYED, counted
 
 SKILL, SCRIPT, MANUAL, EVIDENCE = "SKILL.md", "scripts/solve.py", "references/manual.md", "evidence.json"
 HASHED = (SCRIPT, MANUAL)
@@ -34,6 +33,7 @@ NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Limits of the specification."""
 EXAMPLES = 3
 """Goals that the description quotes."""
+MATCHED = "its params are matched from goals (--types found), which a skill cannot do"
 UNVERIFIED = "no verification of it is in the run"
 
 
@@ -94,14 +94,14 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
-            raise BadArgument(f"{folder} is no building run; skills are the procedures that `planbook build` learns")
+            raise BadArgument(f"{folder} is not a building run; skills are the procedures that `planbook build` learns")
         verified = list(_verifications(run))
         for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
                 tasks = _evidence_for(procedure, verified)
-                if not tasks:
-                    left_out[kind] = UNVERIFIED
+                if not tasks or run.config.types == FOUND:
+                    left_out[kind] = MATCHED if tasks else UNVERIFIED
                     continue
                 name = _free_name(f"{procedure.world}-{kind}", written)
                 home = (out or folder / "skills") / name

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook import errors
-from planbook.config import Config
+from planbook.config import Config, Invocation
 from planbook.console import ERRORS
 from planbook.envs import Task, Verdict
 from planbook.errors import BadRun
@@ -126,7 +126,7 @@ def run_graph(file: GraphFile, text: str, given: GraphArguments, out: Path | Non
     config, task = config_of(file, text, given), task_of(file)
     made = inputs_of_graph(config, given.prices)
     with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
-        run.begin_invocation(given.budget, given.prices, timeouts=given.timeouts)
+        run.begin_invocation(Invocation(budget=given.budget, prices=given.prices, timeouts=given.timeouts))
         try:
             return _Traversing(run, file, given).carry_out()
         finally:
@@ -184,7 +184,7 @@ class _Traversing:
             what = f"what {self.run.folder} holds does not fit any more: {error.scope} differs"
             raise BadRun(f"{what}; a hook has changed, or is not deterministic. Name another folder") from error
         if isinstance(error, ModelError):
-            again = f"{error}. Then go on with the same command and --out {self.run.folder}"
+            again = f"{error}. Then resume with the same command and --out {self.run.folder}"
             raise type(error)(again) from error
         raise (error.__cause__ if isinstance(error, JournalFailed) else None) or error
 

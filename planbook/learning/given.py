@@ -17,9 +17,9 @@ from planbook.envs import Task
 from planbook.errors import BadArgument, BadRun
 from planbook.export import BadEpisode, Counts, ExportChoice, chosen, line_of, read_episodes
 from planbook.manuals import types_to_build_on
-from planbook.outcomes import UNPLAYED
 from planbook.planner import Ending, RunFacts, Trajectory, UnknownStrategy, method, rows_of
 from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
+from planbook.wording import UNPLAYED
 
 Source = tuple[Given, RunFacts]
 """A run or file that episodes are copied from, and the facts of the run of its first episode."""

@@ -5,6 +5,7 @@ it was: a step that has its event is not done again, one that had begun repeats 
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from planbook.config import FOUND, Config
@@ -22,7 +23,6 @@ from planbook.knowledge import (
 )
 from planbook.learning.finding import find_type, typed, typed_episode
 from planbook.learning.procedures import ProcedureWriter
-from planbook.outcomes import UNPLAYED
 from planbook.planner import (
     Body,
     Conclusion,
@@ -40,13 +40,17 @@ from planbook.rules import (
     Citation,
     Knowledge,
     build_rules,
+    check_problem,
     citations,
     consolidate,
     count,
     learn,
+    rules_obeyed,
+    useless,
 )
-from planbook.runs import Entry, Run, last_path
+from planbook.runs import Entry, Run, index_of, last_path
 from planbook.store import Watch, without_restart
+from planbook.wording import UNPLAYED
 from planbook.workers import EpisodeWorker
 
 
@@ -153,27 +157,44 @@ class Learner:
         """Let the Builder and, if there are too many rules, the Consolidator work on an episode."""
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
-        settings = builder_settings(self._config)
+        settings = self._settings(worker, trajectory)
+        followed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
+        unhelpful = useless(count(state.citations))
         built = build_rules(
             scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
-        citation = _citation(trajectory, blamed)
+        citation = _citation(trajectory, blamed).model_copy(update={"obeyed": followed})
         state = state.model_copy(update={"notes": notes, "citations": (*state.citations, citation)})
-        if built.change is None:
+        now = useless(count(state.citations)).keys() & {*built.book.ids}
+        if built.change is not None:
+            state = state.with_history(state.history.record(built.change))
+        elif not now - unhelpful.keys():
             return state
-        state = state.with_history(state.history.record(built.change))
-        return self._consolidated(scope, state, worker) if len(built.book.active) > settings.max_rules else state
+        crowded = len(built.book.active) > settings.max_rules or now - unhelpful.keys()
+        return self._consolidated(scope, state, worker, settings) if crowded else state
 
-    def _consolidated(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+    def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
+        """Return the settings of rule building; checks of rules are tried on all episodes so far."""
+        settings = builder_settings(self._config)
+        if not self.learning.checks:
+            return settings
+        before = [each for each in self._entries if each.index <= index_of(latest.path)]
+        stored = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in before)]
+        episodes = [read_trajectory(path, rows) for path, rows in stored if any(row.kind == "task" for row in rows)]
+        return replace(settings, verify=lambda text: check_problem(worker.sandbox, text, episodes))
+
+    def _consolidated(
+        self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
+    ) -> KnowledgeState:
         _, changes = consolidate(
             scope.child("consolidator"),
             worker.sandbox,
             state.history.book,
             count(state.citations),
             lambda ids: told_episodes(self._run, ids),
-            builder_settings(self._config),
+            settings,
         )
         history = state.history
         for change in changes:
@@ -189,7 +210,7 @@ def builder_settings(config: Config) -> BuilderSettings:
         world=config.world,
         options=config.world_options,
         max_rules=config.learning.max_rules,
-        form=form_without(left_out),
+        form=form_without(left_out).model_copy(update={"checks": config.learning.checks}),
         cooperation="cooperation" not in left_out,
         cases="cases" not in left_out,
         classification="classification" not in left_out,

@@ -23,11 +23,11 @@ from planbook.knowledge import (
 from planbook.learning.learner import Learner
 from planbook.manuals import MANUAL_FILE, replace_files, types_to_build_on, write_knowledge
 from planbook.manuals import formulate as ask_formulator
-from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply, never_stopped
 from planbook.rules import Rule, tell_world
 from planbook.runs import Entry, Run
 from planbook.store import Watch
+from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """The figures of papers, and our runs compared with them.
 
-``published`` has the papers' tables and settings, ``settings`` what ``--paper`` sets. ``comparison`` puts a run (as
-``our_run`` reads it) beside the tables, with the ``differences`` from the paper's setting; ``tables`` shows it.
+``published`` has the papers' tables and settings; ``settings`` what ``--paper`` sets, and how a run of ours differs
+from it. ``comparison`` puts the run beside the tables; ``tables`` shows it.
 """
 
 from planbook.papers.comparison import COLUMNS, PaperComparison, compare_with_papers

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planbook.config import Config
-from planbook.papers.differences import PaperDifference, differences
-from planbook.papers.our_run import OurRun, our_run
 from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
+from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
 from planbook.results import Summary, overall
 from planbook.results.statistics import percent, wilson
 

@@ -1,16 +1,26 @@
-"""The settings that a paper played a method with, as far as ours can have them: what ``--paper`` sets."""
+"""Our run, the settings of papers, and how the two differ."""
 
 import json
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
-from planbook.config import Learning
+from planbook.config import SHIPPED_LIBRARY, Config, Learning, chosen_options
 from planbook.envs import load_environment
 from planbook.errors import BadArgument
-from planbook.papers.published import publications
-from planbook.planner import method
+from planbook.knowledge import RETRIEVAL, learned_in, with_manual
+from planbook.manuals import read_knowledge, usual_starts
+from planbook.papers.published import PaperBuilding, PaperSetting, Publication, publications
+from planbook.planner import DEFAULT_ROLE, PLANNER_ROLE, Outcome, Sampling, method
+from planbook.results import Result, Summary, read_run
+from planbook.results.statistics import percent
+from planbook.rules import Knowledge
+from planbook.runs import Run, is_run
 
 
 class PaperSettings(NamedTuple):
@@ -85,3 +95,263 @@ def _played(planner: str) -> str:
     """Return the environments on which papers played a method, in words."""
     there = [f"{each.paper} on {', '.join(each.worlds)}" for each in publications() if planner in each.planners]
     return f"{planner} was played in {'; '.join(there)}" if there else f"no paper has the method {planner}"
+
+
+IN_TESTING = frozenset({"formulation"})
+"""Parts that the paper, too, left out in testing alone."""
+OBJECT = "object"
+"""The parameter of a task that names the object it is about."""
+OWN_CHOICE = ("replans", "selector")
+"""Options whose None is the method's own choice, not the absence of a limit."""
+ALL_THAT_IS_LEARNT = "all that is learnt"
+
+
+@dataclass(frozen=True)
+class KnowledgeOrigin:
+    """The origin of a run's knowledge."""
+
+    building: Config | None
+    """The configuration of the building run, if that is there."""
+    builders: tuple[str, ...]
+    """The models that answered in building."""
+    formulated: bool
+    """True if there was a manual for all rules."""
+    learnt: bool
+    """True if anything was known beyond the starting examples."""
+
+
+@dataclass(frozen=True)
+class OurRun:
+    """A run that has ended; ``origin`` is there where a paper is about learning."""
+
+    config: Config
+    summary: Summary
+    models: tuple[str, ...]
+    """The models that answered, by the names that their servers gave."""
+    by_object: dict[str, float]
+    """The percentage solved of the tasks about each object, where tasks name one."""
+    origin: KnowledgeOrigin | None
+
+    @property
+    def uses_a_model(self) -> bool:
+        """True if a model planned, and not stored code alone."""
+        return bool(method(self.config.planner).roles)
+
+    @property
+    def split(self) -> str:
+        """The split that was played: the environment's first where none is named; empty for tasks chosen by id."""
+        if self.config.selection.split or self.config.selection.ids:
+            return self.config.selection.split or ""
+        return self.config.world.splits[0]
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks, each played as often as there were repeats."""
+        return self.summary.tasks // self.summary.repeats
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """Parts that were left out, in building or in testing."""
+        implied = () if self.origin is None or self.origin.formulated else ("formulation",)
+        named = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
+        return tuple(sorted(named - {"formulation"} if "rules" in named else named))
+
+    @property
+    def only_in_testing(self) -> tuple[str, ...]:
+        """Parts that were left out in testing and not in building."""
+        return tuple(sorted(set(self.config.without) - set(self._built_without) - IN_TESTING - {RETRIEVAL}))
+
+    @property
+    def _built_without(self) -> tuple[str, ...]:
+        return self.origin.building.without if self.origin and self.origin.building else ()
+
+    @property
+    def start(self) -> tuple[str, ...]:
+        """The starting examples; procedures that ship began with none."""
+        if self.origin is None:
+            return ()
+        if self.origin.building and self.origin.building.learning:
+            return self.origin.building.learning.start
+        return usual_starts(self.config.world.name, self.split) if self.uses_a_model else ()
+
+    @property
+    def options(self) -> dict[str, JsonValue]:
+        """The planner's options that can be compared with a paper's, as in ``PublishedRow``."""
+        found = comparable_options(self.config)
+        if self.origin:
+            left_out = self.without if self.origin.learnt else (ALL_THAT_IS_LEARNT,)
+            found |= {"without": [*left_out], "start": [*sorted(self.start)]}
+        return found
+
+
+def comparable_options(config: Config) -> dict[str, JsonValue]:
+    """Return the planner's options in force that can be compared with a paper's."""
+    found = chosen_options(config, config.world.name).items()
+    return {name: value for name, value in found if value is not None or name not in OWN_CHOICE}
+
+
+def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
+    """Read the run, and if it is about ``learning`` its library, too. Raises BadRun, BadKnowledge."""
+    with closing(Run.open(Path(summary.run))) as run:
+        models = models_asked(run) if method(config.planner).roles else ()
+        by_object = _by_object(read_run(run).episodes.values())
+    return OurRun(config, summary, models, by_object, _origin(config) if learning else None)
+
+
+def _origin(config: Config) -> KnowledgeOrigin:
+    library = config.library_folder
+    if not is_run(library):
+        known = read_knowledge(library, config.world, config.world_options)
+        learnt = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
+        return KnowledgeOrigin(None, (), _formulated([known]), learnt)
+    with closing(Run.open(library)) as built:
+        groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
+        return KnowledgeOrigin(built.config, models_asked(built), _formulated(groups), config.after != 0)
+
+
+def _formulated(known: list[Knowledge]) -> bool:
+    return all(each.manual for each in known if each.rules)
+
+
+def _by_object(rows: Iterable[Result]) -> dict[str, float]:
+    counts = defaultdict[str, list[tuple[int, int]]](list)
+    for row in rows:
+        counts[str(row.entry.task.params.get(OBJECT, ""))].append((row.solved, 1))
+    return {about: share for about, each in counts.items() if (share := percent(each)) is not None}
+
+
+def models_asked(run: Run) -> tuple[str, ...]:
+    """Return the models that answered; of a run in which none was asked, those that it names."""
+    answered = [_name(event.body) for event in run.store.events(kind="ask")]
+    return tuple(dict.fromkeys(answered)) or tuple(dict.fromkeys(run.config.models.values()))
+
+
+def _name(body: Any) -> str:
+    return str(body["reply"]["model"] or body["model"])
+
+
+SAME_EITHER_WAY = ("engine",)
+"""Options of environments that change no observation."""
+NO_LIMIT = "no limit"
+COMPARED = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
+"""Options of building that are compared."""
+
+
+class PaperDifference(BaseModel):
+    """One setting, ours and the paper's."""
+
+    model_config = ConfigDict(frozen=True)
+
+    what: str
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.ours}; theirs: {self.theirs}"
+
+
+Facts = Iterator[tuple[str, object, object]]
+"""The name of a setting, our value and theirs; None where nothing is known."""
+
+
+def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
+    """Return everything that differs from how the paper's figures of a setting were made."""
+    apart = setting.apart.get(run.config.planner, {})
+    usual = [*_tasks(run, setting), *_world(run.config, setting), *_planning(run, paper, setting)]
+    facts: list[tuple[str, object, object]] = [fact for fact in usual if fact[0] not in apart]
+    facts += [(what, ours.format(tasks=run.tasks), theirs) for what, (ours, theirs) in apart.items()]
+    if setting.building:
+        facts += _learning(run, setting.building)
+    return tuple(
+        PaperDifference(what=what, ours=str(ours), theirs=str(theirs))
+        for what, ours, theirs in facts
+        if ours is not None and theirs is not None and ours != theirs
+    )
+
+
+def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
+    summary = run.summary
+    yield "split", run.split or "tasks chosen by id", setting.split
+    yield "task types", len(summary.by_type), len(setting.types) or None
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed is as good as a repeat
+        yield "tasks", run.tasks, setting.tasks
+        yield "repeats", summary.repeats, setting.repeats
+    yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
+    yield "actions that an episode may take", run.config.actions, setting.actions
+
+
+def _world(config: Config, setting: PaperSetting) -> Facts:
+    usual = config.world.Options().model_dump(mode="json")
+    for name, value in config.world_options.model_dump(mode="json").items():
+        theirs = setting.world_options.get(name, (usual[name],))
+        if name not in (*SAME_EITHER_WAY, setting.same_with) and value not in theirs:
+            yield f"world option {name}", _limit(value), _limit(theirs[0])
+    given = setting.same_with and getattr(config.world_options, setting.same_with)
+    if setting.world:
+        yield "world", f"{setting.same_with} {given}" if given else setting.our_world, setting.world
+
+
+def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
+    config = run.config
+    if not run.uses_a_model:
+        if config.planner not in paper.planners:
+            yield "planner", f"no model: {config.title}", "a model plans"
+        return
+    if config.planner not in paper.planners:
+        yield "planner", config.planner, "none of this paper's"
+    yield from _models("model", run.models, setting.models)
+    yield from _options("", run.options, paper.options(config.planner, setting))
+    if config.rule_tokens is not None:
+        yield "rules in a prompt", f"at most {config.rule_tokens:,} tokens", "all of them"
+    elif RETRIEVAL not in config.without and run.origin and run.origin.building:
+        yield "rules in a prompt", "those that the task needs (--without retrieval tells all)", "all of them"
+    sampling = config.sampling.get(PLANNER_ROLE) or config.sampling.get(DEFAULT_ROLE) or Sampling()
+    yield "temperature", sampling.temperature, setting.sampling.get("temperature")
+    yield "context, in tokens", sampling.context, setting.sampling.get("context")
+    if setting.building is None and config.library != SHIPPED_LIBRARY:
+        yield "what was learnt", f"the library {config.library}", "nothing"
+    yield "prompts", "in words of our own, through chat completions; models answer with Python", setting.prompts
+
+
+def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
+    origin, config = run.origin, run.config
+    if origin is None or origin.building is None or origin.building.learning is None:
+        library = f"the library {config.library}, whose building run is not at hand"
+        yield "what was learnt", library if origin and origin.learnt else "nothing", "from a building run"
+        return
+    if config.after is not None:
+        yield "what was learnt", f"what was known after {config.after} building tasks", "after all"
+    if run.only_in_testing:
+        yield f"without {', '.join(run.only_in_testing)}", "in testing only", "in building, too"
+    if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:
+        yield "manual", "not formulated: the rules as a list", "formulated"
+    yield from _building(origin, origin.building, origin.building.learning, theirs)
+
+
+def _building(origin: KnowledgeOrigin, building: Config, learning: Learning, theirs: PaperBuilding) -> Facts:
+    yield from _models("building model", origin.builders, theirs.models)
+    yield "building planner", building.planner, theirs.planner
+    yield "building split", building.selection.split, theirs.split
+    yield "actions that an episode of building may take", building.actions, theirs.actions
+    yield from _options(" in building", comparable_options(building), theirs.options)
+    for name in COMPARED:
+        yield f"{name} in building", _limit(getattr(learning, name)), _limit(getattr(theirs.learning, name))
+    if building.selection.ids or building.selection.types:
+        yield "built on", ", ".join(building.selection.types or building.selection.ids), "all types"
+
+
+def _models(what: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> Facts:
+    if not ours or not all(model.endswith(theirs) for model in ours):
+        yield what, ", ".join(ours), " or ".join(theirs)
+
+
+def _options(where: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Facts:
+    for name, value in theirs.items():
+        if name in ours:
+            yield f"{name}{where}", _limit(ours[name]), _limit(value)
+
+
+def _limit(value: JsonValue) -> JsonValue:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return NO_LIMIT if value is None else value

@@ -1,16 +1,17 @@
 """Comparing an episode with its recording: the first difference, and whether only the names of objects differ."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from planbook.envs import EnvsError, MissingRequirement
-from planbook.outcomes import UNPLAYED, outcome_of, why
 from planbook.planner import (
+    NOT_JUDGED,
     Body,
+    Cell,
     Ending,
     EventKind,
     JournalMismatch,
@@ -22,12 +23,14 @@ from planbook.planner import (
     Reply,
     Roles,
     Sampling,
+    Step,
+    call_of,
     journal_place,
     pass_on,
     play,
 )
-from planbook.replay.events import describe
 from planbook.runs import Entry, Run, last_path
+from planbook.wording import UNPLAYED, counted, outcome_of, score_of, why
 from planbook.workers import EpisodeWorker
 
 Events = Mapping[Any, Body]
@@ -225,3 +228,39 @@ def _judged(
     elif is_renaming(recorded, journal.events, run.config.world.object_ids):
         changed = {"sameness": Sameness.RENAMED}
     return found.model_copy(update=changed)
+
+
+NOTHING = "nothing (the recording ends here)"
+
+
+def describe(kind: str, body: Any) -> str:
+    """Return an event in words; its body as it is where there are none for its kind."""
+    if body is None:
+        return NOTHING
+    return IN_WORDS[kind](body) if kind in IN_WORDS else str(body)
+
+
+def _task(body: Any) -> str:
+    return f"{body['task']['id']}: {body['task']['goal']}\n{body['observation']['text']}"
+
+
+def _act(body: Any) -> str:
+    step = Step.model_validate(body)
+    return f"  line {step.line}: {call_of(step.action)} -> {step.observation.text}"
+
+
+def _cell(body: Any) -> str:
+    cell = Cell.model_validate(body)
+    faults = "".join(f"\n  {fault}" for fault in cell.feedback.faults)
+    return f"{cell.source}: {cell.feedback.kind}{faults}"
+
+
+def _outcome(body: Any) -> str:
+    ending = Ending.model_validate(body)
+    after = f"after {counted(ending.actions, 'action')}{score_of(ending)}"
+    if ending.cause == NOT_JUDGED:
+        return f"{outcome_of(ending)}; {ending.message} ({after})"
+    return f"{outcome_of(ending)}{why(ending)} {after}"
+
+
+IN_WORDS: Mapping[str, Callable[[Any], str]] = {"task": _task, "act": _act, "cell": _cell, "outcome": _outcome}

@@ -1,8 +1,8 @@
 """The viewer behind `planbook report` and `planbook watch`: one HTML page, read from the stores of runs alone.
 
-``page`` puts it together. ``sections`` says what came out of a run in ``blocks`` of JSON, with its ``charts``,
-``costs``, what was ``learned``, the ``branches`` that were forked from it, and what is needed to ``trust`` the figures.
-``episodes`` gives a row for each episode and a document of what happened in it; ``packing`` compresses those.
+``page`` puts it together. ``sections`` says what came out of a run in ``blocks`` of JSON, with its ``charts``, what was
+``learned``, the ``branches`` that were forked from it, and costs and what is needed to ``trust`` the figures.
+``episodes`` gives a row for each episode and a document of what happened in it, and packs these.
 ``viewer/`` has the template, style and scripts.
 """
 
@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook import errors
 from planbook.console import ERRORS, console
-from planbook.report.episodes import episode_document, row
-from planbook.report.packing import visible
+from planbook.report.episodes import episode_document, row, visible
 from planbook.report.page import rendered, script, script_hash, view, write_page
 from planbook.report.sections import sections
 from planbook.results import RunResults, Summary, read_run

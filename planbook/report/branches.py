@@ -5,12 +5,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from planbook.errors import BadRun
-from planbook.outcomes import outcome_of, score_of
 from planbook.planner import Step, call_of
 from planbook.report import blocks
 from planbook.report.blocks import Block
 from planbook.runs import Fork, Run, branches_of, last_path, recorded_endings
-from planbook.wording import counted
+from planbook.wording import counted, outcome_of, score_of
 
 OBSERVED = 160
 """Characters of an observation that are shown."""

@@ -13,10 +13,9 @@ from typing import Any
 from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.envs import EnvsError
 from planbook.knowledge import LEARNED, SPOILT, group_of
-from planbook.outcomes import UNPLAYED, in_words, outcome_of
 from planbook.results import Result, RunResults, building_cost
 from planbook.results.statistics import wilson
-from planbook.wording import counted
+from planbook.wording import UNPLAYED, counted, in_words, outcome_of
 
 Chart = dict[str, Any]
 Point = tuple[float, float]

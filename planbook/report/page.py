@@ -14,12 +14,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from planbook.outcomes import in_words
 from planbook.report import blocks
-from planbook.report.episodes import Packing, row
-from planbook.report.packing import visible
+from planbook.report.episodes import Packing, row, visible
 from planbook.report.sections import sections, side_by_side
 from planbook.results import RunResults
+from planbook.wording import in_words
 from planbook.writing import whole
 
 VIEWER = Path(__file__).parent / "viewer"

@@ -8,17 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from planbook.compare import compare_all, comparison_parts, group_parts, group_rows
 from planbook.console import ALL
 from planbook.errors import BadArgument
-from planbook.outcomes import in_words
 from planbook.planner import Grid, Outcome
 from planbook.report import blocks
 from planbook.report.blocks import Block, Line, bold, dollars, duration, moment, share, within
 from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
-from planbook.report.costs import cost_blocks, for_each
 from planbook.report.learned import learned, learned_blocks, learned_in_short
-from planbook.report.trust import settings, trust_blocks
+from planbook.report.trust import cost_blocks, for_each, settings, trust_blocks
 from planbook.results import RunResults, measure_lines, milestone_parts, results_table
-from planbook.wording import counted
+from planbook.wording import counted, in_words
 
 LONG = 300
 """Characters of a setting that is shown by itself."""

@@ -1,17 +1,16 @@
-"""The facts that the figures rest on: what is counted, what was claimed, and what the run was made of."""
+"""The facts that the figures rest on: costs, what is counted, what was claimed, and what the run was made of."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from planbook.config import by_dotted_name
-from planbook.outcomes import in_words
-from planbook.planner import Outcome
+from planbook.planner import Outcome, Spent
 from planbook.report import blocks
-from planbook.report.blocks import Block, Line, link, links, marked, moment
-from planbook.results import UNSAFE, RunResults, claim_lines, failure_lines
+from planbook.report.blocks import Block, Line, dollars, duration, link, links, marked, moment
+from planbook.results import UNSAFE, RunResults, claim_lines, failure_lines, paying_line
 from planbook.runs import Imported, RunFile
-from planbook.wording import counted, listed
+from planbook.wording import counted, in_words, listed
 
 MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
@@ -100,3 +99,78 @@ def _imported(imported: Imported) -> Iterator[Block]:
 def settings(value: Any) -> Iterator[tuple[str, str]]:
     """Give settings by dotted name, without those that were left empty."""
     return ((name, said) for name, said in by_dotted_name(value) if said)
+
+
+HEAD = ("calls", "replayed", "tokens, prompt", "of them cached", "tokens, completion", "money", "time that models took")
+Costs = Mapping[str, Spent]
+"""By name, the costliest first."""
+
+
+def costs(run: RunResults) -> Mapping[str, Costs]:
+    """Return what was spent inside the episodes and outside: by role, by model and by prompt."""
+    models = ((f"{who.model}{_served(who.model, who.served)}", spent) for who, spent in run.speakers.items())
+    return {
+        "role": _added((who.role, spent) for who, spent in run.speakers.items()),
+        "model": _added(models),
+        "prompt": _added(run.prompts.items()),
+    }
+
+
+def _served(model: str, served: str) -> str:
+    return "" if served in ("", model) else f", served as {served}"
+
+
+def _added(spent: Iterable[tuple[str, Spent]]) -> Costs:
+    found: dict[str, Spent] = {}
+    for name, cost in spent:
+        found[name] = found.get(name, Spent()) + cost
+    return dict(sorted(found.items(), key=lambda each: (-each[1].tokens, each[0])))
+
+
+def cost_blocks(run: RunResults, solved: int) -> Iterator[Block]:
+    """Give the sentence and the tables of what a run cost."""
+    found, spent, outside = costs(run), run.cost, run.outside_cost
+    yield blocks.paragraph(_sentence(run, solved))
+    yield from map(blocks.paragraph, paying_line(run.paying()))
+    if not run.speakers:
+        return
+    yield _cost_table("role", {**found["role"], "all": spent})
+    yield blocks.more("By model, and by prompt", [_cost_table(by, found[by]) for by in ("model", "prompt")])
+    said = "Money is by the table of prices in US dollars; replies out of a recording cost nothing."
+    if outside.calls:
+        calls, tokens = counted(outside.calls, "call"), counted(outside.tokens, "token")
+        said = f"Outside the episodes, in learning and formulating: {calls}, {tokens}. {said}"
+    if spent.money is None:
+        said += " A model that the table does not have leaves the price unknown: name a table with --prices."
+    yield blocks.paragraph(said, "note")
+
+
+def for_each(spent: Spent, solved: int) -> str:
+    """Return the money for each solved task; nothing where nothing was paid, or nobody knows what."""
+    return dollars(spent.money / solved) if spent.money and solved else ""
+
+
+def _sentence(run: RunResults, solved: int) -> str:
+    spent = run.cost
+    said = f"{counted(spent.actions, 'action')} and {counted(spent.calls, 'model call')}"
+    said += f", {spent.replayed:,} of them replayed from a recording" if spent.replayed else ""
+    said += f" ({spent.reworded:,} to a prompt whose wording has changed since)" if spent.reworded else ""
+    said += f"; {duration(run.seconds)} from the first event to the last, pauses included."
+    if spent.calls:
+        said += f" {counted(spent.tokens, 'token')}, {dollars(spent.money)}"
+        if solved:
+            said += f": {spent.calls / solved:.1f} calls and {spent.tokens / solved:,.0f} tokens for each solved task"
+        said += "."
+    return said + (f" {blocks.be(spent.shortened, 'prompt')} cut to fit the context." if spent.shortened else "")
+
+
+def _cost_table(by: str, rows: Costs) -> Block:
+    lines = [[name, *_cells(spent)] for name, spent in rows.items()]
+    return blocks.table([f"by {by}", *HEAD], lines, f"costs by-{by}", total="all" in rows)
+
+
+def _cells(spent: Spent) -> list[str]:
+    counts = (spent.calls, spent.replayed, spent.prompt, spent.cached, spent.completion)
+    found = [f"{each:,}" for each in counts]
+    found[-1] += " (estimated)" if spent.estimated else ""
+    return [*found, dollars(spent.money), duration(spent.waited)]

@@ -52,7 +52,7 @@ class BuildingCost(BaseModel):
 def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
     """Read what a building run had spent at each step. Raises BadArgument for any other run."""
     if run.config.learning is None:
-        raise BadArgument(f"{run.folder} is no building run; only runs of `planbook build` have a cost of building")
+        raise BadArgument(f"{run.folder} is not a building run; only runs of `planbook build` have a cost of building")
     price = price or prices_from(None)
     formulating = Spent()
     for event in run.store.events(FORMULATING.rstrip("/"), "ask"):

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.config import Config
 from planbook.envs import EnvsError
-from planbook.outcomes import UNPLAYED
 from planbook.results.rows import Result
+from planbook.wording import UNPLAYED
 
 ALL = "all"
 """All task types together, where there are several."""

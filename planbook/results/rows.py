@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from planbook.envs import EnvsError, Task, load_environment
-from planbook.outcomes import TYPE_SOLVED
 from planbook.planner import (
     OLD_SPAN_KINDS,
     Claim,
@@ -23,6 +22,7 @@ from planbook.planner import (
 from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
+from planbook.wording import TYPE_SOLVED
 
 NOTHING = Spent()
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)

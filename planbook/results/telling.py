@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from planbook.outcomes import first_line, in_words
 from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
 from planbook.results.learning_cost import Paying
@@ -11,7 +10,7 @@ from planbook.results.matches import matches_table
 from planbook.results.measures import Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
-from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, fixed, interval, listed
+from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 SHOWN = 3
 """False claims, and episodes of a kind that were broken, that are named."""

@@ -1,26 +1,44 @@
 """A run on disk: everything that one command did, in one folder.
 
-``run`` is an open one, ``file`` its run.json with the entries that its store lists, ``folder`` its folder and the files
-that it names. ``installed`` has the versions of the software, and what has
-changed since the run began; ``endings`` are those of the episodes.
+``run`` is an open one, with the endings of its episodes; ``folder`` has its folder, its run.json and the files that
+this names. ``installed`` has the versions of the software, and what has changed since the run began.
 """
 
-from planbook.runs.endings import AGAIN, DIVERGED, again_lines, broken_paths, last_path, recorded_endings, set_aside
-from planbook.runs.file import GRAPH_PLANNER, Entry, Fork, Imported, ImportOrigin, MadeOf, ReadFile, RunFile, index_of
 from planbook.runs.folder import (
     CONFIG_FILE,
+    GRAPH_PLANNER,
     RUNS,
+    Entry,
+    Fork,
+    Imported,
+    ImportOrigin,
+    MadeOf,
+    ReadFile,
+    RunFile,
     branches_of,
     claim_folder,
+    file_named,
     found_again,
+    index_of,
     is_claimed,
     is_run,
+    model_named,
     new_branch,
     new_folder,
     without_folders,
 )
 from planbook.runs.installed import CODE, InputChange, changed_versions, changes, decisive, versions
-from planbook.runs.run import PAUSED, Run
+from planbook.runs.run import (
+    AGAIN,
+    DIVERGED,
+    PAUSED,
+    Run,
+    again_lines,
+    broken_paths,
+    last_path,
+    recorded_endings,
+    set_aside,
+)
 
 __all__ = [
     "AGAIN",
@@ -46,11 +64,13 @@ __all__ = [
     "changes",
     "claim_folder",
     "decisive",
+    "file_named",
     "found_again",
     "index_of",
     "is_claimed",
     "is_run",
     "last_path",
+    "model_named",
     "new_branch",
     "new_folder",
     "recorded_endings",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from planbook import PACKAGES, __version__
 from planbook.envs import folder_digest, package_version, texts_digest
-from planbook.runs.file import MadeOf
+from planbook.runs.folder import MadeOf
 
 RECORDED_PACKAGES = (
     "RestrictedPython",

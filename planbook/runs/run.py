@@ -12,15 +12,26 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from planbook.config import Config
+from planbook.config import Config, Invocation
 from planbook.envs import Task
-from planbook.errors import BadRun
-from planbook.planner import Body, Budget, EventKind, Meter, Timeouts, amount_of
-from planbook.runs.file import GRAPH_PLANNER, Entry, Fork, Imported, MadeOf, RunFile
-from planbook.runs.folder import CONFIG_FILE, claim_folder, is_claimed
+from planbook.errors import BadArgument, BadRun
+from planbook.planner import Body, Budget, Ending, EventKind, Meter, Outcome, Timeouts, amount_of
+from planbook.runs.folder import (
+    CONFIG_FILE,
+    GRAPH_PLANNER,
+    Entry,
+    Fork,
+    Imported,
+    MadeOf,
+    RunFile,
+    claim_folder,
+    index_of,
+    is_claimed,
+)
 from planbook.runs.installed import changed_versions, versions
 from planbook.spending import check_money, prices_from, spent_so_far
-from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password
+from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password, without_restart
+from planbook.wording import outcome_of, why
 from planbook.writing import BESIDE
 
 STORE_FILE = "run.db"
@@ -182,30 +193,24 @@ class Run:
         return self._file.timeouts
 
     def begin_invocation(
-        self,
-        budget: Budget | None,
-        prices: Path | None,
-        models: Iterable[str] = (),
-        note: Body | None = None,
-        timeouts: Timeouts | None = None,
-        *,
-        unsafe: bool = False,
+        self, given: Invocation | None = None, *, models: Iterable[str] = (), note: Body | None = None
     ) -> None:
         """Begin an invocation, and to spend: what earlier ones spent counts.
 
-        Their budget and timeouts hold unless new ones are given. ``unsafe`` says that plans may run unconfined.
-        ``models`` are those that will be asked beside the run's own; the ``note`` is recorded with the invocation.
-        Raises BadArgument, BadPrices.
+        Their budget and timeouts hold unless new ones are given. ``models`` are those that will be asked beside the
+        run's own; the ``note`` is recorded with the invocation. Raises BadArgument, BadPrices.
         """
-        check_money([*self.config.models.values(), *models], budget or self._file.budget, prices)
-        before = self._file
-        new = {"budget": self._sharing(budget or before.budget), "timeouts": timeouts or before.timeouts}
-        if (
-            file := before.model_copy(update={**new, "unsafe_no_sandbox": unsafe or before.unsafe_no_sandbox})
-        ) != before:
+        given, before = given or Invocation(), self._file
+        check_money([*self.config.models.values(), *models], given.budget or before.budget, given.prices)
+        new = {
+            "budget": self._sharing(given.budget or before.budget),
+            "timeouts": given.timeouts or before.timeouts,
+            "unsafe_no_sandbox": given.unsafe_no_sandbox or before.unsafe_no_sandbox,
+        }
+        if (file := before.model_copy(update=new)) != before:
             self._file = file
             file.write(self.folder)
-        price = prices_from(prices)
+        price = prices_from(given.prices)
         spent = spent_so_far(self.own_events(), price)
         self.meter = Meter(self._file.budget, spent, price, self.store.ledger)
         self.store.ledger.open(amount_of(spent), spent.actions)
@@ -295,3 +300,65 @@ def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str
             yield from (f"{name}.{inner}" for inner in _different(left, right))
         elif left != right:
             yield name
+
+
+DIVERGED = "diverged"
+"""The cause of an ending that does not count: the record could not be repeated, so the episode was started over."""
+AGAIN = "again"
+"""Key of an invocation that plays episodes again; its value is the scopes of the endings that no longer count."""
+
+
+def set_aside(run: Run) -> frozenset[str]:
+    """Return the scopes of endings that do not count, because a later invocation plays these episodes again."""
+    invocations: Iterable[Any] = run.invocations
+    return frozenset(path for body in invocations for path in body.get(AGAIN, ()))
+
+
+def recorded_endings(run: Run) -> dict[int, Ending]:
+    """Return the endings in a run's store, by index; of an episode that was started over, the last one."""
+    endings: dict[int, Ending] = {}
+    aside = set_aside(run)
+    for row in run.store.events("task", "outcome"):
+        ending = Ending.model_validate(row.body)
+        if ending.cause != DIVERGED and row.scope not in aside:
+            endings[index_of(row.scope)] = ending
+    return endings
+
+
+def last_path(run: Run, entry: Entry) -> str:
+    """Return the scope of an episode's last start."""
+    scopes = [row.scope for row in run.store.events(entry.path, "outcome")]
+    return scopes[-1]
+
+
+def broken_paths(run: Run) -> list[str]:
+    """Return the scopes of the BROKEN endings, which are to be set aside. Raises BadArgument for a building run."""
+    if run.config.learning is not None:
+        raise BadArgument(
+            f"{run.folder} is a building run: what was learned since depends on how these episodes ended; "
+            "build again in another folder"
+        )
+    broken = {index for index, ending in recorded_endings(run).items() if ending.outcome is Outcome.BROKEN}
+    return [last_path(run, entry) for entry in run.entries() if entry.index in broken]
+
+
+def again_lines(run: Run) -> Iterator[str]:
+    """Yield a line for each episode that was played again: its outcomes before and now."""
+    aside = set_aside(run)
+    if not aside:
+        return
+    endings, tasks = recorded_endings(run), {entry.path: entry for entry in run.entries()}
+    for path in sorted(aside):
+        entry = tasks[without_restart(path)]
+        now = endings.get(entry.index)
+        became = "not played yet" if now is None else _told(now)
+        then = ", ".join(map(_told, _endings_at(run, path)))
+        yield f"Played again: {entry.task.id}, which was {then}; now {became}."
+
+
+def _endings_at(run: Run, path: str) -> Sequence[Ending]:
+    return [Ending.model_validate(row.body) for row in run.store.events(path, "outcome") if row.scope == path]
+
+
+def _told(ending: Ending) -> str:
+    return outcome_of(ending) + why(ending)

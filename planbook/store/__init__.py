@@ -1,13 +1,12 @@
 """The store of a run: everything that happens, in one append-only table of events.
 
 ``store`` reads and writes events, and is the journal of each episode. The ``tables`` are in a file (``sqlite``) or in a
-schema of a PostgreSQL database (``postgres``). The ``ledger`` is what the processes that play a run share beside the
-events: what is spent and reserved, and which episodes are leased.
+schema of a PostgreSQL database (``postgres``). Beside the events they hold what the processes that play a run share:
+what is spent and reserved, and which episodes are leased.
 """
 
-from planbook.store.ledger import Losses
 from planbook.store.store import RESTART, EpisodeJournal, Store, Watch, begin_schema, started_over, without_restart
-from planbook.store.tables import LONG_TEXT, Event, Place, Schema, without_password
+from planbook.store.tables import LONG_TEXT, Event, Losses, Place, Schema, without_password
 
 __all__ = [
     "LONG_TEXT",

@@ -20,9 +20,20 @@ from sqlalchemy.exc import DatabaseError
 from planbook.envs import missing_extra
 from planbook.errors import BadRun
 from planbook.planner import Body, EventKind
-from planbook.store.ledger import Leases, StoreLedger
 from planbook.store.sqlite import Sqlite
-from planbook.store.tables import EVENT, TEXT, Event, EventRow, Place, Schema, packed, texts_of, unpacked
+from planbook.store.tables import (
+    EVENT,
+    TEXT,
+    Event,
+    EventRow,
+    Leases,
+    Place,
+    Schema,
+    StoreLedger,
+    packed,
+    texts_of,
+    unpacked,
+)
 
 RESTART = "/restart/"
 """Separates the scope of what was started over from the number of the restart."""

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from planbook.outcomes import in_words, outcome_of, score_of
 from planbook.planner import (
     AGENT,
     Call,
@@ -28,7 +27,7 @@ from planbook.planner import (
     Trajectory,
     call_of,
 )
-from planbook.wording import counted, harmless
+from planbook.wording import counted, harmless, in_words, outcome_of, score_of
 
 FIRST_LINES, FIRST_CHARS = 4, 400
 """Lines and characters that are shown of folded text."""

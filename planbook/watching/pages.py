@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from planbook.outcomes import first_line
 from planbook.planner import Budget, Outcome, Step, call_of
 from planbook.report import episode_document, rendered, row, sections, view, visible
 from planbook.results import Result
 from planbook.terminal.printing import spending
-from planbook.watching.following import Following
-from planbook.watching.steered import Doing, Steered
-from planbook.wording import clock, counted
+from planbook.watching.following import Doing, Following, Steered
+from planbook.wording import clock, counted, first_line
 from planbook.workers import Request
 
 ANCHOR = "run-0"

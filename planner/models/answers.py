@@ -75,8 +75,8 @@ class ScriptedTexts:
             if self._given == len(self._texts):
                 asked = messages[-1].content[:80] if messages else ""
                 raise ModelRefused(
-                    f"all {len(self._texts)} replies scripted for {self._name} are used up, and it is asked again: "
-                    f"{asked!r}"
+                    f"all {len(self._texts)} replies scripted for {self._name} are used up, and there is "
+                    f"another question: {asked!r}"
                 )
             self._given += 1
             return self._texts[self._given - 1]

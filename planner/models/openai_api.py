@@ -173,7 +173,7 @@ class OpenAIModel:
         try:
             return create(**body, extra_body=self._extra_body or None)
         except ValueError as error:
-            raise BrokenStream(f"the server's answer is no JSON: {error}") from error
+            raise BrokenStream(f"the server's answer is not JSON: {error}") from error
 
     def _stream(self, body: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the pieces of a reply as plain JSON, since the SDK's objects take half a millisecond each to make."""
@@ -205,7 +205,7 @@ def _key(given: str | None, url: str) -> str:
             "no key for OpenAI's server: set OPENAI_API_KEY, or OPENAI_BASE_URL to another server that speaks its API"
         )
     if not (key.isascii() and key.isprintable()):
-        raise ModelRefused("OPENAI_API_KEY holds characters that no key has: copy it anew")
+        raise ModelRefused("OPENAI_API_KEY holds characters that no key has: copy it again")
     return key or "none"
 
 
@@ -217,7 +217,7 @@ def _checked(url: str) -> str:
     except ValueError as error:
         raise ModelRefused(f"the base URL of the model's server cannot be read: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ModelRefused(f"{url!r} is no base URL of a server: give one such as http://localhost:8080/v1")
+        raise ModelRefused(f"{url!r} is not the base URL of a server: give one such as http://localhost:8080/v1")
     if os.environ.get(NO_REQUESTS) == "1" and not _is_local(url):
         raise ModelRefused(f"{NO_REQUESTS}=1 forbids requests to {place}: only servers on this machine are allowed")
     return f"{parts.scheme}://{place}{parts.path}"

@@ -241,7 +241,7 @@ def read_stream(chunks: Iterable[Mapping[str, Any]], hearing: Hearing) -> Receiv
 def read_whole(completion: object, hearing: Hearing) -> Received:
     """Return a reply that came in one piece. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
-        raise BrokenStream("the server answered with something that is no chat completion")
+        raise BrokenStream("the server answered with something other than a chat completion")
     choice = completion.choices[0]
     received = Received(
         text=choice.message.content or "",
@@ -263,11 +263,11 @@ def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
         try:
             for chunk in stream:
                 if not isinstance(chunk, Mapping):
-                    raise BrokenStream(f"the reply's stream holds a piece that is no object: {chunk!r}")
+                    raise BrokenStream(f"the reply's stream holds a piece that is not an object: {chunk!r}")
                 empty = False
                 yield chunk
         except ValueError as error:
-            raise BrokenStream(f"the reply's stream holds a piece that is no JSON: {error}") from error
+            raise BrokenStream(f"the reply's stream holds a piece that is not JSON: {error}") from error
     if empty and kind != EVENTS:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
 

@@ -47,11 +47,11 @@ def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeout
     if spec.startswith(OBJECT):
         raise UnknownModel(f"{spec} was an object of the Python process that began the run; pass it again as model=")
     if spec == "none":
-        raise UnknownModel(f"none is no model: it stands for planners that need none, such as procedures. {_forms()}")
+        raise UnknownModel(f"none is not a model, but for planners that need none, such as procedures. {_forms()}")
     if kind not in _KINDS or not colon:
         raise UnknownModel(f"no model is called {spec!r}. {_forms()}")
     if not rest:
-        raise UnknownModel(f"{spec!r} does not say which. {_forms()}")
+        raise UnknownModel(f"{spec!r} does not name one. {_forms()}")
     return _KINDS[kind](rest, stopped, timeouts)
 
 

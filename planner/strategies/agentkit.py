@@ -78,34 +78,34 @@ class AgentKitOptions(Options):
         name = given.get("graph")
         return {**given, "text": graph_text(Path(name))} if isinstance(name, str) and Path(name).is_file() else given
 
-    def in_force(self, world: str) -> dict[str, JsonValue]:
+    def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return all options with the graph's name and steps, without its text."""
-        found = {**super().in_force(world), "graph": self.graph_name(world)}
-        found["steps"] = self.steps or self.graph_file(world).steps
+        found = {**super().in_force(environment), "graph": self.graph_name(environment)}
+        found["steps"] = self.steps or self.graph_file(environment).steps
         del found["text"]
         return found
 
-    def texts(self, world: str) -> Mapping[str, str]:
+    def texts(self, environment: str) -> Mapping[str, str]:
         """Return the texts of the graph, its hooks, and the environment's own graph, whose manual is shared."""
-        name, own = self.graph_name(world), SHIPPED_GRAPHS / f"{world}.yaml"
+        name, own = self.graph_name(environment), SHIPPED_GRAPHS / f"{environment}.yaml"
         found = {f"graph {Path(name).stem}": graph_text(graph_path(name)) if self.text is None else self.text}
         if own.is_file() and own.stem != name:
-            found[f"manual of the graph {world}"] = graph_text(own)
-        files = {hook.rpartition(":")[0] for hook in self.graph_file(world).hooks if ":" in hook}
+            found[f"manual of the graph {environment}"] = graph_text(own)
+        files = {hook.rpartition(":")[0] for hook in self.graph_file(environment).hooks if ":" in hook}
         return found | {f"hooks {file}": (Path(name).parent / file).read_text("utf-8") for file in sorted(files)}
 
-    def graph_name(self, world: str) -> str:
+    def graph_name(self, environment: str) -> str:
         """Return the name of the graph for this environment."""
-        return self.graph or (world if (SHIPPED_GRAPHS / f"{world}.yaml").is_file() else GENERAL)
+        return self.graph or (environment if (SHIPPED_GRAPHS / f"{environment}.yaml").is_file() else GENERAL)
 
-    def graph_file(self, world: str) -> GraphFile:
+    def graph_file(self, environment: str) -> GraphFile:
         """Return that graph. Raises BadGraphFile."""
-        name = self.graph_name(world)
+        name = self.graph_name(environment)
         return graph_named(name) if self.text is None else playable(graph_of(self.text, Path(name)), name)
 
-    def manual(self, world: str) -> JsonValue:
+    def manual(self, environment: str) -> JsonValue:
         """Return the manual of the environment's own graph, which all graphs play with; None without one."""
-        own = SHIPPED_GRAPHS / f"{world}.yaml"
+        own = SHIPPED_GRAPHS / f"{environment}.yaml"
         return read_graph(own).initial.get("manual") if own.is_file() else None
 
 
@@ -121,9 +121,9 @@ def playable(file: GraphFile, name: str) -> GraphFile:
     return file
 
 
-def roles_of(options: BaseModel, world: str) -> Collection[str]:
+def roles_of(options: BaseModel, environment: str) -> Collection[str]:
     """Return the roles that the nodes of the graph ask. Raises BadGraphFile."""
-    return AgentKitOptions.model_validate(options).graph_file(world).roles
+    return AgentKitOptions.model_validate(options).graph_file(environment).roles
 
 
 def agentkit(episode: Episode, options: BaseModel) -> None:
@@ -152,15 +152,15 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
 
 def _look(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
     """Put what is known of the environment into the database."""
-    world, recall = episode.world, episode.recall()
+    environment, recall = episode.world, episode.recall()
     seen = episode.steps[-1].observation if episode.steps else episode.observation
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
-        "about": world.about,
-        "action_docs": PROMPTS["action_docs"].render(action_docs=action_docs_of(world)),
-        "scene": SAME if (scene := world.scene()) in seen.text else scene,
+        "about": environment.about,
+        "action_docs": PROMPTS["action_docs"].render(action_docs=action_docs_of(environment)),
+        "scene": SAME if (scene := environment.scene()) in seen.text else scene,
         "observation": seen.text,
-        "state": world.state(),
+        "state": environment.state(),
         "left": episode.settings.actions - episode.actions,
     }
     if database.has("world.observation"):
@@ -250,18 +250,18 @@ NOTHING_LISTED = (
 )
 
 
-def choices_in(world: Environment) -> Sequence[Action]:
+def choices_in(environment: Environment) -> Sequence[Action]:
     """Return the actions to draw from: every action, where all arguments have few values, else those possible now.
 
     Where the environment does not list these, its goals, if each is an action; else its actions without free arguments.
     """
-    every = [list(_ways(spec)) for spec in world.offer.actions.values()]
+    every = [list(_ways(spec)) for spec in environment.offer.actions.values()]
     fixed = [action for ways in every for action in ways]
     if all(every):
         return fixed
-    listed = world.possible_actions()
-    if listed is None and world.goals.direct:
-        listed = list(world.goals.known())
+    listed = environment.possible_actions()
+    if listed is None and environment.goals.direct:
+        listed = list(environment.goals.known())
     return listed or fixed
 
 
@@ -280,9 +280,9 @@ def _values(parameter: inspect.Parameter) -> Sequence[Any]:
     return () if parameter.default is inspect.Parameter.empty else (parameter.default,)
 
 
-def _has_unnamed(options: BaseModel, world: Environment) -> bool:
+def _has_unnamed(options: BaseModel, environment: Environment) -> bool:
     """Return whether a node of the graph names no role."""
-    return ROLE in roles_of(options, world.name)
+    return ROLE in roles_of(options, environment.name)
 
 
 METHODS: Mapping[str, Method] = {

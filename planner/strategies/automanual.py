@@ -62,13 +62,13 @@ def automanual(episode: Episode, options: BaseModel) -> None:
 
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:
-    world = type(episode.world)
+    environment = type(episode.world)
     return PROMPTS["automanual/system"].system(
-        about=world.about,
-        action_docs=action_docs_of(episode.world).model_copy(update={"helpers": function_heads(world.helpers)}),
+        about=environment.about,
+        action_docs=action_docs_of(episode.world).model_copy(update={"helpers": function_heads(environment.helpers)}),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
-        pauses=world.pauses,
+        pauses=environment.pauses,
         actions=episode.settings.actions,
         example=recall.example,
     )

@@ -84,7 +84,7 @@ class Strategy(Protocol):
         """Play until the task is given up. ``options`` are of the method's own class."""
 
 
-def _nobody(options: BaseModel, world: str) -> Collection[str]:
+def _nobody(options: BaseModel, environment: str) -> Collection[str]:
     return ()
 
 
@@ -106,11 +106,11 @@ class Options(BaseModel):
         """Return the demonstrations that these options ask for."""
         return demonstrations
 
-    def in_force(self, world: str) -> dict[str, JsonValue]:
+    def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return all options by name, with the values that follow from the environment of that name."""
         return self.model_dump(mode="json")
 
-    def texts(self, world: str) -> Mapping[str, str]:
+    def texts(self, environment: str) -> Mapping[str, str]:
         """Return what else prompts are made from, by what it is, such as a graph or code that makes prompts."""
         return {}
 
@@ -142,9 +142,9 @@ class Method:
     templates: Mapping[str, Path] = field(default_factory=dict)
     """Patterns of its prompt files (``Prompts.files``). A run records the digests of these files."""
 
-    def asks(self, role: str, options: BaseModel, world: Environment) -> bool:
+    def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
         """Return whether the role is asked, under these options in this environment, which need not have begun."""
-        return role in self.roles and (role not in self.sometimes or self.sometimes[role](options, world))
+        return role in self.roles and (role not in self.sometimes or self.sometimes[role](options, environment))
 
 
 def ask_and_run(

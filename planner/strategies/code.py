@@ -44,7 +44,13 @@ def given_frame(episode: Episode, given: GivenCode) -> AbstractContextManager[Fr
 
 def procedures(episode: Episode, options: BaseModel) -> None:
     """Run the procedure for the task's type. Give up if there is none, or if it fails."""
-    run_procedure(episode, matched(episode, episode.recall()))
+    recall = matched(episode, episode.recall())
+    if recall.match is not None:
+        run_procedure(episode, recall)
+    elif recall.procedure is not None:
+        given = code_of(recall.procedure)
+        with given_frame(episode, given):
+            episode.run(given.code, source=given.source)
 
 
 def run_procedure(episode: Episode, recall: Recall) -> bool:
@@ -56,8 +62,7 @@ def run_procedure(episode: Episode, recall: Recall) -> bool:
         return False
     given = code_of(recall.procedure)
     if recall.match is None:
-        with given_frame(episode, given):
-            episode.run(given.code, source=given.source)
+        given_code(episode, given)
         return False
     with episode.frame("plan", helpers=given.helpers, task=seen_types(recall.match), dry_run=True):
         feedback = episode.run(given.code, source=given.source)

@@ -28,7 +28,14 @@ LISTED = {
     "exec --store": "the same",
     "replay --store": "the same",
     **dict.fromkeys(
-        ("effect --option", "effect --paper", "effect --paper-actions", "effect --store", "effect --task"),
+        (
+            "effect --goals",
+            "effect --option",
+            "effect --paper",
+            "effect --paper-actions",
+            "effect --store",
+            "effect --task",
+        ),
         "it plays what `test` plays: these are cases of `test`",
     ),
     "fork --store": "the same",

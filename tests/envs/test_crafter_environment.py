@@ -213,7 +213,7 @@ def test_tasks_by_split_type_and_seed() -> None:
     assert len(Crafter.select(Selection(split="achievements"))) == 22 * 5
     assert [task.id for task in Crafter.select(Selection(types=("eat_cow",), seeds=(8,)))] == ["eat_cow/8"]
     assert Crafter.select(Selection(ids=("wake_up/41",)))[0].goal == "unlock the achievement wake_up"
-    with pytest.raises(BadSelection, match="an id reads TYPE/SEED"):
+    with pytest.raises(BadSelection, match="ids have the form TYPE/SEED"):
         Crafter.select(Selection(ids=("fly/1",)))
     with pytest.raises(BadSelection, match="no task that fits"):
         Crafter.select(Selection(split="open", types=("eat_cow",)))

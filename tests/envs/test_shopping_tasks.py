@@ -58,7 +58,7 @@ def test_a_selection_takes_the_types_in_turn() -> None:
         (Selection(split="valid"), "no split 'valid'"),
         (Selection(types=("books",)), "no task type books"),
         (Selection(ids=("test/100",)), "no task 'test/100'"),
-        (Selection(ids=("17",)), "an id reads SPLIT/NUMBER"),
+        (Selection(ids=("17",)), "ids have the form SPLIT/NUMBER"),
         (Selection(seeds=(1,)), "not made from seeds"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_small_selection_covers_every_depth_and_a_type_can_be_chosen() -> None
     ("selection", "message"),
     [
         (Selection(ids=("test/200",)), "no task 'test/200'"),
-        (Selection(ids=("beehive",)), "an id reads SPLIT/SEED"),
+        (Selection(ids=("beehive",)), "ids have the form SPLIT/SEED"),
         (Selection(split="train"), "no split 'train'"),
         (Selection(types=("depth_5",)), "no task type depth_5"),
         (Selection(seeds=(1,)), "by id, such as test/17"),

@@ -36,9 +36,9 @@ def truth(packages: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("bfcl_truth")
 
 
-def solved(folder: Path, left_out: int) -> dict[str, bool]:
-    """Play all tasks, and return which were solved."""
-    importlib.import_module("bfcl").write_tasks(folder / "tasks.json")
+def solved(folder: Path, left_out: int, count: int) -> dict[str, bool]:
+    """Play so many of the tasks, and return which were solved."""
+    importlib.import_module("bfcl").write_tasks(folder / "tasks.json", count)
     given = ("--env", f"module:{TOOLS}/bfcl.py:Apis", "-o", f"tasks={folder}/tasks.json", "--out", folder / "run")
     played = here("run", *given, "--planner", f"{TRUTH}:truth", "--planner-option", f"left_out={left_out}")
     assert played.returncode == 0, played.told
@@ -46,15 +46,15 @@ def solved(folder: Path, left_out: int) -> dict[str, bool]:
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("left_out", [-1, 1])
-def test_every_verdict_is_that_of_bfcls_checker(left_out: int, truth: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("left_out", "count"), [(-1, 800), (1, 160)], ids=["the ground truth", "a call left out"])
+def test_every_verdict_is_that_of_bfcls_checker(left_out: int, count: int, truth: Any, tmp_path: Path) -> None:
     checker = importlib.import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker")
     theirs = {
         id: checker.multi_turn_checker(
             [[calls] for calls in truth.calls_of(id, left_out)], entry["ground_truth"], entry, "", f"left_{left_out}"
         )["valid"]
-        for id, entry in truth.entries().items()
+        for id, entry in list(truth.entries().items())[:: 800 // count]
     }
-    assert len(theirs) == 800
+    assert len(theirs) == count
     assert all(theirs.values()) is (left_out < 0)
-    assert solved(tmp_path, left_out) == theirs
+    assert solved(tmp_path, left_out, count) == theirs

@@ -86,8 +86,8 @@ def test_a_login_that_is_missing_is_told_before_anything_begins(base: str, tmp_p
 @pytest.mark.parametrize(
     ("login", "message"),
     [
-        ("no JSON", "is no login .the file: Invalid JSON.*storage state of Playwright"),
-        ({"cookies": [{"name": "user"}]}, r"is no login .cookies\.0\.value: Field required"),
+        ("no JSON", "is not a login .the file: Invalid JSON.*storage state of Playwright"),
+        ({"cookies": [{"name": "user"}]}, r"is not a login .cookies\.0\.value: Field required"),
     ],
 )
 def test_a_file_that_is_no_login_is_told(base: str, tmp_path: Path, login: JsonValue, message: str) -> None:

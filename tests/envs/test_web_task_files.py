@@ -174,10 +174,10 @@ def test_our_own_format_with_sites_of_the_user(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "at least one task"),
         ("[1]", "each an object"),
-        (json.dumps([OURS | {"kind": "odd"}]), "task 0 is no task: kind"),
+        (json.dumps([OURS | {"kind": "odd"}]), "task 0 is not a task: kind"),
         (json.dumps([OURS, OURS]), "ids a more than once"),
         (json.dumps([OURS | {"checks": [{"kind": "page"}]}]), "needs exact, must_include or must_exclude"),
         (json.dumps([{"intent": "x", "eval": {}}]), "not in WebArena's format"),

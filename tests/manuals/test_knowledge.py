@@ -156,10 +156,10 @@ def test_a_persons_words_in_the_manual_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("rules.json", "{", r"rules\.json: the file: .*JSON.*; mend it, or delete"),
+        ("rules.json", "{", r"rules\.json: the file: .*JSON.*; correct it, or delete"),
         ("rules.json", '[{"id": "rule_0"}]', r"rules\.json: 0\.type: Field required"),
         ("rules.json", b"\xff", r"rules\.json cannot be read"),
-        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "given to two rules: rule_0; mend"),
+        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "given to two rules: rule_0; correct"),
         ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is no rule id"),
         (
             "rules.json",
@@ -187,7 +187,7 @@ def test_procedures_whose_actions_the_options_take_away_are_left_out(tmp_path: P
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadKnowledge, match="is no folder"):
+    with pytest.raises(BadKnowledge, match="is not a folder"):
         read_knowledge(tmp_path / "lost", TOY)
 
 

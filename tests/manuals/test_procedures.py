@@ -111,7 +111,7 @@ def test_a_procedure_of_a_module_is_read_as_if_it_stood_alone(tmp_path: Path) ->
         ("source: somebody\n", "", "all.py|fetch.py: the header lacks source"),
         ("uses: boxes", "uses: drawers", "there is no helper file"),
         ("agent.put(thing)", "agent.fly(thing)", "does not pass the check"),
-        ("world: toy", "world: crafter", "written for world"),
+        ("world: toy", "world: crafter", "written for the environment"),
     ],
 )
 def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_path: Path) -> None:

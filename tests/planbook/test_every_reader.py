@@ -11,9 +11,8 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.following import Following
+from planbook.watching.following import Following, Steered
 from planbook.watching.pages import Pages
-from planbook.watching.steered import Steered
 from tests.command import ROOT
 from tests.executing import wait_until
 from tests.flows import BUILD, here, scripted
@@ -141,7 +140,7 @@ class Refused(NamedTuple):
     code: int = errors.BAD_INPUT
 
 
-NOT_BUILT = Refused("is no building run")
+NOT_BUILT = Refused("is not a building run")
 NO_RULES = dict.fromkeys(("cost", "rules", "rules log", "rules coverage"), NOT_BUILT)
 REFUSED: Mapping[str, Mapping[str, Refused]] = {
     "a_played_run": NO_RULES,

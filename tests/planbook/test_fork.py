@@ -111,6 +111,18 @@ def test_without_a_rule_the_prompts_do_not_tell_it_and_the_replies_before_stay(
     assert now["reply"]["replayed"]
 
 
+def test_a_branch_is_repeated_and_forked_itself(played: Path, tmp_path: Path) -> None:
+    (tmp_path / "search.py").write_text(SEARCH)
+    forked = ("fork", played, 0, "--at", 1, "--plan", tmp_path / "search.py", "--out", tmp_path / "b")
+    assert here(*forked).returncode == 0
+    again = here("rerun", tmp_path / "b", "--out", tmp_path / "again", "--json")
+    assert again.returncode == 0, again.told
+    assert again.result["totals"]["by_way"]["the same"] == 1
+    branch = here("fork", tmp_path / "b", 0, "--at", 2, "--out", tmp_path / "c", "--json")
+    assert branch.returncode == 0, branch.told
+    assert actions(tmp_path / "c") == actions(tmp_path / "b") == actions(tmp_path / "again")
+
+
 def test_branches_stand_beside_the_episode_in_the_report(played: Path, tmp_path: Path) -> None:
     (tmp_path / "search.py").write_text(SEARCH)
     forked = here("fork", played, 0, "--at", 2, "--plan", tmp_path / "search.py", "--json").result["run"]

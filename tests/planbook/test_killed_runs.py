@@ -45,7 +45,7 @@ from planbook.runs import Run
 CONFIG = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
 TASKS = Toy.tasks(CONFIG.selection)
 STORE = (f"planbook.store.{name}" for name in ("store", "sqlite", "tables"))
-OURS = ("planbook.runs.run", "planbook.runs.file", "planbook.runs.folder", "planbook.writing", *STORE)
+OURS = ("planbook.runs.run", "planbook.runs.folder", "planbook.runs.folder", "planbook.writing", *STORE)
 FILES = tuple(str(Path(sys.modules[name].__file__)) for name in OURS)
 base = Path(sys.argv[1])
 

@@ -96,7 +96,7 @@ def test_formulating_is_counted_by_itself(library: Path, tmp_path: Path) -> None
 
 def test_only_a_building_run_has_a_curve_and_a_cost(curve: Path, library: Path, tmp_path: Path) -> None:
     for wrong, told in (
-        (("cost", curve / "after-1"), "is no building run"),
+        (("cost", curve / "after-1"), "is not a building run"),
         (("test", *TOY, "--after", "1,2"), "name it with --library"),
         (("test", *TOY, "--after", "1,5", "--library", library), "has 4 building tasks"),
         (("test", *TOY, "--after", "1,x", "--library", library), "'x' is not a number of tasks"),

@@ -95,3 +95,15 @@ def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
         assert ended["ended"]
 
     served("--env", f"module:{tmp_path}/sums.py", use=use)
+
+
+def test_a_server_behind_it_that_dies_is_told_and_started_again() -> None:
+    async def use(client: Any) -> None:
+        told = await called(client, "run_plan", code="agent.die()")
+        assert "the MCP server unruly died, calling die; its last words: out of luck" in told
+        assert "Begin a task with begin_task" in await called(client, "run_plan", code="agent.fail()")
+        assert await called(client, "begin_task")
+        failed = await called(client, "run_plan", code="agent.fail()")
+        assert failed["faults"][0]["message"] == "ok"
+
+    served("--env", f"mcp:{sys.executable} {ROOT}/tests/tool_servers/unruly.py", use=use)

@@ -19,7 +19,7 @@ from tests.command import planbook
         ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
         ("allowed=host", """it takes [text, ...], so write --option 'allowed=["ONE", "TWO"]'"""),
         ("sites=host", """it takes {text: text, ...}, so write --option 'sites={"NAME": "VALUE"}'"""),
-        ("start=host", "start: 'host' is no address: write http://HOST"),
+        ("start=host", "start: 'host' is not an address: write http://HOST"),
         ("patience=long", 'patience: "long" does not fit; it takes number above 0 to 120'),
         ("nothing=1", "nothing: there is no such option"),
     ],
@@ -57,7 +57,7 @@ def test_a_task_file_that_is_no_json_is_called_that(tmp_path: Path) -> None:
     (tmp_path / "w.py").write_text("import os\n", encoding="utf-8")
     finished = planbook("run", "--env", "web", "-o", f"tasks={tmp_path / 'w.py'}")
     assert finished.returncode == 2
-    assert "is no JSON (line 1: Expecting value); it must hold a list of tasks" in " ".join(finished.stderr.split())
+    assert "is not JSON (line 1: Expecting value); it must hold a list of tasks" in " ".join(finished.stderr.split())
 
 
 def test_a_browser_is_named_by_our_own_variables_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

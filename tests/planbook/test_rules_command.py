@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,12 +56,12 @@ def test_differences_between_states(built: Path) -> None:
     [
         (("show", "rule_9"), "rule_9"),
         (("diff", "3..99"), "there is no state 99; changes count from 1 to 6, and state 0 is the initial rules"),
-        (("diff", "x..2"), "'x' is no number; write diff A..B"),
+        (("diff", "x..2"), "'x' is not a number; write diff A..B"),
         (("diff", "0"), "changes count from 1"),
         (("undo", "99"), "there is no change 99 to undo"),
         (("undo", "0"), "there is no change 0 to undo"),
-        (("undo",), "'nothing' is no number; write undo N"),
-        (("undo", "first"), "'first' is no number; write undo N"),
+        (("undo",), "'nothing' is not a number; write undo N"),
+        (("undo", "first"), "'first' is not a number; write undo N"),
         (("show", "--group", "elsewhere"), "--group elsewhere: there are all"),
     ],
 )
@@ -77,7 +78,7 @@ def test_a_run_that_builds_nothing_has_no_rules(tmp_path: Path) -> None:
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
     refused = here("rules", tmp_path / "run")
     assert refused.returncode == 2
-    assert "is no building run" in refused.told
+    assert "is not a building run" in refused.told
 
 
 def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: Path, tmp_path: Path) -> None:
@@ -144,3 +145,27 @@ def test_what_was_under_way_when_rules_were_undone_is_done_anew(tmp_path: Path) 
     assert "look into every box" not in prompt(again[0]).split("# The episode")[0]
     once_more = here("run", "--resume", folder, "--json")
     assert once_more.result["model_calls"] == finished.result["model_calls"]
+
+
+def test_rules_with_a_check_are_measured_and_one_that_nobody_obeys_is_dropped(tmp_path: Path) -> None:
+    more = ("--no-procedures", "--checks", "--solved-after", "9", "--out", tmp_path / "run")
+    built = here("build", "--env", "toy", "--model", scripted("checking"), *more)
+    assert built.returncode == 0, built.told
+    changes = here("rules", tmp_path / "run", "log").stdout
+    assert "consolidator" in changes
+    assert "rule_3" not in ids(tmp_path / "run")
+    known = learnt(tmp_path / "run")
+    obeyed = [citation["obeyed"] for citation in known["citations"] if "obeyed" in citation]
+    assert obeyed[:4] == [{"rule_3": False}] * 4
+    assert "rule_3" not in obeyed[4], "after four episodes the rule went"
+    every = [rule for state in states(tmp_path / "run") for rule in state["knowledge"]["rules"]]
+    written = next(rule for rule in every if "check" in rule)
+    assert written["check"].startswith("def obeyed(code, steps):")
+
+
+def states(run: Path) -> list[Any]:
+    return [event.body for event in events(run, "learnt", "learn") if event.scope.startswith("learn/")]
+
+
+def learnt(run: Path) -> Any:
+    return states(run)[-1]

@@ -194,7 +194,7 @@ def test_formulating_what_is_no_building_run_or_has_no_rules_is_refused_in_one_l
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "played")
     refused = here("formulate", tmp_path / "played")
     assert refused.returncode == 2
-    assert "is no building run; rules come from `planbook build`" in refused.told
+    assert "is not a building run; rules come from `planbook build`" in refused.told
     here(*BUILD, "--without", "rules", "--no-procedures", "--tasks-per-type", 1, "--out", tmp_path / "ruleless")
     refused = here("formulate", tmp_path / "ruleless")
     assert refused.returncode == 2

@@ -102,6 +102,7 @@ def test_the_reason_of_a_failure_is_told_at_the_end_of_a_run(tmp_path: Path) -> 
     played = here("run", "--env", "toy", "--seeds", "0-1", "--types", "fetch", *model)
     assert "Not solved, by cause: raised 2." in played.told
     assert "For example fetch/0 (0): line 2: ZeroDivisionError: division by zero" in played.told
+    assert f"To see why: planbook show {tmp_path / 'run'} failed" in played.told
 
 
 def test_an_error_in_a_function_names_the_lines_that_led_to_it(tmp_path: Path) -> None:

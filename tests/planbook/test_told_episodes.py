@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     opened = Run.create(tmp_path / "run", CONFIG, CONFIG.world.tasks(CONFIG.selection))
     diverged = Ending(outcome=Outcome.BROKEN, cause=DIVERGED)
     opened.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
-    opened.begin_invocation(None, None)
+    opened.begin_invocation()
     assert play_episodes(opened, NoMemory(), lambda entry, ending: None)
     yield opened
     opened.close()

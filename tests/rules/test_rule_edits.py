@@ -171,9 +171,11 @@ def test_an_update_that_gives_what_is_there_changes_nothing_and_is_refused() -> 
 @pytest.mark.parametrize("attribute", sorted(LONGEST))
 def test_texts_have_a_greatest_length(attribute: str) -> None:
     text = "x" * (LONGEST[attribute] + 1)
-    told = refusal(UpdateRule.model_validate({"id": "rule_0", attribute: text}))
+    all_of_them = USER.within(Form(checks=True))
+    told = refusal(UpdateRule.model_validate({"id": "rule_0", attribute: text}), permissions=all_of_them)
     assert f"has {len(text)} characters; at most {LONGEST[attribute]}" in told[0]
-    assert changed(BOOK, UpdateRule.model_validate({"id": "rule_0", attribute: text[1:]})) != BOOK
+    most = UpdateRule.model_validate({"id": "rule_0", attribute: text[1:]})
+    assert apply(BOOK, batch(most), all_of_them).on(BOOK) != BOOK
 
 
 def test_the_content_of_another_rule_is_refused_however_it_is_spaced() -> None:

@@ -28,9 +28,9 @@ from planbook.planner.strategies.base import Method
 from planbook.planner.templates import PROMPTS
 
 
-def _deep(options: BaseModel, world: Environment) -> bool:
+def _deep(options: BaseModel, environment: Environment) -> bool:
     """Return whether there is more than one level, or round."""
-    return isinstance(options, DepthOptions) and options.deepest(world.name) > 1
+    return isinstance(options, DepthOptions) and options.deepest(environment.name) > 1
 
 
 _TEMPLATES = PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2")

@@ -36,13 +36,13 @@ class DepthOptions(ExecutorOptions):
         f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
     )
 
-    def in_force(self, world: str) -> dict[str, JsonValue]:
+    def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return the options with the depth filled in."""
-        return {**super().in_force(world), "d_max": self.deepest(world)}
+        return {**super().in_force(environment), "d_max": self.deepest(environment)}
 
-    def deepest(self, world: str) -> int:
+    def deepest(self, environment: str) -> int:
         """Return the depth at which the planner is not asked."""
-        return self.d_max or DEPTH_IN.get(world, DEPTH)
+        return self.d_max or DEPTH_IN.get(environment, DEPTH)
 
 
 PLANNING, PLANNING_DETAILED = "planning", "planning_detailed"
@@ -162,10 +162,10 @@ class Recursion:
         return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
-        world, shown = self._episode.world, self._episode.recall().demonstrations
+        environment, shown = self._episode.world, self._episode.recall().demonstrations
         system = PROMPTS["adapt/system"].system(
-            about=world.about,
-            action_docs=action_docs_of(world),
+            about=environment.about,
+            action_docs=action_docs_of(environment),
             detailed=self._detailed,
             demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
         )
@@ -173,7 +173,7 @@ class Recursion:
             "scene": self._scene(subtask),
             "subtask": subtask,
             "informed": self._options.informed_planner,
-            "state": world.state(),
+            "state": environment.state(),
             "note": note,
             "replies": self._replies,
             "actions_per_reply": self._options.actions_per_reply,
@@ -191,10 +191,10 @@ TEMPERATURE = 0.7
 
 def react(episode: Episode, options: BaseModel) -> None:
     """Run only the executor, on the whole task, with as many replies as ADaPT has at most in one branch."""
-    chosen, world = DepthOptions.model_validate(options), episode.world.name
-    replies = chosen.replies(world) * chosen.deepest(world)
+    chosen, environment = DepthOptions.model_validate(options), episode.world.name
+    replies = chosen.replies(environment) * chosen.deepest(environment)
     if chosen.iterations is None and chosen.d_max is None:
-        replies = REACT_REPLIES_IN.get(world, replies)
+        replies = REACT_REPLIES_IN.get(environment, replies)
     execute(episode, whole_task(episode), chosen, replies)
 
 
@@ -206,18 +206,18 @@ def plan_and_execute(episode: Episode, options: BaseModel) -> None:
 
 def try_again(episode: Episode, options: BaseModel) -> None:
     """Play up to d_max separate rounds. The best counts."""
-    chosen, world = DepthOptions.model_validate(options), episode.world.name
+    chosen, environment = DepthOptions.model_validate(options), episode.world.name
 
     def play(number: int) -> None:
         sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
-        execute(episode, whole_task(episode), chosen, chosen.replies(world), sample)
+        execute(episode, whole_task(episode), chosen, chosen.replies(environment), sample)
 
-    in_rounds(episode, chosen.deepest(world), play)
+    in_rounds(episode, chosen.deepest(environment), play)
 
 
 def reflexion(episode: Episode, options: BaseModel) -> None:
     """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
-    chosen, world = DepthOptions.model_validate(options), episode.world.name
+    chosen, environment = DepthOptions.model_validate(options), episode.world.name
     lessons: list[str] = []
     begun = 0
 
@@ -226,9 +226,9 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
         if number:
             lessons.extend(filter(None, [_lesson(episode, chosen, begun, lessons)]))
             begun = len(episode.cells)
-        execute(episode, whole_task(episode), chosen, chosen.replies(world), lessons=lessons)
+        execute(episode, whole_task(episode), chosen, chosen.replies(environment), lessons=lessons)
 
-    in_rounds(episode, chosen.deepest(world), play)
+    in_rounds(episode, chosen.deepest(environment), play)
 
 
 def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:

@@ -74,14 +74,14 @@ class ExecutorOptions(Options):
         left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
-    def in_force(self, world: str) -> dict[str, JsonValue]:
+    def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return the options with a subtask's replies and actions filled in."""
-        replies = self.replies(world)
-        return {**super().in_force(world), "iterations": replies, "subtask_actions": self.most_actions(replies)}
+        replies = self.replies(environment)
+        return {**super().in_force(environment), "iterations": replies, "subtask_actions": self.most_actions(replies)}
 
-    def replies(self, world: str) -> int:
+    def replies(self, environment: str) -> int:
         """Return the number of replies a subtask may take."""
-        return self.iterations or REPLIES_IN.get(world, REPLIES)
+        return self.iterations or REPLIES_IN.get(environment, REPLIES)
 
     def most_actions(self, replies: int) -> int:
         """Return how many actions a sub-task of so many replies may take."""
@@ -214,13 +214,13 @@ def _work(
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
-    world, recall = episode.world, episode.recall()
+    environment, recall = episode.world, episode.recall()
     has = recall.demonstrations
     names = options.shown(has.keys())
     shown = [has.get(name, "") for name in names]
     return PROMPTS["executor/system"].system(
-        about=world.about,
-        action_docs=action_docs_of(world),
+        about=environment.about,
+        action_docs=action_docs_of(environment),
         actions_per_reply=options.actions_per_reply,
         larger_examples=bool(options.actions_per_reply) and not set(names) & set(STEPWISE.values()),
         demonstrations="\n\n".join(filter(None, shown)),

@@ -26,7 +26,7 @@ from planbook.planner.templates import PROMPTS
 _ROLES = (PLANNER_ROLE, EVALUATOR, SUMMARIZER)
 
 
-def _summarised(options: BaseModel, world: Environment) -> bool:
+def _summarised(options: BaseModel, environment: Environment) -> bool:
     """Return whether anything is summarised."""
     return isinstance(options, AdvocateOptions) and options.summarise_above is not None
 

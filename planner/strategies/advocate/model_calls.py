@@ -277,8 +277,8 @@ class ModelCalls:
         return self._summaries[moment.seen]
 
     def _situation(self, moment: Moment) -> dict[str, Any]:
-        world = self._episode.world
-        scene = "" if world.pauses else world.scene()  # where plans pause, what is to be seen is the scene
+        environment = self._episode.world
+        scene = "" if environment.pauses else environment.scene()  # where plans pause, what is to be seen is the scene
         return {
             "goal": self._episode.task.goal,
             "parts": self.parts,
@@ -304,13 +304,13 @@ class ModelCalls:
         ).value
 
     def _system(self, role: str) -> Message:
-        world = self._episode.world
+        environment = self._episode.world
         if role != PLANNER_ROLE:
-            return PROMPTS["advocate/judge"].system(about=world.about)
+            return PROMPTS["advocate/judge"].system(about=environment.about)
         return PROMPTS["advocate/system"].system(
-            about=world.about,
-            action_docs=action_docs_of(world),
+            about=environment.about,
+            action_docs=action_docs_of(environment),
             noting="note_down" in self._frame.functions,
-            answering=world.answering,
+            answering=environment.answering,
             knowledge=self._episode.recall().text,
         )

@@ -35,12 +35,12 @@ from planbook.planner.strategies.deps.replanning import (
 from planbook.planner.templates import PROMPTS
 
 
-def _controlled(options: BaseModel, world: Environment) -> bool:
+def _controlled(options: BaseModel, environment: Environment) -> bool:
     """Return whether the environment's goals need a controller."""
-    return not world.goals.direct
+    return not environment.goals.direct
 
 
-def _replanned(options: BaseModel, world: Environment) -> bool:
+def _replanned(options: BaseModel, environment: Environment) -> bool:
     """Return whether a failure is explained."""
     return isinstance(options, ReplanningOptions) and options.replans > 0
 

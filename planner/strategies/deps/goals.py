@@ -52,10 +52,10 @@ class GoalPlan(Record):
     no_goals: tuple[str, ...] = ()
 
 
-def goal_docs(world: Environment) -> ActionDocs:
+def goal_docs(environment: Environment) -> ActionDocs:
     """Return the docs of an environment's goals. Its helpers act and are left out."""
-    goals = tuple(map(shown, world.goals.specs.values()))
-    return action_docs_of(world).model_copy(update={"actions": goals, "helpers": ""})
+    goals = tuple(map(shown, environment.goals.specs.values()))
+    return action_docs_of(environment).model_copy(update={"actions": goals, "helpers": ""})
 
 
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
@@ -92,8 +92,8 @@ class _Collector:
 
     frame: Frame
 
-    def __init__(self, world: Environment) -> None:
-        self._world, self._api = world, world.goals
+    def __init__(self, environment: Environment) -> None:
+        self._environment, self._api = environment, environment.goals
         self._likeness = GoalMatcher(self._api)
         self.goals: list[Goal] = []
         self.unlike: list[str] = []
@@ -104,7 +104,7 @@ class _Collector:
         """Return the collecting functions, under ``agent`` and bare. Actions that are no goals do nothing."""
         goals = {name: plan_function(spec, self._note) for name, spec in self._api.specs.items()}
         bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
-        acting = {name: plan_function(spec, self._refuse) for name, spec in self._world.offer.actions.items()}
+        acting = {name: plan_function(spec, self._refuse) for name, spec in self._environment.offer.actions.items()}
         dotted = {f"{AGENT}.{name}": function for name, function in {**acting, **goals}.items()}
         return {**dotted, **bare, UNCLEAR: self._unclear}
 
@@ -118,7 +118,7 @@ class _Collector:
 
     def _faults(self, code: str) -> list[Fault]:
         goals = {f"{AGENT}.{name}" for name in self._api.specs}
-        no_goals = {f"{AGENT}.{name}" for name in self._world.offer.actions} - goals
+        no_goals = {f"{AGENT}.{name}" for name in self._environment.offer.actions} - goals
         functions = {name: each for name, each in self.frame.functions.items() if name not in no_goals}
         frame = self.frame
         return check(code, functions, attributes=frame.attributes, names=frame.names, modules=frame.modules)

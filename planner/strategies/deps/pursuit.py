@@ -44,9 +44,9 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
 
     Raises EpisodeOver if the episode ends on the way.
     """
-    world = episode.world
-    history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=world.about)]
-    seen = episode.steps[-1].observation.text if episode.steps else world.scene()
+    environment = episode.world
+    history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
+    seen = episode.steps[-1].observation.text if episode.steps else environment.scene()
     with episode.frame("control") as frame:
         for left in reversed(range(most + 1)):
             possible = _possible(episode)
@@ -58,7 +58,7 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
                     history=history,
                     goal=call_of(goal),
                     seen=seen,
-                    state=world.state(),
+                    state=environment.state(),
                     possible=[call_of(action) for action in possible],
                     left=left,
                 )

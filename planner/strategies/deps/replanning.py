@@ -39,9 +39,9 @@ class ReplanningOptions(PursuitOptions):
         description=f"Number of replans; null is until the task is done, {REPLANS} times at most.",
     )
 
-    def in_force(self, world: str) -> dict[str, JsonValue]:
+    def in_force(self, environment: str) -> dict[str, JsonValue]:
         """Return the options with the number of replans filled in."""
-        return {**super().in_force(world), "rounds": self.replans}
+        return {**super().in_force(environment), "rounds": self.replans}
 
     @property
     def replans(self) -> int:
@@ -158,8 +158,8 @@ def world_told(episode: Episode, usable: ActionDocs) -> dict[str, Any]:
 
 def situation(episode: Episode) -> dict[str, Any]:
     """Return what every planner is told about its task."""
-    world = episode.world
-    return {"scene": world.scene(), "state": world.state(), "goal": episode.task.goal}
+    environment = episode.world
+    return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
 
 
 ZERO_SHOT, CHAIN_OF_THOUGHT = Manner("deps/zero_shot"), Manner("deps/chain_of_thought", THOUGHTS)

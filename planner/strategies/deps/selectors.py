@@ -119,8 +119,8 @@ def predictor_for(table: Path) -> HorizonPredictor:
         return HorizonPredictor.fit(recorded_rows(table))
     except ImportError as error:
         raise MissingRequirement(
-            f"to learn from the recorded goals in {table} takes scikit-learn (pip install scikit-learn); "
-            f"python -m {__package__} {table} then writes what it learnt beside the table"
+            f"learning from the recorded goals in {table} needs scikit-learn (pip install scikit-learn); "
+            f"python -m {__package__} {table} then writes the result beside the table"
         ) from error
 
 

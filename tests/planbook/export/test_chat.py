@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planbook.export.chat import conversations_of
+from planbook.export.exporting import conversations_of
 from planbook.export.files import parsed
 from planbook.planner.models import Message
 from tests.flows import BUILD, asks, here, scripted

@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.export.faults import faults_of
-from planbook.export.files import line_of, parsed, read_rows, write_rows, written
+from planbook.export.files import faults_of, line_of, parsed, read_rows, write_rows, written
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.trajectory import TRAJECTORY_SCHEMA
 from planbook.store import Event

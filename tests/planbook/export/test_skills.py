@@ -99,9 +99,18 @@ def test_a_procedure_of_an_earlier_run_is_left_out(built: Path, tmp_path: Path) 
 
 def test_what_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
     here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
-    assert "is no building run" in here("skills", "export", tmp_path / "run").told
+    assert "is not a building run" in here("skills", "export", tmp_path / "run").told
     assert "holds no skill" in here("skills", "verify", tmp_path / "run").told
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "evidence.json").write_text("{}")
     assert "cannot be read as the evidence of a skill" in here("skills", "verify", broken).told
+
+
+def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: Path) -> None:
+    found = ("build", "--env", "alfworld", "--split", "generated:6", "--seeds", "0-9", "--types", "found")
+    model = ("--libraries-only", "--solved-after", 9, "--model", "scripted:tests/household_script.py:answer")
+    assert here(*found, *model, "--out", tmp_path / "run").returncode == 0
+    refused = here("skills", "export", tmp_path / "run")
+    assert refused.returncode == 2
+    assert "its params are matched from goals" in refused.told

@@ -380,7 +380,7 @@ def test_what_a_graph_needs_is_asked_for_at_a_terminal(tmp_path: Path, script: s
 def test_a_model_that_does_not_answer_stops_the_run_which_can_be_resumed(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text('replies = [\'{"users": [], "crowded": "no"}\']\n')
     done = run(f"scripted:{tmp_path / 'script.py'}:replies", tmp_path / "run")
-    assert f"Then go on with the same command and --out {tmp_path / 'run'}" in str(done.exception)
+    assert f"Then resume with the same command and --out {tmp_path / 'run'}" in str(done.exception)
     assert answered(tmp_path / "run") == 1
 
 

@@ -62,7 +62,7 @@ def test_what_stays_broken_may_be_played_a_third_time(broken: Path, monkeypatch:
 def test_one_that_was_stopped_is_gone_on_with(broken: Path) -> None:
     """The endings are set aside for good: a plain resume plays what is left."""
     with closing(Run.open(broken, to_play=True)) as opened:
-        opened.begin_invocation(None, None, note={"again": ["task/1"]})
+        opened.begin_invocation(note={"again": ["task/1"]})
         opened.end_invocation()
         assert sorted(recorded_endings(opened)) == [0, 2]
         assert read_run(opened, "run").episodes[1].ending.outcome is Outcome.NOT_RUN

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from planbook.errors import BadArgument, BadRun
-from planbook.outcomes import in_words
 from planbook.planner import Ending, Outcome
-from planbook.report import episodes, packing, report_runs, script, script_hash
+from planbook.report import episodes, report_runs, script, script_hash
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import Run, recorded_endings
-from planbook.wording import harmless
+from planbook.wording import harmless, in_words
 from tests.command import planbook, result
 from tests.reported import HIDDEN, HOSTILE, Page, asking_run, many_endings, written
 
@@ -214,7 +213,7 @@ def test_a_page_that_would_be_too_large_says_what_it_lacks_and_how_to_get_it(
 ) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [SOLVED] * 40 + [FAILED] * 20))
     monkeypatch.setattr(episodes, "PAGE_BYTES", 3_000)
-    monkeypatch.setattr(packing, "CHUNK", 1_000)
+    monkeypatch.setattr("planbook.report.episodes.CHUNK", 1_000)
     report_runs([folder], None, None, as_json=True)
     page = Page(folder / "report.html")
     opened = [has["data-outcome"] for tag, has, _ in page.elements if tag == "details" and "data-outcome" in has]

@@ -13,7 +13,7 @@ from planbook.config import Config
 from planbook.planner import Ending, Outcome, Spent
 from planbook.report import report_runs
 from planbook.report.blocks import dollars
-from planbook.report.costs import Costs, costs, for_each
+from planbook.report.trust import Costs, costs, for_each
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Price, prices_from

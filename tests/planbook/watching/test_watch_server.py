@@ -15,9 +15,8 @@ from planbook.planner import Ending, Outcome
 from planbook.report import script_hash
 from planbook.results import unlock_score
 from planbook.runs import Run
-from planbook.watching.following import Following
+from planbook.watching.following import Following, Steered
 from planbook.watching.pages import Pages
-from planbook.watching.steered import Steered
 from tests.executing import wait_until
 from tests.flows import BUILD, here
 from tests.reported import asking_run, many_endings, written

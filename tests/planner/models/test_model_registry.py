@@ -51,7 +51,7 @@ def test_a_script_of_the_users(script: Path) -> None:
         ("scripted:gone.py:answer", "there is no file gone.py"),
         ("recorded:{script}", r"py:1 is no header of a recording"),
         ("recorded:gone.jsonl", r"no recording gone\.jsonl; .* recorded:gone\.jsonl\+MODEL"),
-        ("recorded:gone.jsonl+none", "none is no model"),
+        ("recorded:gone.jsonl+none", "none is not a model"),
         ("recorded:gone.jsonl+magic:x", "no model is called 'magic:x'"),
         ("exchange:{script}", "needs a folder"),
     ],

@@ -1,0 +1,118 @@
+"""Checks of rules, beyond the paper: plan code that says of an episode whether it followed a rule.
+
+A check defines ``obeyed(code, steps)``. ``code`` is all plan code of the episode. ``steps`` are its actions in order,
+each a dict of ``action`` (its name), ``call`` (as plan code writes it), ``observation`` and ``accepted``. It returns
+True, False, or None where the rule does not apply.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from planbook.planner import Trajectory
+from planbook.rules.types import Learned, Rule
+from planbook.sandbox import Limits, Sandbox, check
+
+LEAST_EPISODES = 4
+"""Episodes that a check applies to before a rule is called useless; half as many of each kind where it was obeyed."""
+LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
+CALL = "\n\nanswer(obeyed(code, steps))\n"
+NO_FUNCTION = "the check does not define obeyed(code, steps)"
+DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
+
+
+class Obedience(Learned):
+    """Counts of the episodes that a rule's check applies to, and of those solved among them."""
+
+    obeyed: int = 0
+    obeyed_solved: int = 0
+    others: int = 0
+    others_solved: int = 0
+
+    def __str__(self) -> str:
+        told = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
+        others = f"{self.others_solved} of the other {self.others} solved"
+        return f"{told}, {others}{f': {self.useless}' if self.useless else ''}"
+
+    @property
+    def useless(self) -> str:
+        """Why the rule may be dropped; empty if it may help, or if too few episodes tell."""
+        if not self.obeyed:
+            return "never obeyed" if self.others >= LEAST_EPISODES else ""
+        if min(self.obeyed, self.others) * 2 < LEAST_EPISODES:
+            return ""
+        helps = self.obeyed_solved * self.others > self.others_solved * self.obeyed
+        return "" if helps else "obeying it does not help"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The counts as cells of a table."""
+        return tuple(map(str, (self.obeyed, self.obeyed_solved, self.others, self.others_solved)))
+
+    def after(self, *, obeyed: bool, solved: bool) -> "Obedience":
+        """Return the counts with one more episode."""
+        return Obedience(
+            obeyed=self.obeyed + obeyed,
+            obeyed_solved=self.obeyed_solved + (obeyed and solved),
+            others=self.others + (not obeyed),
+            others_solved=self.others_solved + (solved and not obeyed),
+        )
+
+
+class BadCheck(ValueError):
+    """A check that does not run, or does not return True, False or None."""
+
+
+def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
+    """Return whether an episode followed a rule, by the rule's check. Raises BadCheck."""
+    answers: list[Any] = []
+
+    def answer(value: bool | None) -> None:
+        answers.append(value)
+
+    if "def obeyed(" not in rule_check:
+        raise BadCheck(NO_FUNCTION)
+    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CALL}"
+    if faults := check(code, functions, names=frozenset({"code", "steps"})):
+        raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
+    with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:
+        result = session.run(code, "check")
+    if result.faults or len(answers) != 1:
+        raise BadCheck(f"the check failed on {episode.path}: {'; '.join(map(str, result.faults)) or 'no answer'}")
+    return bool(answers[0]) if answers[0] is not None else None
+
+
+def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
+    """Return what is wrong with a new check, tried on the episodes that there are; empty if it can be used."""
+    try:
+        found = [obeyed(sandbox, rule_check, episode) for episode in episodes]
+    except BadCheck as bad:
+        return str(bad)
+    return "" if any(each is not None for each in found) else DECIDES_NOTHING
+
+
+def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
+    """Return for each rule with a check that applies whether an episode followed it."""
+    found: dict[str, bool] = {}
+    for rule in rules:
+        try:
+            told = obeyed(sandbox, rule.check, episode) if rule.check else None
+        except BadCheck:  # which says nothing of the episode
+            continue
+        if told is not None:
+            found[rule.id] = told
+    return found
+
+
+def _values(episode: Trajectory) -> dict[str, Any]:
+    code = "\n\n".join(cell.code for each in episode.rounds for cell in each.cells)
+    steps = [
+        {
+            "action": step.action.name,
+            "call": str(step.action),
+            "observation": step.observation.text,
+            "accepted": step.observation.accepted,
+        }
+        for each in episode.rounds
+        for step in each.steps
+    ]
+    return {"code": code, "steps": steps}

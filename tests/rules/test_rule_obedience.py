@@ -1,0 +1,141 @@
+"""Checks of rules: code that says whether an episode followed a rule, tried before it is kept, and what it measures."""
+
+from dataclasses import replace
+
+import pytest
+
+from planbook.envs import Action, Observation
+from planbook.planner import Outcome, Round, Step, Trajectory
+from planbook.rules import (
+    BadCheck,
+    Citation,
+    Form,
+    Obedience,
+    Rule,
+    RuleBook,
+    build_rules,
+    check_problem,
+    consolidate,
+    count,
+    evidence_table,
+    obeyed,
+    rule_text,
+    rules_obeyed,
+    useless,
+)
+from planbook.sandbox import Sandbox
+from tests.rules.given import BOOK
+from tests.rules.told import CONCLUSION, TERMS, asking, edits, episode, last
+
+FIRST = """
+def obeyed(code, steps):
+    opened = [step["call"] for step in steps if step["action"] == "open" and step["accepted"]]
+    return opened[0] == "open('box_1')" if opened else None
+"""
+CHECKED = RuleBook.of((*BOOK.active[:-1], BOOK.active[-1].model_copy(update={"check": FIRST})))
+STOP = "stop_generating()"
+
+
+def opening(*boxes: str, outcome: Outcome = Outcome.INDIRECT_SUCCESS) -> Trajectory:
+    """An episode that opened boxes."""
+    steps = tuple(
+        Step(scope="s", cell=0, line=1, action=Action("open", (box,)), observation=Observation(f"You open {box}."))
+        for box in boxes
+    )
+    return episode(outcome).model_copy(update={"rounds": (Round(number=0, steps=steps),)})
+
+
+@pytest.mark.parametrize(
+    ("boxes", "told"), [(("box_1", "box_2"), True), (("box_2",), False), ((), None)], ids=["obeyed", "not", "no case"]
+)
+def test_a_check_reads_the_steps_of_an_episode(sandbox: Sandbox, boxes: tuple[str, ...], told: bool | None) -> None:
+    assert obeyed(sandbox, FIRST, opening(*boxes)) is told
+
+
+def test_a_check_reads_the_code_too(sandbox: Sandbox) -> None:
+    assert obeyed(sandbox, "def obeyed(code, steps):\n    return 'box_1' in code", episode(Outcome.FAILURE))
+
+
+@pytest.mark.parametrize(
+    ("check", "says"),
+    [
+        ("print('hello')", "does not define obeyed"),
+        ("def obeyed(code, steps):\n    return steps[7]", "IndexError"),
+        ("def obeyed(code, steps):\n    return 'yes'", "answer"),
+        ("def obeyed(code, steps):\n    return open('/etc/passwd').read()", "open"),
+        ("def obeyed(code, steps):\n    while True: pass", "the check failed"),
+    ],
+)
+def test_a_check_that_does_not_run_is_refused(sandbox: Sandbox, check: str, says: str) -> None:
+    with pytest.raises(BadCheck, match=says):
+        obeyed(sandbox, check, opening("box_1"))
+    assert says in check_problem(sandbox, check, [opening("box_1")])
+    assert rules_obeyed(sandbox, [Rule(id="rule_1", type=None, content="x", check=check)], opening("box_1")) == {}
+
+
+def test_a_check_must_decide_on_a_stored_episode(sandbox: Sandbox) -> None:
+    assert check_problem(sandbox, FIRST, [opening(), opening("box_2")]) == ""
+    assert "returned None for every episode" in check_problem(sandbox, FIRST, [opening()])
+
+
+def test_the_builder_writes_a_check_which_is_tried_first(sandbox: Sandbox) -> None:
+    settings = replace(
+        TERMS,
+        form=Form(checks=True),
+        verify=lambda text: check_problem(sandbox, text, [opening("box_2")]),
+    )
+    kind = '"Special Phenomenon"'
+    tried = ("def obeyed(code, steps): return 1 / 0", FIRST)
+    bad, good = (
+        edits(f'write_rule(content="Open box_1 first.", type={kind}, check={check!r})', STOP) for check in tried
+    )
+    scope, model = asking(bad, good)
+    built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, settings)
+    assert "ZeroDivisionError" in last(model, 1)
+    assert "`obeyed(code, steps)`" in model.asked[0][0].content
+    assert built.book.active[-1].check == FIRST.strip("\n")
+    assert "  check:" in rule_text(built.book.active[-1])
+
+
+def test_nothing_is_said_of_checks_unless_they_are_wanted(sandbox: Sandbox) -> None:
+    written = edits(f'write_rule(content="x", type="Special Phenomenon", check={FIRST!r})', STOP)
+    scope, model = asking(written, edits(STOP))
+    built = build_rules(scope, sandbox, BOOK, episode(Outcome.DIRECT_SUCCESS), CONCLUSION, TERMS)
+    assert "check" not in model.asked[0][0].content.partition("# The rules")[2]
+    assert "rules have no checks here" in last(model, 1)
+    assert built.book.ids == BOOK.ids
+    assert "check" not in BOOK.active[0].model_dump()
+
+
+@pytest.mark.parametrize(
+    ("counts", "why"),
+    [
+        ((0, 0, 4, 2), "never obeyed"),
+        ((0, 0, 3, 2), ""),
+        ((2, 1, 2, 1), "obeying it does not help"),
+        ((2, 2, 2, 1), ""),
+        ((9, 4, 1, 1), ""),
+        ((5, 0, 0, 0), ""),
+    ],
+)
+def test_a_rule_is_useless_that_is_never_obeyed_or_does_not_help(counts: tuple[int, ...], why: str) -> None:
+    names = ("obeyed", "obeyed_solved", "others", "others_solved")
+    assert Obedience(**dict(zip(names, counts, strict=True))).useless == why
+
+
+def test_obedience_is_counted_beside_citations_and_shown_to_the_consolidator(sandbox: Sandbox) -> None:
+    rule = BOOK.active[-1].id
+    told = [
+        Citation(episode=f"task/{number}", rule_ids=(), solved=solved, obeyed={rule: done})
+        for number, (done, solved) in enumerate([(True, False), (True, False), (False, True), (False, True)])
+    ]
+    evidence = count(told)
+    assert useless(evidence) == {rule: "obeying it does not help"}
+    table = evidence_table(CHECKED, evidence).splitlines()
+    assert table[0].endswith("obeyed  solved so  not obeyed  solved so")
+    scope, model = asking(edits(f'delete_rule("{rule}")', STOP))
+    book, _ = consolidate(scope, sandbox, CHECKED, evidence, lambda ids: "", replace(TERMS, form=Form(checks=True)))
+    counts = "obeyed in 2 of 4 episodes, 0 of them solved, 2 of the other 2 solved"
+    assert f"{counts}: obeying it does not help" in last(model, 0)
+    assert "Delete a rule that is never obeyed" in model.asked[0][0].content
+    assert rule not in book.ids
