@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.command import Forking
+from tests.command import HERE
 from tests.openai_server import Messages
 
 ROOT = Path(__file__).parents[1]
@@ -98,28 +98,30 @@ def compare(shown: list[str], printed: list[str]) -> None:
 def play(page: Path, folder: Path, url: str) -> None:
     """Do what a page shows, in an empty folder. ``url`` is that of the model server."""
     (folder / "examples").symlink_to(ROOT / "examples")
-    with Forking(folder, surroundings(url)) as planbook:
-        printed: list[str] | None = None
-        for number, block in enumerate(blocks(page)):
-            before, printed = printed, None
-            if block.file:
-                (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
-                (folder / block.file).write_text(block.code)
-            elif block.language == "python":
-                name = f"block_{number}.py"
-                (folder / name).write_text(block.code)
-                printed = printed_by(script(folder, url, name), (0,))
-            elif block.language == "console":
-                for command, shown in commands(block.code):
-                    first, *words = shlex.split(command, comments=True)
-                    done = planbook.run(*words) if first == "planbook" else script(folder, url, *words)
-                    compare(shown, printed_by(done, FAILS if shown else (0,)))
-            elif block.language == "text" and before is not None:
-                compare(block.code.splitlines(), before)
-            elif block.language == "sh":
-                assert all(KNOWN.match(line) for line in block.code.splitlines() if line and line[0] not in "# "), block
-            else:
-                assert block.language in ("text", "yaml", "toml", "json", "ini"), block
+    printed: list[str] | None = None
+    for number, block in enumerate(blocks(page)):
+        before, printed = printed, None
+        if block.file:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.code)
+        elif block.language == "python":
+            name = f"block_{number}.py"
+            (folder / name).write_text(block.code)
+            printed = printed_by(script(folder, url, name), (0,))
+        elif block.language == "console":
+            for command, shown in commands(block.code):
+                first, *words = shlex.split(command, comments=True)
+                if first == "planbook":
+                    done = HERE.run(*words, cwd=folder, env=surroundings(url))
+                else:
+                    done = script(folder, url, *words)
+                compare(shown, printed_by(done, FAILS if shown else (0,)))
+        elif block.language == "text" and before is not None:
+            compare(block.code.splitlines(), before)
+        elif block.language == "sh":
+            assert all(KNOWN.match(line) for line in block.code.splitlines() if line and line[0] not in "# "), block
+        else:
+            assert block.language in ("text", "yaml", "toml", "json", "ini"), block
 
 
 def answer(messages: Messages) -> str:

@@ -148,16 +148,13 @@ def test_the_core_works_in_a_project_that_has_modules_of_the_same_names(core: Pa
     (tmp_path / "old.py").write_text(own.replace("planbook.envs", "envs"))
     (tmp_path / "plan.py").write_text("agent.look()\n")
 
-    env = {"PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"}
-    alone = subprocess.run([core, "-m", "planbook", "envs"], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert "seccomp" in alone.stdout, alone.stderr
-    with Forking(tmp_path, env, core) as planbook:
-        check_core(core, tmp_path, planbook)
+    alone = {"PATH": "/usr/bin:/bin", "PYTHONSAFEPATH": "1"}
+    done = subprocess.run([core, "-m", "planbook", "envs"], cwd=tmp_path, env=alone, capture_output=True, text=True)
+    assert "seccomp" in done.stdout, done.stderr
+    planbook = Forking(core, alone)
 
-
-def check_core(core: Path, tmp_path: Path, planbook: Forking) -> None:
     def run(line: str, code: int = 0) -> str:
-        done = planbook.run(*line.split())
+        done = planbook.run(*line.split(), cwd=tmp_path, env=alone)
         assert done.returncode == code, done.stderr + done.stdout
         return " ".join((done.stdout + done.stderr).split())
 

@@ -51,7 +51,7 @@ def test_a_graph_of_ones_own_asks_the_roles_that_it_names(folder: Path) -> None:
 def test_a_role_that_no_node_names_is_refused(folder: Path) -> None:
     finished = planbook(*play(folder, "--model", f"scouts=scripted:{folder / 'models.py'}:scout"))
     assert finished.returncode == 2
-    assert "nobody plays the role 'scouts'" in finished.stderr
+    assert "there is no role 'scouts'" in finished.stderr
     assert "scout," in finished.stderr
 
 

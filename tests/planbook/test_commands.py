@@ -114,7 +114,7 @@ def test_going_on_under_other_versions_is_told(tmp_path: Path) -> None:
     told = json.loads(file.read_text())
     told["versions"]["pydantic"] = "1.0"
     file.write_text(json.dumps(told))
-    assert "begun with other versions: pydantic 1.0, now 2." in planbook("run", "--resume", tmp_path / "run").stderr
+    assert "began with other versions: pydantic 1.0, now 2." in planbook("run", "--resume", tmp_path / "run").stderr
 
 
 @pytest.mark.deep
