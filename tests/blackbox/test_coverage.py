@@ -23,6 +23,10 @@ LISTED = {
     "watch": "test_processes.py",
     "watch --port": "test_processes.py",
     "watch --no-browser": "test_processes.py",
+    **dict.fromkeys(
+        ("build --goals", "exec --goals", "replay --goals", "test --goals"),
+        "one reader serves all commands that play: `run --goals` is a case",
+    ),
     "build --store": "one store serves all commands that play: `run --store` is a case",
     "demo --store": "the same",
     "exec --store": "the same",

@@ -222,7 +222,7 @@ def test_the_same_is_told_again_and_to_another() -> None:
 
 
 def test_what_was_learnt_in_another_world_is_refused() -> None:
-    with pytest.raises(ValueError, match="'alfworld' cannot be told in 'toy'"):
+    with pytest.raises(ValueError, match="learned in 'alfworld' cannot be used in 'toy'"):
         memory(Knowledge(world="alfworld"))
 
 
