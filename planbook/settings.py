@@ -215,7 +215,12 @@ class Settings(Playing, Building, Invocation):
         if is_run(folder):
             return RunFile.read(folder).config.types
         there = (folder / self.world().name / TYPES_FILE).exists()
-        return FOUND if there or (building and not self.per_type and set(self.world().types) <= UNTYPED) else GIVEN
+        return (
+            FOUND
+            if there
+            or (building and not self.per_type and set(self.world().task_types(self.world_options())) <= UNTYPED)
+            else GIVEN
+        )
 
     def other_goals(self) -> dict[str, str]:
         """Return the other wordings of goals by task id. Raises BadArgument."""
