@@ -33,6 +33,7 @@ LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 """Files of an environment in a library."""
 SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
+"""More of its files, and the folder of its procedures."""
 Part = TypeVar("Part")
 
 

@@ -236,8 +236,8 @@ def test_a_start_named_twice_is_refused() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ("[", "no list of rules"),
-        ([{"id": "rule_0"}], "no list of rules"),
+        ("[", "not a list of rules"),
+        ([{"id": "rule_0"}], "not a list of rules"),
         ([rule(0), rule(2)], "rule 1 has the id 'rule_2'; ids are rule_0, rule_1"),
         ([rule(0, builds_on=["rule_1"]), rule(1)], "rule_0 builds on rule_1, which does not come before it"),
     ],

@@ -149,7 +149,7 @@ def test_what_cannot_be_learnt_from_is_refused_before_anything_is_made(played: P
         (("--from", tmp_path / "nothing"), "name the folder of a run"),
         (("--from", tmp_path), "name the folder of a run"),
         (("--from", lost, "--env", "alfworld"), "build without them: --no-procedures"),
-        (("--from", played, "--types", "nonsense"), "no episode there"),
+        (("--from", played, "--types", "nonsense"), "no episode of the chosen"),
         (("--from", played, "--split", "all"), "leave out --split"),
         (("--from", played, "--planner", "deps"), "leave out --planner"),
     ]
