@@ -168,7 +168,7 @@ def test_what_stops_a_run_comes_back_from_the_workers_as_itself(tmp_path: Path) 
 def test_what_one_process_has_to_do_alone_is_refused(tmp_path: Path, executor: str) -> None:
     building = here("build", "--env", "toy", "--model", scripted(), "--executor", executor, "--out", tmp_path / "run")
     assert building.returncode == 2
-    assert f"--executor {executor}: building learns from one episode after the other" in building.told
+    assert f"--executor {executor}: building learns from one episode after another" in building.told
     model = f"recorded:{tmp_path / 'tape'}+{scripted()}"
     asked = ("run", "--env", "toy", "--planner", "automanual", "--model", model, "--out", tmp_path / "run")
     recording = here(*asked, "--executor", executor)
