@@ -53,4 +53,6 @@ def loop(model: str, question: str, turns: int = 5) -> str:
 
 
 if __name__ == "__main__":
-    print(loop(*sys.argv[1:]))
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    print(loop(sys.argv[1], sys.argv[2]))

@@ -1,13 +1,13 @@
 """Dry runs: check a plan's actions against what the environment declares about them, before the first is taken."""
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from planbook.envs import UNKNOWN as NOT_KNOWN
-from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions
+from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions, Task
 from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
 from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
@@ -104,3 +104,24 @@ def cannot_succeed(
         helpers=[environment.helpers],
     )
     return list(found.faults)
+
+
+def dry_run_of(
+    environment: Environment,
+    task: Task,
+    functions: Mapping[str, object],
+    seen: Mapping[str, JsonValue],
+    steps: Callable[[], Iterable[Step]],
+) -> Callable[[str], list[Fault]]:
+    """Return a function that finds the actions of an episode's next cell that cannot succeed after its steps so far.
+
+    ``seen`` is the ``task`` that the plan sees. The function finds nothing where no preconditions are declared.
+    """
+    declared = environment.preconditions(task, environment.options)
+
+    def find(code: str) -> list[Fault]:
+        if declared is None:
+            return []
+        return cannot_succeed(code, functions, known_after(environment, declared, steps()), seen, environment)
+
+    return find

@@ -10,7 +10,7 @@ from pydantic import JsonValue, TypeAdapter
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
 from planbook.planner import feedback as words
 from planbook.planner.agent import AGENT, plan_functions, received, seen_task
-from planbook.planner.dry_runs import cannot_succeed, known_after
+from planbook.planner.dry_runs import dry_run_of
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
     CellOver,
@@ -33,7 +33,7 @@ from planbook.planner.spans import Claim, Held, Span
 from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, of_streamed
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Plan, Step, Thought
-from planbook.sandbox import Fault, Sandbox
+from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
 MOST_REFUSED = 10
@@ -246,7 +246,8 @@ class Episode:
         scope = (outer.scope if outer else self._round).child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
         if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
-            frame.dry_run = self._dry_run(frame, task or {})
+            seen = {**seen_task(self.task, self.observation), **(task or {})}
+            frame.dry_run = dry_run_of(self.world, self._own, frame.functions, seen, lambda: self.steps)
         try:
             yield frame
         finally:
@@ -291,14 +292,9 @@ class Episode:
         return self._standing().verdict
 
     def _standing(self) -> Judgement:
+        world = self.world
         with environment_errors():
-            environment = self.world
-            now = Judgement(
-                environment.verdict(),
-                tuple(environment.milestones()),
-                dict(environment.measures()),
-                environment.unjudged(),
-            )
+            now = Judgement(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
@@ -381,18 +377,6 @@ class Episode:
         task = {**seen_task(self.task, self.observation), **other}
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
-
-    def _dry_run(self, frame: Frame, task: Mapping[str, JsonValue]) -> Callable[[str], list[Fault]]:
-        """Return a function that finds actions of the frame's next cell that cannot succeed after the steps so far."""
-        declared, seen = self.world.preconditions(self._own, self.world.options), seen_task(self.task, self.observation)
-
-        def find(code: str) -> list[Fault]:
-            if declared is None:
-                return []
-            known = known_after(self.world, declared, self.steps)
-            return cannot_succeed(code, frame.functions, known, {**seen, **task}, self.world)
-
-        return find
 
     def _ran(self, begun: int) -> words.Ran:
         """Return what a cell did that began after this number of steps."""

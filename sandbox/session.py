@@ -104,8 +104,8 @@ class Session:
     def run(self, code: str, name: str = "cell") -> CellResult:
         """Run a cell and return its result. What is wrong with the plan is in the result and is not raised.
 
-        Names that the cell defines are there for the next one, also after a fault. ``name`` is that of the cell's file
-        in tracebacks.
+        Names that the cell defines are there for the next one, also after an exception; those of a cell that reached a
+        limit are gone, although the calls that it made are made. ``name`` is that of the cell's file in tracebacks.
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, the other errors of
         ``planbook.sandbox.errors`` about workers and sessions, BadAnswer, and what a host function raises beyond

@@ -9,17 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from planbook.envs.alfworld.goals import params_of
 from planbook.manuals import SHIPPED
-from planbook.planner.models import Message, Sampling
-
-TYPES = (
-    ("two ", "pick_two_obj"),
-    ("look at|examine", "look_at_obj"),
-    ("clean", "pick_clean_then_place"),
-    ("hot|heat", "pick_heat_then_place"),
-    ("cool|cold", "pick_cool_then_place"),
-    ("", "pick_and_place"),
-)
-"""Words of a goal, and the type of task that the first of them says."""
+from planbook.planner import Message, Sampling
+from tools.bench.household import TYPES
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:

@@ -218,26 +218,8 @@ def play_run(
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
-    summary, endings = read_run(run).summary(seconds, run.meter.spent), recorded_endings(run)
-    out = console(as_json)
-    print_parts(
-        out,
-        (
-            results(summary, title),
-            *figure_parts(summary),
-            *failure_lines(summary),
-            *([UNSAFE] if run.unsafe_no_sandbox else []),
-            *([] if watch else _first_error(run, endings)),
-            *again_lines(run),
-            *spending_lines(summary),
-            *paying_line(summary.paying),
-        ),
-    )
-    if run.config.stream:
-        out.print(stream_line(summary), soft_wrap=True)
-    if run.config.learning:
-        _show_learned(run, out)
-    out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
+    summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
+    _show_played(run, summary, title, out, watched=watch is not None)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -250,6 +232,28 @@ def play_run(
         out.print(f"{stopped} {_go_on(run)}", soft_wrap=True)
         return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
+
+
+def _show_played(run: Run, summary: Summary, title: str, out: Console, *, watched: bool) -> None:
+    """Print the results of a run, what it learned, and where it is. ``watched`` episodes have shown their errors."""
+    print_parts(
+        out,
+        (
+            results(summary, title),
+            *figure_parts(summary),
+            *failure_lines(summary),
+            *([UNSAFE] if run.unsafe_no_sandbox else []),
+            *([] if watched else _first_error(run, recorded_endings(run))),
+            *again_lines(run),
+            *spending_lines(summary),
+            *paying_line(summary.paying),
+        ),
+    )
+    if run.config.stream:
+        out.print(stream_line(summary), soft_wrap=True)
+    if run.config.learning:
+        _show_learned(run, out)
+    out.print(f"{summary.seconds:.1f} s in this invocation; the run is in {summary.run}", soft_wrap=True)
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:

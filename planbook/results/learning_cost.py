@@ -165,7 +165,12 @@ class Paying(BaseModel):
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
     def against(self, name: str, without: "Paying") -> Self:
-        """Return the figures with the point at which learning has paid, held against a run without knowledge."""
+        """Return the figures with the point at which learning has paid, held against a run without knowledge.
+
+        Unchanged if that run solved nothing: then there is no cost of a solved task to save.
+        """
+        if not without.solved:
+            return self
         mine, theirs = self._each(self.tokens), without._each(without.tokens)
         saved = None if mine is None or theirs is None or theirs <= mine else theirs - mine
         return self.model_copy(update={"beside": name, "break_even": saved and ceil(self.learning_tokens / saved)})

@@ -114,7 +114,6 @@ def summarise(
     tasks that were never played, by reason; ``figures`` are what the method counts of its own, ``paying`` is what
     learning cost beside them.
     """
-    spent = spent or Spent()
     counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
@@ -131,15 +130,7 @@ def summarise(
         mean_actions_by_type={kind: mean_actions(each) for kind, each in of_type.items()},
         mean_error_steps=mean_errors(counted),
         mean_error_steps_by_type={kind: mean_errors(each) for kind, each in of_type.items()},
-        model_calls=spent.calls,
-        replayed_calls=spent.replayed,
-        reworded_replies=spent.reworded,
-        shortened_prompts=spent.shortened,
-        stopped_replies=spent.stopped,
-        tokens=spent.tokens,
-        prompt_tokens=spent.prompt,
-        completion_tokens=spent.completion,
-        money=spent.money,
+        **_costs(spent or Spent()),
         paying=paying,
         left_out=len(rows) - len(counted),
         unjudgeable=dict(unjudgeable),
@@ -157,6 +148,20 @@ def summarise(
         broken_messages={row.entry.task.id: row.ending.message for row in counted if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in counted if row.ending.cause == NOT_JUDGED},
     )
+
+
+def _costs(spent: Spent) -> dict[str, Any]:
+    return {
+        "model_calls": spent.calls,
+        "replayed_calls": spent.replayed,
+        "reworded_replies": spent.reworded,
+        "shortened_prompts": spent.shortened,
+        "stopped_replies": spent.stopped,
+        "tokens": spent.tokens,
+        "prompt_tokens": spent.prompt,
+        "completion_tokens": spent.completion,
+        "money": spent.money,
+    }
 
 
 def mean_actions(rows: Iterable[Result]) -> float | None:

@@ -158,13 +158,13 @@ def paying_line(paying: Paying | None) -> Iterable[str]:
     """Say what a solved task cost with learning included, if something was learned, and from when on that pays."""
     if paying is None or not paying.knows:
         return
-    learned = f"{counted(paying.learning_calls, 'call')} and {paying.learning_tokens:,} tokens of learning"
+    learning = f"learning ({counted(paying.learning_calls, 'call')}, {paying.learning_tokens:,} tokens)"
     if not paying.solved:
-        yield f"No task was solved yet for {learned}."
+        yield f"No task was solved for the cost of {learning}."
         return
-    calls, tokens = (paying.per_solved[f"{name}_with_learning"] for name in ("calls", "tokens"))
-    without = f"{paying.per_solved['calls']:,.1f} and {paying.per_solved['tokens']:,.0f} without"
-    yield f"Learning included ({learned}), a solved task cost {calls:,.1f} calls and {tokens:,.0f} tokens, {without}."
+    calls, tokens, calls_with, tokens_with = paying.per_solved.values()
+    played = f"Playing took {calls:,.1f} calls and {tokens:,.0f} tokens per solved task"
+    yield f"{played}; with {learning} included, {calls_with:,.1f} calls and {tokens_with:,.0f} tokens."
 
 
 def paying_table(rows: Mapping[str, Paying | None], name: str = "run") -> Iterator[Grid | str]:

@@ -47,7 +47,7 @@ LISTED = {
     "test --store": "the same",
 }
 FOREIGN = {"--no-deps": "an option of pip"}
-PROCESSES = {5: "tests of approvals: nothing waits in a case", 130: "test_processes.py interrupts a run"}
+PROCESSES = {130: "test_processes.py interrupts a run"}
 
 
 @cache

@@ -29,7 +29,7 @@ def with_table(name: str, folder: Path) -> None:
     printed = here(*command, "--out", folder / "one")  # the run is over: it is only printed again
     assert printed.returncode == 0, printed.told
     if claims := as_json.result["claims"]:
-        assert "Whole tasks: the last claim" in printed.told
+        assert "Claims about whole tasks, against the verdict" in printed.told
         assert sum(value for key, value in claims.items() if key != "false") == as_json.result["tasks"]
 
 

@@ -45,6 +45,11 @@ def test_the_break_even_is_where_the_tokens_saved_are_those_of_learning(
     assert learned.against("A", without).break_even == break_even
 
 
+def test_a_baseline_that_solved_nothing_tells_nothing() -> None:
+    learned = Paying.of(3, Spent(), Spent(calls=5, prompt=1000))
+    assert learned.against("A", Paying.of(0, Spent(), Spent())) == learned
+
+
 def test_a_task_solved_cost_what_playing_and_learning_cost(runs: Path) -> None:
     points = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", runs / "curve", "--json").result
     none, all_of_it = points["paying"]["0"], paying(runs / "curve" / "after-4")
@@ -83,9 +88,9 @@ def _saved(without: Any, learned: Any) -> float:
 
 def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(runs: Path, tmp_path: Path) -> None:
     played = here(*TEST, "--library", runs / "built", "--out", tmp_path / "run")
-    assert "Learning included (23 calls and" in played.told
+    assert "with learning (23 calls, " in played.told
     here("report", tmp_path / "run", runs / "curve" / "after-0", "--out", tmp_path / "report.html")
-    assert "Learning included (23 calls and" in (tmp_path / "report.html").read_text()
+    assert "with learning (23 calls, " in (tmp_path / "report.html").read_text()
     with closing(Run.open(tmp_path / "run")) as one, closing(Run.open(runs / "curve" / "after-0")) as other:
         drawn = [chart for chart in charts([read_run(one), read_run(other)]) if chart["title"] == CHART]
         assert [chart for chart in charts([read_run(other)]) if chart["title"] == CHART] == []
@@ -97,7 +102,7 @@ def test_a_run_tells_it_beside_its_results_and_the_report_draws_a_falling_curve(
 
 def test_nothing_is_told_of_what_nobody_learned(tmp_path: Path) -> None:
     played = here("run", "--env", "toy", "--split", "all:2", "--out", tmp_path / "run")
-    assert "Learning included" not in played.told
+    assert "with learning" not in played.told
     assert paying(tmp_path / "run") is None
     unknown = here(
         "test", "--env", "alfworld", "--library", "learnt", "--split", "generated:1", "--out", tmp_path / "a"
