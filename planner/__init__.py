@@ -95,7 +95,7 @@ from planbook.planner.procedure import (
 )
 from planbook.planner.prompts import Prompt, Prompts, fence_around
 from planbook.planner.rendered import Rendered, Text
-from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_text, no_model
+from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, as_text, no_model
 from planbook.planner.scope import NO_ANSWER, Scope
 from planbook.planner.spans import (
     OLD_SPAN_KINDS,
@@ -281,6 +281,7 @@ __all__ = [
     "action_docs",
     "add_cost",
     "amount_of",
+    "as_json",
     "as_plan",
     "as_text",
     "call_of",

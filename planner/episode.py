@@ -242,8 +242,7 @@ class Episode:
         A function with the name of an action replaces it. ``task`` overrides fields of the plan's ``task``, such as
         goal and params. With ``dry_run``, cells whose actions cannot succeed are refused, whatever the settings say.
         """
-        outer = self._frames.innermost
-        scope = (outer.scope if outer else self._round).child(name)
+        scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
         if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
             seen = {**seen_task(self.task, self.observation), **(task or {})}
@@ -314,14 +313,15 @@ class Episode:
 
         None withdraws it.
         """
-        self._here.note(Claim(done=done, by=by))
+        self.current_scope.note(Claim(done=done, by=by))
 
     def span(self, payload: Held) -> Span[Held]:
         """Begin a span of the method's own: ``with episode.span(...) as span``, or end it with ``span.end()``."""
-        return self._here.span(payload)
+        return self.current_scope.span(payload)
 
     @property
-    def _here(self) -> Scope:
+    def current_scope(self) -> Scope:
+        """The scope of the innermost frame; of the round where none is open."""
         innermost = self._frames.innermost
         return innermost.scope if innermost else self._round
 

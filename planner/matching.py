@@ -1,19 +1,27 @@
 """Which found task type a goal is of: a model is asked where the memory is not sure, and may abstain."""
 
-import json
-import re
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, StrictInt, ValidationError
 
 from planbook.planner.episode import Episode
 from planbook.planner.errors import UnusableReply
 from planbook.planner.memory import Match, MatchCandidate, Recall
+from planbook.planner.roles import as_json
 from planbook.planner.templates import PROMPTS
 
 MODEL = "model"
 NONE = "none"
-_JSON = re.compile(r"\{.*\}", re.DOTALL)
+_Text = Annotated[str, Field(strict=True, min_length=1)]
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+class _Answer(BaseModel):
+    """A model's answer, whatever else its JSON object has."""
+
+    type: str
+    params: dict[str, _Text | StrictInt | _Number] = {}
 
 
 def matched(episode: Episode, recall: Recall, role: str = "") -> Recall:
@@ -25,24 +33,23 @@ def matched(episode: Episode, recall: Recall, role: str = "") -> Recall:
     if match is None:
         return recall
     if not match.type and match.candidates and role and (answer := _asked(episode, match.candidates, role)).type:
-        recall = episode.recall(answer)
-        match = answer if recall.match is None else recall.match.model_copy(update={"by": MODEL})
-        recall = recall.model_copy(update={"match": match})
+        known = episode.recall(answer)
+        found = answer if known.match is None else known.match
+        if found.type:  # else the params do not have the forms of the type's parameters
+            match = found.model_copy(update={"by": MODEL})
+            recall = known.model_copy(update={"match": match})
     episode.span(match if recall.procedure else match.model_copy(update={"type": "", "params": {}})).end()
     return recall
 
 
 def _asked(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
     """Return a model's answer; without a type if it abstains, or has no usable one."""
-    with episode.frame("match") as frame:
-        try:
-            told = [candidate.model_dump(mode="json") for candidate in candidates]
-            prompt = PROMPTS["matching/match"]
-            return frame.scope.ask(
-                role, prompt, read=_reader(candidates), candidates=told, goal=episode.task.goal
-            ).value
-        except UnusableReply:
-            return Match()
+    scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
+    told = [candidate.model_dump(mode="json") for candidate in candidates]
+    try:
+        return scope.ask(role, prompt, read=_reader(candidates), candidates=told, goal=episode.task.goal).value
+    except UnusableReply:
+        return Match()
 
 
 def _reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
@@ -50,17 +57,14 @@ def _reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
     params = {each.name: set(each.params) for each in candidates}
 
     def read(text: str) -> Match:
-        found = _JSON.search(text)
-        if found is None:
-            raise ValueError('answer with one JSON object: {"type": ..., "params": {...}}')
         try:
-            match = Match.model_validate({**json.loads(found[0]), "by": MODEL})
-        except (ValidationError, ValueError, TypeError) as error:
+            answer = _Answer.model_validate(as_json(text, dict))
+        except ValidationError as error:
             raise ValueError(f"the JSON object cannot be read: {error}") from error
-        if match.type == NONE:
+        if answer.type == NONE:
             return Match()
-        if set(match.params) != params.get(match.type):
-            raise ValueError(f"{match.type!r} with {sorted(match.params)} is none of the types with their parameters")
-        return match
+        if set(answer.params) != params.get(answer.type):
+            raise ValueError(f"{answer.type!r} with {sorted(answer.params)} is none of the types with their parameters")
+        return Match(type=answer.type, params=dict(answer.params), by=MODEL)
 
     return read

@@ -13,7 +13,7 @@ from planbook.planner.types import Record
 
 
 class MatchCandidate(Record):
-    """A found task type that a goal may be of, as a model is told of it."""
+    """A found task type that a goal may be of, as shown to a model."""
 
     name: str
     summary: str = ""

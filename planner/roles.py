@@ -1,9 +1,13 @@
 """Roles: which model answers which question, with which sampling, and what happens to its reply."""
 
+import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from pydantic import JsonValue
 
 from planbook.planner.budget import Meter
 from planbook.planner.errors import ModelError
@@ -21,6 +25,17 @@ REPAIRS = 2
 """Number of times an unusable reply is answered with what was missing."""
 POLL = 0.05
 """Seconds between two checks whether the budget allows a call that waits for others to end."""
+_TRIES = 200
+"""Brackets that are tried as the beginning of a JSON value."""
+_FENCED = re.compile(
+    r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+_OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
+_WANTED: Mapping[type | None, str] = {
+    dict: "an object in braces, {...}",
+    list: "a list in brackets, [...]",
+    None: "a value",
+}
 
 
 class Sample(NamedTuple):
@@ -132,3 +147,76 @@ def no_model(role: str) -> Model:
 
 NO_MODELS = Roles(no_model, {})
 """The roles of a run without models."""
+
+
+# JSON in replies: parsed, never repaired
+
+
+def as_json(text: str, kind: type | None = None) -> JsonValue:
+    """Return the last JSON value of that kind in a reply, one in a fence before one that is bare. Raises ValueError."""
+    text = as_text(text)
+    problems: list[tuple[int, str]] = []
+    fenced = (_whole(block[1], problems) for block in _FENCED.findall(text))
+    candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
+    candidates = candidates or (_whole(text, problems) if kind is None else [])
+    candidates = candidates or _bare(text, _OPENERS[kind], problems)
+    if candidates:
+        return candidates[-1]
+    why = f": {max(problems)[1]}" if problems else ""
+    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{why}")
+
+
+def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    try:
+        value, end = _decode(text, len(text) - len(text.lstrip()))
+    except _Unreadable as error:
+        problems.append(error.problem)
+        return []
+    if rest := text[end:].strip():
+        problems.append((end, f"something stands after the value: {rest[:40]!r}"))
+        return []
+    return [value]
+
+
+def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
+    found: list[JsonValue] = []
+    opener, place = re.compile(f"[{re.escape(openers)}]"), 0
+    for _ in range(_TRIES):
+        if not (match := opener.search(text, place)):
+            break
+        try:
+            value, place = _decode(text, match.start())
+            found.append(value)
+        except _Unreadable as error:
+            problems.append(error.problem)
+            place = match.end()
+    return found
+
+
+class _Unreadable(ValueError):
+    def __init__(self, at: int, why: str) -> None:
+        self.problem = (at, why)
+        super().__init__(why)
+
+
+def _decode(text: str, start: int) -> tuple[JsonValue, int]:
+    try:
+        return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise _Unreadable(error.pos, f"{error.msg} at {text[error.pos : error.pos + 30]!r}") from error
+    except RecursionError:
+        raise _Unreadable(start, "it is nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise _Unreadable(0, f"the key {twice[0]!r} stands twice in one object")
+    return dict(pairs)
+
+
+def _no_number(name: str) -> JsonValue:
+    raise _Unreadable(0, f"{name} is no number of JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)

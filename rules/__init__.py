@@ -41,11 +41,11 @@ from planbook.rules.cases import (
     case_of,
     read_blame,
 )
-from planbook.rules.describing import described
+from planbook.rules.describing import describe_type
 from planbook.rules.draft import apply
 from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
 from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from planbook.rules.found_types import FEW, Solved, as_procedure, procedure_code, with_solved
+from planbook.rules.found_types import MIN_EXAMPLES, Solved, as_procedure, procedure_code, with_solved
 from planbook.rules.helpers import Helpers, helper_code, helper_sources
 from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
 from planbook.rules.libraries import admit, learn, shown
@@ -65,7 +65,7 @@ __all__ = [
     "BUILDER",
     "BUILDER_WITHOUT_CASES",
     "CONSOLIDATOR",
-    "FEW",
+    "MIN_EXAMPLES",
     "NO_EVIDENCE",
     "PATTERN",
     "PROMPTS",
@@ -123,7 +123,7 @@ __all__ = [
     "cites",
     "consolidate",
     "count",
-    "described",
+    "describe_type",
     "evidence_table",
     "generalise",
     "helper_code",

@@ -7,16 +7,15 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from planbook.planner import Scope, UnusableReply, fence_around
+from planbook.planner import Scope, UnusableReply, as_json, fence_around
 from planbook.rules.builder import BUILDER_ROLE
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import FoundType
 
-_JSON = re.compile(r"\{.*\}", re.DOTALL)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
-class Described(BaseModel):
+class TypeDescription(BaseModel):
     """The Builder's words for a type: its name, what its tasks are, and what each parameter is."""
 
     name: str
@@ -24,15 +23,15 @@ class Described(BaseModel):
     parameters: dict[str, str] = {}
 
 
-def described(scope: Scope, found: FoundType, taken: Collection[str]) -> FoundType:
+def describe_type(scope: Scope, found: FoundType, taken: Collection[str]) -> FoundType:
     """Return the type with the Builder's name and descriptions. Raises ModelError, BudgetEnded.
 
     ``taken`` are the names of other types.
     """
 
-    def read(text: str) -> Described:
+    def read(text: str) -> TypeDescription:
         try:
-            answer = Described.model_validate_json(match[0] if (match := _JSON.search(text)) else "")
+            answer = TypeDescription.model_validate(as_json(text, dict))
         except ValidationError as error:
             raise ValueError(f"answer with one JSON object as asked: {error}") from error
         if not _NAME.fullmatch(answer.name) or answer.name in taken:

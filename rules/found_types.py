@@ -5,6 +5,7 @@ Constants that come from the goals become parameters, and the wordings of the go
 
 import ast
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -12,18 +13,30 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from planbook.planner import TASK
+from planbook.planner import AGENT, TASK
 from planbook.rules.plans import plan_shape, with_expressions
 from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
-FEW = 3
+MIN_EXAMPLES = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|\w+?(?=_|\b)|[^\w\s]|_")
 _NUMBERS = {name: n for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 ANYTHING = "{*}"
 """Part of a pattern that stands for any words, or none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
+
+
+def _integer(text: str) -> int:
+    return _NUMBERS[text.lower()] if text.lower() in _NUMBERS else int(text)
+
+
+def _number(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
 FORMS: Mapping[str, Callable[[str], Any]] = {
     "as it is": str,
     "lower": str.lower,
@@ -31,8 +44,8 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "title": str.title,
     "with _": lambda text: "_".join(text.lower().split()),
     "without spaces": lambda text: "".join(text.lower().split()),
-    "integer": lambda text: _NUMBERS.get(text.lower()) or int(text),
-    "number": float,
+    "integer": _integer,
+    "number": _number,
 }
 """How the words of a goal become the constant of a plan."""
 
@@ -79,7 +92,7 @@ def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, 
         new = parametrised(
             FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,))
         )
-        name = unused_name(type_name(new.wordings[0].said), [each.name for each in types])
+        name = unused_name(type_name(new.wordings[0].literal_words), [each.name for each in types])
         return (*types, new.model_copy(update={"name": name}))
     others = [each for each in types[at].examples if each.task_id != solved.task_id]
     grown = types[at].model_copy(update={"examples": (*others, example)})
@@ -93,11 +106,9 @@ def type_name(goal: str) -> str:
 
 def unused_name(name: str, used: Iterable[str]) -> str:
     """Return the name, with a number if it is taken."""
-    taken, number, free = set(used), 1, name
-    while free in taken:
-        number += 1
-        free = f"{name}_{number}"
-    return free
+    taken = set(used)
+    names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def parametrised(found: FoundType) -> FoundType:
@@ -128,14 +139,16 @@ def procedure_code(found: FoundType) -> str | None:
 
 
 def as_procedure(code: str) -> str:
-    """Return a plan as a procedure: what it does at its top level becomes the body of ``solve``."""
+    """Return a plan as a procedure: all of it is the body of ``solve``, so that its functions see its variables.
+
+    Names that a function of the plan declares global are global in ``solve`` too.
+    """
     tree = ast.parse(code)
-    stays = ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
-    outside = [node for node in tree.body if isinstance(node, stays)]
-    body = [node for node in tree.body if not isinstance(node, stays)] or [ast.Pass()]
-    arguments = ast.arguments([], [ast.arg("agent"), ast.arg(TASK)], None, [], [], None, [])
-    solve = ast.FunctionDef("solve", arguments, body, [])
-    return ast.unparse(ast.fix_missing_locations(ast.Module([*outside, solve], [])))
+    shared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    declared = [ast.Global(sorted(shared))] if shared else []
+    arguments = ast.arguments([], [ast.arg(AGENT), ast.arg(TASK)], None, [], [], None, [])
+    solve = ast.FunctionDef("solve", arguments, [*declared, *tree.body] or [ast.Pass()], [])
+    return ast.unparse(ast.fix_missing_locations(ast.Module([solve], [])))
 
 
 class _Columns:
@@ -194,7 +207,7 @@ class _Columns:
     def _form(self, column: list[Any]) -> str:
         """Return the form in which all values occur in their goals; empty if there is none, or none is wanted."""
         same = all(each == column[0] for each in column)
-        if (same and len(column) >= FEW) or not all(isinstance(each, str | int | float) for each in column):
+        if (same and len(column) >= MIN_EXAMPLES) or not all(isinstance(each, str | int | float) for each in column):
             return ""
         pairs = list(zip(column, self._goals, strict=True))
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
@@ -223,15 +236,20 @@ def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
     found = list[tuple[int, int]]()
     for begin in range(len(listed)):
         for end in range(begin + 1, min(begin + most, len(listed)) + 1):
-            if says(goal[listed[begin].begin : listed[end - 1].end], form) == value and type(value) is not bool:
+            words_there = goal[listed[begin].begin : listed[end - 1].end]
+            if parse_value(words_there, form) == value and type(value) is not bool:
                 found.append((begin, end))
     return found if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
 
 
-def says(text: str, form: str) -> JsonValue:
-    """Return the value that words of a goal mean in a form; None if they mean none."""
+def parse_value(given: JsonValue, form: str) -> JsonValue:
+    """Return the value in a form that words of a goal mean, or that a model gives; None if it is none."""
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        return None
+    if form == "number" and isinstance(given, int):
+        return given
     try:
-        value: JsonValue = FORMS[form](text)
+        value: JsonValue = FORMS[form](str(given))
     except (ValueError, OverflowError):
         return None
     return value
@@ -265,8 +283,9 @@ def _joined(one: Wording, other: Wording) -> Wording | None:
         parts += [ANYTHING] * bool(between) + one.parts[begin : begin + size]
         before = begin + size, end + size
     both = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals))
-    least = min(len(words(one.said)), len(words(other.said)))
-    return both if len(words(both.said)) >= 2 and 2 * len(words(both.said)) >= least else None
+    least = min(len(words(one.literal_words)), len(words(other.literal_words)))
+    kept = len(words(both.literal_words))
+    return both if kept >= 2 and 2 * kept >= least else None
 
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:

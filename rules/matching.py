@@ -7,16 +7,20 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING, says, tokens
+from planbook.rules.found_types import ANYTHING, parse_value, tokens
 from planbook.rules.retrieval import CLEARLY, scores, words
 from planbook.rules.types import FoundType, TypeParameter
 
 PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
 READINGS = 100
-"""Number of ways to read a goal by one pattern that are looked at."""
+"""Number of ways to read a goal, or the rest of it, by one pattern that are looked at."""
 ASKED, GOALS = 8, 3
 """Number of types that a model is asked about, and of goals that it is shown of each."""
+
+
+_Places = Mapping[str, tuple[int, int]]
+"""The first word of each slot, and the one after its last."""
 
 
 class _Filled(NamedTuple):
@@ -28,17 +32,18 @@ class _Filled(NamedTuple):
 
 
 def match(types: Sequence[FoundType], goal: str) -> Match:
-    """Return the type of a goal and its parameters where patterns or words leave no doubt."""
+    """Return the type of a goal and its parameters where patterns or words leave no doubt; else a match of no type."""
     for by, ways in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
         if found := _only_one(list(ways), by):
             return found
-    return Match(candidates=tuple(_candidate(found) for found in _nearest(types, goal)))
+    return Match()
 
 
-def _nearest(types: Sequence[FoundType], goal: str) -> list[FoundType]:
+def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
     """Return the types that a model is asked about: those that share words with the goal first."""
     close = [found for _, found in _closest(types, goal)]
-    return [*close, *(found for found in types if found not in close)][:ASKED]
+    nearest = [*close, *(found for found in types if found not in close)]
+    return tuple(_candidate(found) for found in nearest[:ASKED])
 
 
 def _candidate(found: FoundType) -> MatchCandidate:
@@ -53,14 +58,14 @@ def _only_one(ways: list[_Filled], by: str) -> Match | None:
     found = [
         Match(type=way.type.name, params=values, by=by)
         for way in ways
-        if way.named == named and (values := _values(way.type, way.slots)) is not None
+        if way.named == named and (values := parameter_values(way.type, way.slots)) is not None
     ]
     return found[0] if named and found and all(each == found[0] for each in found) else None
 
 
-def _values(found: FoundType, slots: Mapping[str, str]) -> dict[str, JsonValue] | None:
-    """Return the value of each parameter; None if one is missing or has another form."""
-    values = {each.name: says(slots.get(each.name, ""), each.form) for each in found.parameters}
+def parameter_values(found: FoundType, given: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+    """Return the value of each parameter, in its form; None if one is missing or has another form."""
+    values = {each.name: parse_value(given.get(each.name), each.form) for each in found.parameters}
     return None if any(value in (None, "") for value in values.values()) else values
 
 
@@ -71,35 +76,53 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
     """Yield the readings of a goal that some wording fits, word for word, but for articles."""
     said = tokens(goal)
     lower = [token.text.lower() for token in said]
+    telling = _telling(types)
     for found in types:
         for wording in found.wordings:
-            named = len(wording.said.split())
-            for slots in islice(_fits(wording.parts, lower, 0, _longest(found)), READINGS):
+            named = len(wording.literal_words.split())
+            for slots in _readings(wording.parts, lower, _longest(found)):
                 texts = {name: goal[said[begin].begin : said[end - 1].end] for name, (begin, end) in slots.items()}
-                if words(wording.said) and _may_be(found, texts, types):
+                if words(wording.literal_words) and not telling & set(words(" ".join(texts.values()))):
                     yield _Filled(found, texts, named)
 
 
-def _fits(
-    parts: Sequence[str], said: Sequence[str], at: int, longest: Mapping[str, int]
-) -> Iterator[dict[str, tuple[int, int]]]:
-    """Yield the places of the slots in each way in which the parts of a pattern fit the words from ``at`` on."""
-    if not parts:
-        if at == len(said):
-            yield {}
-        return
-    part, *rest = parts
-    if not part.startswith("{"):
-        if at < len(said) and said[at] == part:
-            yield from _fits(rest, said, at + 1, longest)
-        return
-    if part == ANYTHING:
-        for end in range(at, len(said) + 1):
-            yield from _fits(rest, said, end, longest)
-        return
-    name = part[1:-1]
-    for end in range(at + 1, min(at + longest.get(name, 1), len(said)) + 1):
-        for slots in _fits(rest, said, end, longest):
+def _readings(parts: Sequence[str], said: Sequence[str], longest: Mapping[str, int]) -> list[_Places]:
+    """Return the places of the slots in each way in which a pattern fits all words.
+
+    Every rest of the pattern is fitted with every rest of the words once, in at most ``READINGS`` ways. So the time
+    grows with the product of their lengths, and not with the number of ways.
+    """
+    fits: dict[int, list[_Places]] = {len(said): [{}]}
+    for part in reversed(parts):
+        if part == ANYTHING:
+            fits = _anywhere(fits, len(said))
+        elif part.startswith("{"):
+            name, most = part[1:-1], longest.get(part[1:-1], 1)
+            places = ((at, list(islice(_in_slot(name, at, most, fits, said), READINGS))) for at in range(len(said)))
+            fits = {at: ways for at, ways in places if ways}
+        else:
+            fits = {at: fits[at + 1] for at, word in enumerate(said) if word == part and at + 1 in fits}
+    return fits.get(0, [])
+
+
+def _anywhere(fits: Mapping[int, list[_Places]], end: int) -> dict[int, list[_Places]]:
+    """Return the ways in which the rest of a pattern fits from some word on, for each word that this may come after."""
+    found, ways = dict[int, list[_Places]](), list[_Places]()
+    for at in range(end, -1, -1):
+        if new := fits.get(at):
+            distinct = {tuple(each.items()): each for each in [*new, *ways]}
+            ways = list(distinct.values())[:READINGS]
+        if ways:
+            found[at] = ways
+    return found
+
+
+def _in_slot(
+    name: str, at: int, most: int, fits: Mapping[int, list[_Places]], said: Sequence[str]
+) -> Iterator[_Places]:
+    """Yield the ways in which the words from ``at`` on begin with a slot of at most so many words."""
+    for end in range(at + 1, min(at + most, len(said)) + 1):
+        for slots in fits.get(end, ()):
             before = slots.get(name, (at, end))
             if said[before[0] : before[1]] == said[at:end]:
                 yield {**slots, name: (at, end)}
@@ -114,11 +137,11 @@ def _longest(found: FoundType) -> dict[str, int]:
     return longest
 
 
-def _may_be(found: FoundType, slots: Mapping[str, str], types: Sequence[FoundType]) -> bool:
-    """Return whether the words in the slots are values, and not words that other types are told apart by."""
-    telling = {word for each in types for wording in each.wordings for word in words(wording.said)}
+def _telling(types: Sequence[FoundType]) -> set[str]:
+    """Return the words that types are told apart by, and that are no values."""
+    telling = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
     known = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
-    return not any(word in telling - known for text in slots.values() for word in words(text))
+    return telling - known
 
 
 # Words
@@ -131,7 +154,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
         return
     asked = list(dict.fromkeys(words(goal)))
     for wording in found.wordings:
-        named = set(words(wording.said))
+        named = set(words(wording.literal_words))
         slots = _assigned(found.parameters, [word for word in asked if word not in named], types)
         if named and named <= set(asked) and slots is not None:
             yield _Filled(found, slots, len(named))
@@ -163,4 +186,4 @@ def _closest(types: Sequence[FoundType], goal: str) -> list[tuple[float, FoundTy
 
 
 def _described(found: FoundType) -> str:
-    return " ".join([found.name, found.summary, *(wording.said for wording in found.wordings)])
+    return " ".join([found.name, found.summary, *(wording.literal_words for wording in found.wordings)])

@@ -11,7 +11,7 @@ from planbook.rules.book import RuleBook
 from planbook.rules.found_types import type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.libraries import shown
-from planbook.rules.matching import match
+from planbook.rules.matching import candidates, match, parameter_values
 from planbook.rules.retrieval import other_helpers, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -107,10 +107,18 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Return the found type of a task that has no type of its own, or has a found one; None where none are found."""
-    if task.type in (each.name for each in knowledge.found):
-        return Match(type=task.type, params=task.params)
-    return match(knowledge.found, task.goal) if knowledge.found and not task.type else None
+    """Return the found type of a task that has no type of its own, or has a found one; None where none are found.
+
+    The goal decides too where the params of a task with a found type lack a parameter, or have one in another form.
+    """
+    found = next((each for each in knowledge.found if each.name == task.type), None)
+    if found and (params := parameter_values(found, task.params)) is not None:
+        return Match(type=task.type, params=params)
+    if not knowledge.found or (task.type and not found):
+        return None
+    matched = match(knowledge.found, task.goal)
+    offered = [each for each in knowledge.found if each.name in knowledge.procedures]
+    return matched if matched.type else Match(candidates=candidates(offered, task.goal))
 
 
 def with_type(task: Task, matched: Match | None) -> Task:

@@ -1,12 +1,16 @@
 """Plans up to names and constants: two plans of the same shape differ only in their variables and their constants."""
 
 import ast
+import builtins
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from planbook.planner import AGENT
 from planbook.sandbox import parse_source
 
+_FUNCTIONS, _METHODS = frozenset(dir(builtins)), frozenset({*dir(str), "get", "items", "keys", "values"})
+"""Functions and methods that a message may call without being taken for an action."""
 Replace = Callable[[int, ast.expr, str], ast.expr]
 """Returns what stands for a constant, given its position, its node, and the name that the code has for it."""
 
@@ -28,7 +32,8 @@ class PlanShape:
 def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError.
 
-    Messages are no part of it: docstrings, ``print``, what an assertion says and what an exception is raised with.
+    Messages are no part of it unless they may act: docstrings, arguments of ``print``, messages of assertions, and
+    exceptions that are raised. A message may act if it calls ``agent`` or a function that is not known to only read.
     """
     constants, hints = list[str](), list[str]()
 
@@ -39,7 +44,7 @@ def plan_shape(code: str) -> PlanShape:
 
     tree = parse_source(code)
     names = _bound_names(tree)
-    _Constants(tree, note, messages=False).visit(tree)
+    _Constants(tree, note, names, messages=False).visit(tree)
     dumped = ast.dump(_Renamed(names).visit(tree))
     return PlanShape(hashlib.sha256(dumped.encode()).hexdigest()[:16], tuple(constants), tuple(hints))
 
@@ -51,7 +56,7 @@ def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
     def replace(position: int, node: ast.expr, hint: str) -> ast.expr:
         return expressions.get(position, node)
 
-    _Constants(tree, replace, messages=True).visit(tree)
+    _Constants(tree, replace, _bound_names(tree), messages=True).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -100,13 +105,14 @@ class _Renamed(ast.NodeTransformer):
 class _Constants(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict of constants alone is one constant."""
 
-    def __init__(self, tree: ast.Module, replace: Replace, *, messages: bool) -> None:
-        self._replace, self._messages, self._position = replace, messages, 0
+    def __init__(self, tree: ast.Module, replace: Replace, bound: set[str], *, messages: bool) -> None:
+        self._replace, self._bound, self._messages, self._position = replace, bound, messages, 0
         self._parameters = {
             node.name: [arg.arg for arg in node.args.args]
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef)
         }
+        self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self._hint = ""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
@@ -116,13 +122,16 @@ class _Constants(ast.NodeTransformer):
             self._position += 1
             return self._replace(self._position - 1, node, hint)
         match node:
-            case ast.Expr(value=ast.Constant() | ast.Call(func=ast.Name(id="print"))):
+            case ast.Expr(value=ast.Constant()):
                 return node if self._messages else None
-            case ast.Raise():
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if "print" not in self._bound:
+                call.args = self._printed(call.args)
+                return node if call.args or self._messages else None
+            case ast.Raise() if not self._may_act(node):
                 return node if self._messages else ast.Raise()
-            case ast.Assert():
+            case ast.Assert(msg=ast.expr() as message) if not self._may_act(message):
                 node.test = self._inner(node.test)
-                node.msg = node.msg if self._messages else None
+                node.msg = message if self._messages else None
                 return node
             case ast.JoinedStr():
                 node.values = [self._part(part) for part in node.values]
@@ -139,6 +148,26 @@ class _Constants(ast.NodeTransformer):
             case ast.MatchValue() | ast.arg():
                 return node
         return self.generic_visit(node)
+
+    def _printed(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
+        """Return the messages that may act with their constants replaced, and the others if messages are kept."""
+        acting = [(each, self._may_act(each)) for each in messages]
+        return [self._inner(each) if acts else each for each, acts in acting if acts or self._messages]
+
+    def _may_act(self, message: ast.AST) -> bool:
+        """Return whether a message binds a name, or calls ``agent`` or what is not known to only read."""
+        return any(
+            isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))
+            for node in ast.walk(message)
+        )
+
+    def _only_reads(self, call: ast.Call) -> bool:
+        passed = [*call.args, *(each.value for each in call.keywords)]
+        if any(AGENT in (_name(each), _owner(each)) for each in passed):
+            return False
+        if isinstance(call.func, ast.Attribute):
+            return call.func.attr in _METHODS and _owner(call.func) != AGENT
+        return _name(call.func) in (_FUNCTIONS - self._bound) | self._classes
 
     def _call(self, node: ast.Call) -> ast.Call:
         names = self._parameters.get(_name(node.func), [])
@@ -175,6 +204,10 @@ def is_literal(node: ast.AST) -> bool:
                 bool(keys) and all(key is not None and is_literal(key) for key in keys) and all(map(is_literal, values))
             )
     return False
+
+
+def _owner(node: ast.AST) -> str:
+    return _name(node.value) if isinstance(node, ast.Attribute) else ""
 
 
 def _name(node: ast.AST) -> str:

@@ -105,7 +105,7 @@ class Wording(Learned):
         return self.pattern.split()
 
     @property
-    def said(self) -> str:
+    def literal_words(self) -> str:
         """The words of the pattern without its slots."""
         return " ".join(part for part in self.parts if not part.startswith("{"))
 

@@ -100,15 +100,15 @@ def once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch
     for place in _places(path):
         scope = Scope(run.journal(place, watch), place, roles)
         try:
-            learnt = scope.once("learnt", partial(make, scope))
+            learned = scope.once("learnt", partial(make, scope))
         except JournalMismatch as mismatch:
             scope.journal.put(place, "learnt", 0, {SPOILT: str(mismatch)})
         except UnusableReply as unusable:
             scope.journal.put(place, "learnt", 0, {SPOILT: str(unusable)})
             raise
         else:
-            if SPOILT not in learnt:
-                return learnt
+            if SPOILT not in learned:
+                return learned
     raise AssertionError("there is always another place")
 
 
@@ -221,7 +221,7 @@ def check_world(config: Config, library: Run) -> None:
     if library.config.learning is None:
         raise BadArgument(f"{library.folder} is not a building run, and learned nothing; name one with --library")
     if library.config.world.name != config.world.name:
-        raise BadArgument(f"{library.folder} learnt of {library.config.world.name}, not of {config.world.name}")
+        raise BadArgument(f"{library.folder} was built on {library.config.world.name}, not on {config.world.name}")
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:

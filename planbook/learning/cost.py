@@ -9,7 +9,7 @@ from rich.table import Table
 from planbook.config import FOUND
 from planbook.console import console, right_aligned
 from planbook.knowledge import EVERYTHING, KnowledgeState, group_of
-from planbook.learning.finding import typed
+from planbook.learning.finding import with_found_type
 from planbook.manuals import Coverage, goals_of, measure_coverage
 from planbook.results import BuildingCost, Reached, building_cost
 from planbook.rules import count
@@ -49,7 +49,7 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
     if run.config.types == FOUND:
-        told = (typed(state.knowledge, task.model_copy(update=run.config.told(task))) for task in tasks)
+        told = (with_found_type(state.knowledge, task.model_copy(update=run.config.told(task))) for task in tasks)
         tasks = [task for task in told if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)

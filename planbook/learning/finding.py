@@ -12,7 +12,7 @@ from planbook.rules import (
     FoundType,
     Knowledge,
     Solved,
-    described,
+    describe_type,
     learned_procedure,
     match,
     procedure_code,
@@ -23,7 +23,7 @@ from planbook.rules import (
 LOG = logging.getLogger(__name__)
 
 
-def typed(knowledge: Knowledge, task: Task) -> Task:
+def with_found_type(knowledge: Knowledge, task: Task) -> Task:
     """Return a task with its found type and params: those of its example, else those that its goal tells."""
     for found in knowledge.found:
         for example in found.examples:
@@ -34,7 +34,7 @@ def typed(knowledge: Knowledge, task: Task) -> Task:
 
 def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
     """Return an episode whose task has its found type and params."""
-    return episode.model_copy(update={"task": typed(knowledge, episode.task)})
+    return episode.model_copy(update={"task": with_found_type(knowledge, episode.task)})
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describes: bool) -> Knowledge:
@@ -54,7 +54,7 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
         LOG.info("no type was found for %s: %s", task.id, error)
         return knowledge
     if describes and found[-1].name not in known:
-        found = (*found[:-1], described(scope.child("type"), found[-1], known))
+        found = (*found[:-1], describe_type(scope.child("type"), found[-1], known))
     return knowledge.model_copy(update={"found": found})
 
 
@@ -66,7 +66,7 @@ def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
 def from_plans(
     knowledge: Knowledge, played: Sequence[Trajectory], world: type, options: BaseModel | None
 ) -> Procedure | None:
-    """Return the procedure that the plans of a type are, with parameters in place of constants; None if they are none.
+    """Turn a type's plans into one procedure; None if they do not generalise.
 
     ``played`` are episodes of the type.
     """
@@ -83,7 +83,7 @@ def from_plans(
         return None
 
 
-def published(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, repaired: bool) -> Knowledge:
+def publish(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, repaired: bool) -> Knowledge:
     """Return the knowledge with the next version of a found type if its procedure is a new one.
 
     ``check`` is the procedure's post-condition; ``repaired`` says that an earlier version had failed.

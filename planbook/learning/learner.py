@@ -21,7 +21,7 @@ from planbook.knowledge import (
     undone,
     with_undone,
 )
-from planbook.learning.finding import find_type, typed, typed_episode
+from planbook.learning.finding import find_type, typed_episode, with_found_type
 from planbook.learning.procedures import ProcedureWriter
 from planbook.planner import (
     Body,
@@ -78,7 +78,7 @@ class Learner:
         """Return whether an episode is skipped, because its type was solved often enough in a row."""
         state, task = self.state(entry.task.type), entry.task
         if self._finds:
-            task = typed(state.knowledge, task.model_copy(update=self._config.told(task)))
+            task = with_found_type(state.knowledge, task.model_copy(update=self._config.told(task)))
         return state.streaks.get(task.type, 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, JsonValue
 
 from planbook.envs import ActionSpec, Environment
 from planbook.planner import AGENT, TASK, Episode, Trajectory, given_code
-from planbook.rules import FEW
+from planbook.rules import MIN_EXAMPLES
 
 LOOK = "look"
 """Source of the cell that reads what holds after a procedure."""
@@ -18,7 +18,7 @@ Reading = Mapping[str, JsonValue]
 
 
 def play_and_look(episode: Episode, options: BaseModel) -> None:
-    """Run a procedure, then read all that queries, attributes and read-only tools tell without an argument."""
+    """Run a procedure, then record every attribute, and every query and read-only tool that needs no argument."""
     given_code(episode, options)
     expressions = readable(episode.world)
     if expressions and not episode.feedbacks[-1].is_error:
@@ -67,7 +67,7 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
 
 def _wanted(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
     same = all(value == values[0] for value in values)
-    if same and len(values) >= FEW:
+    if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])
     if same or None in values:
         return ""

@@ -7,7 +7,7 @@ from typing import Any
 from planbook.config import FOUND
 from planbook.envs import EnvironmentBroken, Selection, Task
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import from_plans, published, typed
+from planbook.learning.finding import from_plans, publish, with_found_type
 from planbook.learning.postconditions import Reading, play_and_look, postcondition, read_after
 from planbook.planner import (
     Ending,
@@ -45,7 +45,7 @@ def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
     seeds = tuple(range(int(count))) if world.takes_seeds(split) else ()
     if run.config.types == FOUND:
         every = world.select(Selection(split=split, seeds=seeds), run.config.world_options)
-        told = (typed(knowledge, task.model_copy(update=run.config.told(task))) for task in every)
+        told = (with_found_type(knowledge, task.model_copy(update=run.config.told(task))) for task in every)
         return [task for task in told if task.type == kind][: int(count)]
     selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
     return world.select(selection, run.config.world_options)
@@ -189,7 +189,7 @@ class ProcedureWriter:
         if procedure is not None and self.run.config.types == FOUND:
             readings = [self._readings.get(task.id) for task in tasks]
             check = postcondition(readings, [task.params for task in tasks])
-            knowledge = published(knowledge, state.knowledge, procedure.type, check, repaired=repaired)
+            knowledge = publish(knowledge, state.knowledge, procedure.type, check, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:

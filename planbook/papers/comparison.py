@@ -55,7 +55,7 @@ class ComparedWithPapers(BaseModel):
 class OurRow(ComparedWithPapers):
     """Our figures, in percent of all tasks that were asked for; ``spread`` is the standard deviation over the repeats.
 
-    ``k_max`` is a mean by task type. ``learnt`` says whether the run knew anything beyond its starting examples
+    ``k_max`` is a mean by task type. ``learnt`` is true if the run knew anything beyond its starting examples
     (``start``); None where no paper is about learning.
     """
 
@@ -141,7 +141,7 @@ def _our_row(run: OurRun) -> OurRow:
         k_max=getattr(summary.methods.get("subtasks"), "k_max_by_type", {}),
         without=run.without,
         start=run.start,
-        learnt=run.origin.learnt if run.origin else None,
+        learnt=run.origin.learned if run.origin else None,
     )
 
 

@@ -103,7 +103,7 @@ OBJECT = "object"
 """The parameter of a task that names the object it is about."""
 OWN_CHOICE = ("replans", "selector")
 """Options whose None is the method's own choice, not the absence of a limit."""
-ALL_THAT_IS_LEARNT = "all that is learnt"
+ALL_THAT_IS_LEARNED = "all that is learned"
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class KnowledgeOrigin:
     """The models that answered in building."""
     formulated: bool
     """True if there was a manual for all rules."""
-    learnt: bool
+    learned: bool
     """True if anything was known beyond the starting examples."""
 
 
@@ -179,7 +179,7 @@ class OurRun:
         """The planner's options that can be compared with a paper's, as in ``PublishedRow``."""
         found = comparable_options(self.config)
         if self.origin:
-            left_out = self.without if self.origin.learnt else (ALL_THAT_IS_LEARNT,)
+            left_out = self.without if self.origin.learned else (ALL_THAT_IS_LEARNED,)
             found |= {"without": [*left_out], "start": [*sorted(self.start)]}
         return found
 
@@ -202,8 +202,8 @@ def _origin(config: Config) -> KnowledgeOrigin:
     library = config.library_folder
     if not is_run(library):
         known = read_knowledge(library, config.world, config.world_options)
-        learnt = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
-        return KnowledgeOrigin(None, (), _formulated([known]), learnt)
+        learned = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
+        return KnowledgeOrigin(None, (), _formulated([known]), learned)
     with closing(Run.open(library)) as built:
         groups = [with_manual(built, group, state) for group, state in learned_in(built, config.after).items()]
         return KnowledgeOrigin(built.config, models_asked(built), _formulated(groups), config.after != 0)
@@ -309,7 +309,7 @@ def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:
     yield "temperature", sampling.temperature, setting.sampling.get("temperature")
     yield "context, in tokens", sampling.context, setting.sampling.get("context")
     if setting.building is None and config.library != SHIPPED_LIBRARY:
-        yield "what was learnt", f"the library {config.library}", "nothing"
+        yield "what was learned", f"the library {config.library}", "nothing"
     yield "prompts", "in words of our own, through chat completions; models answer with Python", setting.prompts
 
 
@@ -317,10 +317,10 @@ def _learning(run: OurRun, theirs: PaperBuilding) -> Facts:
     origin, config = run.origin, run.config
     if origin is None or origin.building is None or origin.building.learning is None:
         library = f"the library {config.library}, whose building run is not at hand"
-        yield "what was learnt", library if origin and origin.learnt else "nothing", "from a building run"
+        yield "what was learned", library if origin and origin.learned else "nothing", "from a building run"
         return
     if config.after is not None:
-        yield "what was learnt", f"what was known after {config.after} building tasks", "after all"
+        yield "what was learned", f"what was known after {config.after} building tasks", "after all"
     if run.only_in_testing:
         yield f"without {', '.join(run.only_in_testing)}", "in testing only", "in building, too"
     if "rules" not in run.without and not origin.formulated and "formulation" not in config.without:

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from planbook.planner.graph.templating import nearest
-from planbook.planner.roles import as_text
+from planbook.planner.roles import as_json, as_text
 from planbook.planner.thought import as_plan
 
 TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
@@ -33,17 +33,6 @@ _MARKS = "*_`\"'#> \t\r\n"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
 _SHOWN = 60
-_TRIES = 200
-"""Brackets that are tried as the beginning of a JSON value."""
-_FENCED = re.compile(
-    r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
-)
-_OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
-_WANTED: Mapping[type | None, str] = {
-    dict: "an object in braces, {...}",
-    list: "a list in brackets, [...]",
-    None: "a value",
-}
 
 
 @dataclass(frozen=True)
@@ -67,7 +56,7 @@ class Shape:
         _refuse_surrogates(text)
         if not self.is_json:
             return _READERS[self.kind](self, as_text(text))
-        value = _read_json(as_text(text), None if self.kind == ANY else list if self.kind == LIST else dict)
+        value = as_json(text, None if self.kind == ANY else list if self.kind == LIST else dict)
         _refuse_surrogates(json.dumps(value, ensure_ascii=False))
         return self.check(value)
 
@@ -285,75 +274,3 @@ def _shown(value: JsonValue) -> str:
 
 def _place(place: Iterable[int | str]) -> str:
     return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place).lstrip(".")
-
-
-# JSON in replies: parsed, never repaired
-
-
-def _read_json(text: str, kind: type | None) -> JsonValue:
-    """Return the last JSON value of that kind, one in a fence before one that is bare. Raises ValueError."""
-    problems: list[tuple[int, str]] = []
-    fenced = (_whole(block[1], problems) for block in _FENCED.findall(text))
-    candidates = [value for values in fenced for value in values if kind is None or isinstance(value, kind)]
-    candidates = candidates or (_whole(text, problems) if kind is None else [])
-    candidates = candidates or _bare(text, _OPENERS[kind], problems)
-    if candidates:
-        return candidates[-1]
-    why = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{why}")
-
-
-def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    try:
-        value, end = _decode(text, len(text) - len(text.lstrip()))
-    except _Unreadable as error:
-        problems.append(error.problem)
-        return []
-    if rest := text[end:].strip():
-        problems.append((end, f"something stands after the value: {rest[:40]!r}"))
-        return []
-    return [value]
-
-
-def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    found: list[JsonValue] = []
-    opener, place = re.compile(f"[{re.escape(openers)}]"), 0
-    for _ in range(_TRIES):
-        if not (match := opener.search(text, place)):
-            break
-        try:
-            value, place = _decode(text, match.start())
-            found.append(value)
-        except _Unreadable as error:
-            problems.append(error.problem)
-            place = match.end()
-    return found
-
-
-class _Unreadable(ValueError):
-    def __init__(self, at: int, why: str) -> None:
-        self.problem = (at, why)
-        super().__init__(why)
-
-
-def _decode(text: str, start: int) -> tuple[JsonValue, int]:
-    try:
-        return _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        raise _Unreadable(error.pos, f"{error.msg} at {text[error.pos : error.pos + 30]!r}") from error
-    except RecursionError:
-        raise _Unreadable(start, "it is nested too deeply") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    if twice := sorted({key for key in keys if keys.count(key) > 1}):
-        raise _Unreadable(0, f"the key {twice[0]!r} stands twice in one object")
-    return dict(pairs)
-
-
-def _no_number(name: str) -> JsonValue:
-    raise _Unreadable(0, f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)

@@ -11,7 +11,7 @@ from planbook.planner.memory import Match, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
-from planbook.planner.strategies.code import run_procedure
+from planbook.planner.strategies.code import procedures
 from planbook.planner.templates import PROMPTS
 from planbook.sandbox import definitions
 
@@ -42,7 +42,7 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     tried = ""
     if chosen.procedures_first:
         recall = matched(episode, recall, PLANNER_ROLE)
-        if run_procedure(episode, recall):
+        if procedures(episode, chosen, recall):
             return
         tried = _tried(episode, recall)
     with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):

@@ -78,9 +78,12 @@ def told(figure: float | None, digits: int = 1) -> str:
 
 
 class Strategy(Protocol):
-    """A function that plays one episode. It returns when it gives up; the verbs raise EpisodeOver to unwind it."""
+    """A function that plays one episode. It returns when it gives up; the verbs raise EpisodeOver to unwind it.
 
-    def __call__(self, episode: Episode, options: Any, /) -> None:
+    The value that it returns is not used.
+    """
+
+    def __call__(self, episode: Episode, options: Any, /) -> object:
         """Play until the task is given up. ``options`` are of the method's own class."""
 
 

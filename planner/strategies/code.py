@@ -42,41 +42,27 @@ def given_frame(episode: Episode, given: GivenCode) -> AbstractContextManager[Fr
     return episode.frame("plan", helpers=given.helpers, task=told)
 
 
-def procedures(episode: Episode, options: BaseModel) -> None:
-    """Run the procedure for the task's type. Give up if there is none, or if it fails."""
-    recall = matched(episode, episode.recall())
-    if recall.match is not None:
-        run_procedure(episode, recall)
-    elif recall.procedure is not None:
-        given = code_of(recall.procedure)
-        with given_frame(episode, given):
-            episode.run(given.code, source=given.source)
-
-
-def run_procedure(episode: Episode, recall: Recall) -> bool:
-    """Run the recalled procedure, if any. Return whether the task is known to be done.
+def procedures(episode: Episode, options: BaseModel, recall: Recall | None = None) -> bool:
+    """Run the procedure that is recalled for the task, if any. Return whether the task is known to be done.
 
     One that was matched with the goal is dry-run first, and what held after its examples is checked after it.
     """
+    recall = recall or matched(episode, episode.recall())
     if recall.procedure is None:
         return False
-    given = code_of(recall.procedure)
-    if recall.match is None:
-        given_code(episode, given)
-        return False
-    with episode.frame("plan", helpers=given.helpers, task=seen_types(recall.match), dry_run=True):
+    given, match, is_checked = code_of(recall.procedure), recall.match, False
+    with given_frame(episode, given) if match is None else _matched_frame(episode, given, match):
         feedback = episode.run(given.code, source=given.source)
-        checks = bool(recall.check) and not feedback.is_error
-        if checks:
-            feedback = episode.run(recall.check, source="post-condition")
-    if feedback.is_error:
-        episode.span(recall.match.model_copy(update={"failed": feedback.kind.value})).end()
-    return checks and not feedback.is_error
+        if match and recall.check and not feedback.is_error:
+            feedback, is_checked = episode.run(recall.check, source="post-condition"), True
+    if match and feedback.is_error:
+        episode.span(match.model_copy(update={"failed": feedback.kind.value})).end()
+    return is_checked and not feedback.is_error
 
 
-def seen_types(match: Match) -> Mapping[str, JsonValue]:
-    """Return the ``task`` that a matched procedure sees."""
-    return {"type": match.type, "params": match.params}
+def _matched_frame(episode: Episode, given: GivenCode, match: Match) -> AbstractContextManager[Frame]:
+    seen: Mapping[str, JsonValue] = {"type": match.type, "params": match.params}
+    return episode.frame("plan", helpers=given.helpers, task=seen, dry_run=True)
 
 
 def naive(episode: Episode, options: BaseModel) -> None:

@@ -211,7 +211,7 @@ def test_everything_that_differs_is_told(tmp_path: Path) -> None:
             "in words of our own, through chat completions; models answer with Python",
             "the paper's, through the Assistants API",
         ),
-        "what was learnt": ("what was known after 1 building tasks", "after all"),
+        "what was learned": ("what was known after 1 building tasks", "after all"),
         "building model": ("other-model", GPT_4),
         "building split": ("generated", "train"),
         "tasks_per_type in building": ("2", "6"),
@@ -259,7 +259,7 @@ def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
     setting["selection"] = Selection(split="all")
     test = TESTING.model_copy(update=setting)
     some = held(*a_test(tmp_path / "some", test, 3, {"terminal": 6, "email-inbox": 6}))
-    text, theirs, ours = printed(some), "AutoManual, GPT-4-turbo", "ours: automanual, without all that is learnt"
+    text, theirs, ours = printed(some), "AutoManual, GPT-4-turbo", "ours: automanual, without all that is learned"
     by_type = "by type (% of tasks solved), with GPT-4-turbo"
     assert row(text, by_type, "terminal")[-2:] == ["100.0", "50.0"]
     assert row(text, by_type, "tic-tac-toe")[-2:] == ["66.7", "-"]
@@ -294,9 +294,9 @@ def test_the_53_types_are_built_from_rules_of_nine_and_libraries_of_all(tmp_path
 
 def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -> None:
     compared = held(*a_test(tmp_path / "test", TESTING, 2, {"pick_and_place": 2}))
-    assert differs(compared)["what was learnt"] == ("nothing", "from a building run")
+    assert differs(compared)["what was learned"] == ("nothing", "from a building run")
     assert not any(each.alike for each in paper_of(compared).tables)
-    ours = row(printed(compared), "AutoManual, table 3:", "ours: automanual, without all that is learnt")
+    ours = row(printed(compared), "AutoManual, table 3:", "ours: automanual, without all that is learned")
     assert ours[1:] == ["0.0 (1/6)", "4.00", "1"]
 
 
