@@ -1,12 +1,13 @@
 """AutoManual's planner on the toy world, with a model that replies by a list."""
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import JsonValue
 
-from planbook.envs import Selection, Task
+from planbook.envs import Action, Observation, Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
@@ -51,11 +52,11 @@ class Said:
     name = "said"
 
     def __init__(self, *replies: str) -> None:
-        self._replies, self.asked = replies, list[Sequence[Message]]()
+        self.replies, self.asked = replies, list[Sequence[Message]]()
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         self.asked.append(messages)
-        return Reply(text=self._replies[min(len(self.asked), len(self._replies)) - 1])
+        return Reply(text=self.replies[min(len(self.asked), len(self.replies)) - 1])
 
     @property
     def prompts(self) -> list[str]:
@@ -382,6 +383,88 @@ def test_a_model_is_asked_for_the_type_where_nothing_is_certain(sandbox: Sandbox
     assert "put the coin on the table" in model.prompts[0]
     assert TASK.goal in model.prompts[0]
     assert [(each["type"], each["by"]) for each in matches(journal)] == [("fetch_it", "model")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "params"),
+    [
+        ('{"type": "fetch_it", "params": {"what": "THING"}, "failed": "raised", "by": "me"}', {"what": "THING"}),
+        ('First {"type": "none"}, then:\n```json\n{"type": "fetch_it", "params": {"what": 5}}\n```', {"what": 5}),
+        ('{"type": "fetch_it", "params": {"what": 2.5}}', {"what": 2.5}),
+    ],
+)
+def test_an_answer_gives_a_type_and_its_parameters_alone(answer: str, params: Any, sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    played(sandbox, Said(answer, *said(DONE).replies), memory=Matching(), journal=journal, procedures_first=True)
+    first = matches(journal)[0]
+    assert (first["type"], first["params"], first["by"], first["failed"]) == ("fetch_it", params, "model", "")
+
+
+@pytest.mark.parametrize("value", ["null", "true", '""', "NaN", "[1]", '{"what": 1}'])
+def test_values_that_no_parameter_can_have_are_asked_for_again(value: str, sandbox: Sandbox) -> None:
+    answers = (f'{{"type": "fetch_it", "params": {{"what": {each}}}}}' for each in (value, f'"{thing()}"'))
+    model = Said(*answers)
+    ending, _ = played(sandbox, model, memory=Matching(), procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
+
+
+class Unfitting:
+    """Knows a type, and that no params have the forms of its parameters."""
+
+    def recall(self, task: Task) -> Recall:
+        if task.type == "fetch_it":
+            return Recall(match=Match())
+        return Recall(match=Match(candidates=(CANDIDATE,)), text="What is known.")
+
+
+def test_parameters_of_another_form_leave_the_task_to_the_planner(sandbox: Sandbox) -> None:
+    journal = MemoryJournal()
+    model = Said('{"type": "fetch_it", "params": {"what": "few"}}', *said(DONE).replies)
+    ending, _ = played(sandbox, model, memory=Unfitting(), journal=journal, procedures_first=True)
+    assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
+    assert "What is known." in model.prompts[1]
+    assert [(each["type"], len(each["candidates"])) for each in matches(journal)] == [("", 1)]
+
+
+def test_no_sandbox_is_opened_to_ask_for_a_type(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, asked, session = list[object](), list[int](), Sandbox.session
+
+    class Counting(Said):
+        def complete(self, *args: Any, **kwargs: Any) -> Reply:
+            asked.append(len(opened))
+            return super().complete(*args, **kwargs)
+
+    def counted(self: Sandbox, *args: Any, **kwargs: Any) -> Any:
+        opened.append(args)
+        return session(self, *args, **kwargs)
+
+    monkeypatch.setattr(Sandbox, "session", counted)
+    journal, model = MemoryJournal(), Counting(f'{{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}')
+    ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
+    assert (ending.outcome, asked, len(opened)) == (Outcome.DIRECT_SUCCESS, [0], 1)
+    assert ("task/0/round/0/match/0", "ask", 0) in journal.events
+
+
+class Deep(Toy):
+    """Notes how many functions of planbook lead from the method to an action."""
+
+    functions: ClassVar[list[str]] = []
+
+    def act(self, action: Action) -> Observation:
+        frame, names = sys._getframe(), list[str]()
+        while (above := frame.f_back) is not None and frame.f_code is not play.__code__:
+            names += [frame.f_code.co_name] * ("planbook" in frame.f_globals.get("__name__", ""))
+            frame = above
+        self.functions[:] = names
+        return super().act(action)
+
+
+@pytest.mark.parametrize("match", [None, Match(type="fetch_it", params={"what": thing()}, by="pattern")])
+def test_one_function_of_the_method_runs_a_procedure(match: Match | None, sandbox: Sandbox) -> None:
+    memory = Knows(procedure=procedure(BY_PARAMS if match else SOLVE.replace("def fetch", "def solve")), match=match)
+    playing = Episode(TASK, Deep(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30), memory=memory)
+    assert play(playing, METHODS["procedures"].play, METHODS["procedures"].options()).outcome is Outcome.DIRECT_SUCCESS
+    assert Deep.functions[-2:] == ["run", "procedures"]
 
 
 @pytest.mark.parametrize("abstention", ['{"type": "none"}', '{"type": "fetch_all", "params": {}}', "no idea"])
