@@ -95,7 +95,7 @@ class Environment(
 
     The class docstring is shown to models unless ``about`` is set. Everything random must follow from the task's seed,
     so that the same actions always get the same answers. ``planbook check-env FILE.py`` finds the common mistakes. All
-    other members are optional; ``planbook.envs.optional`` and ``planbook.envs.optional`` document them.
+    other members are optional; ``planbook.envs.optional`` documents them.
 
     One instance plays one episode at a time and belongs to one thread. ``self.task`` is the current task.
     """

@@ -315,7 +315,8 @@ def _show_learned(run: Run, out: Console) -> None:
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            told = re.sub(r"^task/(\d+)", r"episode \1", note.splitlines()[0].rstrip(":;. "))
+            what, *_ = note.replace(":\n- ", ": ").splitlines()
+            told = re.sub(r"^task/(\d+)", r"episode \1", what.rstrip(":;. "))
             out.print(f"Not learned: {told}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)

@@ -102,8 +102,10 @@ def _scripted(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
 def _script(member: Any, file: str, name: str) -> Any:
     if callable(member) or (isinstance(member, list | tuple) and all(isinstance(text, str) for text in member)):
         return member
-    what = f"is a {type(member).__name__}" if member is not None else "is not there"
-    raise UnknownModel(f"{name} in {file} {what}: it must be a function (messages, sampling) -> str, or a list of str")
+    wanted = "a function (messages, sampling) -> str, or a list of str"
+    if member is None:
+        raise UnknownModel(f"{file} defines no {name}; it must be {wanted}")
+    raise UnknownModel(f"{name} in {file} is a {type(member).__name__}; it must be {wanted}")
 
 
 _KINDS: dict[str, Callable[[str, Stopped, Timeouts], Model]] = {

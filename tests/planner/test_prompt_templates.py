@@ -267,3 +267,13 @@ def test_templates_of_a_folder_are_found_with_the_ones_they_include(tmp_path: Pa
     assert prompts["outer"].variables == {"a", "b"}
     assert prompts["outer"] is prompts["outer"]
     assert prompts["outer"].render(a="<x>", b="{{ b }}") == "<x> {{ b }}1"
+
+
+def test_a_trajectory_has_the_goal_once() -> None:
+    prompt = ALL["planner/trajectory.j2"]
+    sample = samples("planner/trajectory.j2", prompt)[0]
+    assert prompt.render(**sample).count(TASK.goal) == 1, "the observation does not state it"
+    stated = EPISODE.model_copy(
+        update={"rounds": (Round(number=0, observation=f"A room. {TASK.goal}.", cells=(CELL,)),)}
+    )
+    assert prompt.render(**{**sample, "trajectory": stated}).count(TASK.goal) == 1

@@ -44,7 +44,7 @@ def test_a_script_of_the_users(script: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("scripted:{script}:nothing", "nothing in .* is not there: it must be a function"),
+        ("scripted:{script}:nothing", "defines no nothing; it must be a function"),
         ("scripted:{script}:number", "number in .* is a int"),
         ("scripted:{script}", "write scripted:FILE.py:NAME"),
         ("scripted:{script}:", "write scripted:FILE.py:NAME"),
