@@ -17,7 +17,7 @@ _Text = Annotated[str, Field(strict=True, min_length=1)]
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
-class _Answer(BaseModel):
+class _TypeAnswer(BaseModel):
     """A model's answer, whatever else its JSON object has."""
 
     type: str
@@ -58,7 +58,7 @@ def _reader(candidates: Sequence[MatchCandidate]) -> Callable[[str], Match]:
 
     def read(text: str) -> Match:
         try:
-            answer = _Answer.model_validate(as_json(text, dict))
+            answer = _TypeAnswer.model_validate(as_json(text, dict))
         except ValidationError as error:
             raise ValueError(f"the JSON object cannot be read: {error}") from error
         if answer.type == NONE:

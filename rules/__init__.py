@@ -8,7 +8,7 @@
 - ``builder`` asks for changes, as Builder and as Consolidator.
 - ``procedures`` generalises the code of a success and verifies it; ``harmless`` refuses some, ``helpers`` are functions
   that plans may call. ``libraries`` adds what was learned to knowledge.
-- ``found_types`` groups solved tasks by the shapes of their ``plans``, ``describing`` names the groups, and ``matching``
+- ``found_types`` groups solved tasks by the shapes of their ``plans``, ``describing`` names the groups, ``matching``
   finds the type of a goal.
 - ``memory`` recalls knowledge for a task; ``retrieval`` selects it, ``telling`` renders it for prompts. ``ablations``
   leave parts of it out.
