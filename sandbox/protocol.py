@@ -42,8 +42,8 @@ FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
 """Bytes to read at a time. Nearly every frame is short, and a large buffer would be allocated in vain."""
 PREFIX = 4
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Times that a side looks for the other's frame before it sleeps, some 80 us in all; in between, other processes may run.
-Waking a process on another core takes longer than a whole call."""
+"""Times that a side looks for the other's frame before it sleeps, some 80 us in all; in between, other processes may
+run. Waking a process on another core takes longer than a whole call."""
 SLEEPS = 10
 """Frames for which a side sleeps at once after it looked in vain: the other is busy for longer, or waits for a core."""
 MEMORY_BYTES = 4

@@ -141,7 +141,9 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
             "nonsense": "it is no HOST:PORT",
             f"127.0.0.1:{port}": "something answers, but not as the head of a cluster does",
         }.items():
-            with pytest.raises(MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check with"):
+            with pytest.raises(
+                MissingRequirement, match=f"no Ray cluster answers at {address}.*: {problem}; check with"
+            ):
                 watched.check_address(address)
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
