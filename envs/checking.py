@@ -68,7 +68,7 @@ class _Checker:
         if self._env.__abstractmethods__:
             return
         tasks: list[Task] = []
-        for split in self._env.splits or ("",):
+        for split in self._env.task_splits(self._options) or ("",):
             try:
                 tasks += self._tasks_of(split)
             except MissingRequirement as missing:
@@ -147,7 +147,7 @@ class _Checker:
 
     def _tasks_of(self, split: str) -> Sequence[Task]:
         """Return the tasks of a split to play, and note what is wrong with the listed ones."""
-        env, seeded = self._env, self._env.takes_seeds(split)
+        env, seeded = self._env, self._env.takes_seeds(split, self._options)
         asked = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
             listed = self._listed(asked)

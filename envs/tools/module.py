@@ -65,10 +65,6 @@ class ModuleEnvironment(ToolEnvironment):
         """The object or the module."""
         return self._state
 
-    def reading(self) -> list[Tool]:
-        """Return the functions marked ``@query()``; where none is, all, since the state is restored afterwards."""
-        return [tool for tool in self.tools.values() if tool.effect == "read"] or list(self.tools.values())
-
     def verdict(self) -> Any:
         """Return the judge's verdict, which leaves the state as it was."""
         kept = self.save_state()
