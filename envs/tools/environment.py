@@ -13,14 +13,14 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, Field, JsonValue, field_validator
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
+from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
 from planbook.envs.tools.judging import Situation, judged
 from planbook.envs.tools.schemas import Argument, given
 from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
-from planbook.sandbox import Fault, bound_names, check, did_you_mean
+from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MANY = 50
 """Number of tools above which prompts list a selection, and plans may search."""
@@ -58,6 +58,10 @@ class ToolOptions(EnvironmentOptions):
 
 class ToolFailed(Exception):
     """A tool was called and failed; the plan gets the text as a RuntimeError."""
+
+
+class ToolSilent(ToolFailed):
+    """A tool did not answer in time."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +303,10 @@ def _looking(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonVa
     def look(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         bound = tool.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return call(tool, given(tool.arguments, deepcopy(list(bound.arguments.values()))))
+        try:
+            return call(tool, given(tool.arguments, deepcopy(list(bound.arguments.values()))))
+        except (EnvironmentBroken, ToolSilent) as error:
+            raise SandboxError(str(error)) from error  # which no assertion can catch, and which is no verdict
 
     look.__signature__ = tool.signature  # type: ignore[attr-defined]
     return look

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra
-from planbook.envs.tools.environment import MAX_TEXT, ToolFailed
+from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolSilent
 
 try:
     from mcp import Client, MCPError, StdioServerParameters, types
@@ -242,12 +242,12 @@ class McpConnection:
             return waiting.result(self._timeout + 1)
         except TooSlow as error:
             waiting.cancel()
-            raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+            raise self._silent(doing) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._broken(f"died, {doing}") from error
             if "timed out" in str(error):
-                raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+                raise self._silent(doing) from error
             raise self._failed(f"refused, {doing}: {error}") from error
         except RuntimeError as error:
             raise self._failed(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
@@ -259,6 +259,9 @@ class McpConnection:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
+
+    def _silent(self, doing: str) -> ToolSilent:
+        return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s, {doing}")
 
     def _failed(self, what: str) -> ToolFailed:
         return ToolFailed(self.struck(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])

@@ -21,9 +21,9 @@ UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
 SECRET = "hunter2-hunter2"
 
 
-def played(name: str, folder: Path, **options: object) -> Environment:
+def played(name: str, folder: Path, holds: str = "False", **options: object) -> Environment:
     file = folder / "tasks.yaml"
-    file.write_text("tasks: [{id: a, goal: Tidy up., judge: {assert: \"'b.txt' not in agent.list_files()\"}}]")
+    file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": holds}}]}))
     kind = load_environment(name)
     environment = kind(kind.Options.model_validate({"tasks": str(file), **options}))
     (task,) = kind.select(Selection(ids=("a",)), environment.options)
@@ -39,7 +39,7 @@ def act(environment: Environment, name: str, *args: object, **kwargs: object) ->
 
 
 def test_every_tool_is_an_action_with_its_signature_and_effect(tmp_path: Path) -> None:
-    files = played(FILES, tmp_path)
+    files = played(FILES, tmp_path, "'b.txt' not in agent.list_files()")
     signatures = {name: str(spec.signature) for name, spec in files.actions.items()}
     assert signatures["write_file"] == "(name: str, text: str, mode: Literal['replace', 'append'] = 'replace') -> int"
     assert signatures["list_files"] == "() -> list[str]"
@@ -101,9 +101,11 @@ def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
 
 
 def test_a_server_that_hangs_is_told(unruly_name: str, tmp_path: Path) -> None:
-    unruly = played(unruly_name, tmp_path, timeout=6)
-    assert "did not answer within 6 s" in str(act(unruly, "bad.hang"))
+    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=6)
+    assert "bad did not answer within 6 s, calling hang" in str(act(unruly, "bad.hang"))
     assert act(unruly, "bad.fail") == "failed: ok"
+    with pytest.raises(EnvironmentBroken, match="a: its assertions cannot run: .* bad did not answer within 6 s"):
+        unruly.verdict()
     unruly.close()
 
 
