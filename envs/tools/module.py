@@ -98,7 +98,7 @@ def environment(rest: str) -> type[ToolEnvironment]:
     file = Path(module.__file__) if module.__file__ else None
     title = "_".join(filter(None, (Path(place).stem.rpartition(".")[2], attribute)))
     name = f"module_{python_name(title).lower()}"
-    about = inspect.getdoc(module) or f"The functions of {place}."
+    about = inspect.getdoc(module) or f"The functions of {Path(place).name}."
     if not attribute:
         tools = list(_functions(module))
         return _made(name, about, tools, rest, make=staticmethod(lambda task: load()), file=file)
