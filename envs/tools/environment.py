@@ -6,7 +6,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -266,7 +266,7 @@ class ToolEnvironment(Environment):
 
     def unjudged(self) -> str:
         """Return the answer of a task that nobody judges."""
-        if self._goal is None or self._goal.judge is not None:
+        if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
 
@@ -280,6 +280,13 @@ class ToolEnvironment(Environment):
         answer = self._answers[-1] if self._answers else None
         folder = Path(getattr(self.options, "tasks", "")).parent
         return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
+
+    def take_back_answer(self) -> bool:
+        """Let the episode go on if an answer ended it: the tools are as they were. Return whether one did."""
+        answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
+        if answered:
+            self._last = replace(self._last, terminated=False)
+        return answered
 
     def _save(self) -> object:
         """Return a copy of the tools' state and the answers."""
