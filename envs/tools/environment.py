@@ -188,7 +188,11 @@ class ToolEnvironment(Environment):
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
         """Return a class of this kind for these tools. Many of them can be searched."""
         by_name = {tool.name: tool for tool in tools}
-        made: type[ToolEnvironment] = type("Tools", (cls,), {"name": name, "about": about, "tools": by_name, **members})
+        made: type[ToolEnvironment] = type(
+            "Tools",
+            (cls,),
+            {"__module__": cls.__module__, "name": name, "about": about, "tools": by_name, **members},
+        )
         made.actions = {**{each: tool.spec for each, tool in by_name.items()}, **made.actions}
         made.queries = made.queries if len(by_name) > MANY else {}
         return made
