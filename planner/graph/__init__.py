@@ -68,7 +68,6 @@ from planbook.planner.errors import BadGraphFile, GraphError
 from planbook.planner.graph.answers import Shape, shape_of
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import GRAPH_FORMATS
 from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
 from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
@@ -80,7 +79,6 @@ GRAPH_SYNTAX = __doc__
 """The description of graph files above, for ``planbook graph format``."""
 
 __all__ = [
-    "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
     "ROLE",
