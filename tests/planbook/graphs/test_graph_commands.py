@@ -84,13 +84,13 @@ def test_check_tells_a_sound_graph_by_its_layers() -> None:
 
 def test_check_tells_every_fault_with_its_line(tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
-    bad.write_text("nodes:\n  a:\n    promt: x\n    after: [b]\n")
+    bad.write_text("nodes:\n  a:\n    promt: x\n    every: 0\n")
     done = command("graph", "check", bad, "--json")
     assert done.returncode == 2
     assert [(fault["line"], fault["where"]) for fault in result(done)["faults"]] == [
         (2, "nodes.a.prompt"),
         (3, "nodes.a.promt"),
-        (4, "nodes.a.after"),
+        (4, "nodes.a.every"),
     ]
     assert f"{bad}:3: nodes.a.promt: there is no such key" in done.stderr
     assert "3 faults" in done.stderr

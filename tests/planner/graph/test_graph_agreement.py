@@ -83,11 +83,10 @@ def edit(finishing: Finishing) -> None:
 
 
 def skip(finishing: Finishing) -> None:
-    """Skips whatever comes last, or does without it."""
+    """Skips whatever comes last."""
     open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
     if open_yet:
-        act = finishing.graph.skip if len(open_yet) % 2 else finishing.graph.leave_out_node
-        act(open_yet[-1])
+        finishing.graph.skip(open_yet[-1])
 
 
 HOOKS = {"edit": edit, "skip": skip}
