@@ -83,35 +83,22 @@ def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) 
     """Return the feedback for code that ran up to a line, before the rest was refused."""
     listed = "\n".join(str(fault) for fault in faults)
     ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
-    return Feedback(
-        kind=FeedbackKind.CHECK,
-        text=ran.feedback(result.output, faults, ran.told(result.output), ending, ran.seen(), _state(ran.world)),
-        line=faults[0].line,
-        faults=tuple(faults),
-        output=result.output,
-    )
+    return _of_run(FeedbackKind.CHECK, ending, result.output, ran, faults)
 
 
 def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
     """Return the feedback for code that broke off with its reply."""
     ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
-    text = ran.feedback(result.output, (), ran.told(result.output), ending, ran.seen(), _state(ran.world))
-    return Feedback(kind=FeedbackKind.UNFINISHED, text=text, output=result.output)
+    return _of_run(FeedbackKind.UNFINISHED, ending, result.output, ran)
 
 
 def of_result(result: CellResult, ran: Ran) -> Feedback:
     """Return the feedback for code that ran until it ended or failed."""
-    fault = result.fault
-    ended = "The code ran to its end; the task is not done yet."
-    ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}" if fault else ended
-    told = ran.told(result.output), ending, ran.seen(), _state(ran.world)
-    return Feedback(
-        kind=KIND_OF_FAULT[fault.kind] if fault else FeedbackKind.UNFINISHED,
-        text=ran.feedback(result.output, result.faults, *told),
-        line=fault.line if fault else None,
-        faults=result.faults,
-        output=result.output,
-    )
+    if (fault := result.fault) is None:
+        ended = "The code ran to its end; the task is not done yet."
+        return _of_run(FeedbackKind.UNFINISHED, ended, result.output, ran, result.faults)
+    ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}"
+    return _of_run(KIND_OF_FAULT[fault.kind], ending, result.output, ran, result.faults)
 
 
 def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
@@ -119,6 +106,12 @@ def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
     text = ran.feedback(output, faults, ran.told(output), ending, _state(ran.world))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
+
+
+def _of_run(kind: FeedbackKind, ending: str, output: str, ran: Ran, faults: Sequence[Fault] = ()) -> Feedback:
+    text = ran.feedback(output, faults, ran.told(output), ending, ran.seen(), _state(ran.world))
+    line = faults[0].line if faults else None
+    return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)
 
 
 def _state(environment: Environment) -> str:
