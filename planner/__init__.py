@@ -40,7 +40,6 @@ from planbook.planner.agent import (
 from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
 from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
 from planbook.planner.dry_runs import KnownState
-from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     BadProcedure,
@@ -58,6 +57,7 @@ from planbook.planner.errors import (
     UnusableReply,
     WrongMark,
 )
+from planbook.planner.feedback import NOT_JUDGED
 from planbook.planner.frames import Frame, Mark
 from planbook.planner.graph import GRAPH_SYNTAX
 from planbook.planner.graph.checks import whole_graph
@@ -84,7 +84,6 @@ from planbook.planner.models.registry import load_model, register_model
 from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
 from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-from planbook.planner.playing import play
 from planbook.planner.procedure import (
     Procedure,
     checked_procedure,
@@ -93,7 +92,7 @@ from planbook.planner.procedure import (
     procedure_faults,
     read_procedure,
 )
-from planbook.planner.prompts import Prompt, Prompts, fence_around
+from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
 from planbook.planner.rendered import Rendered, Text
 from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, as_text, no_model
 from planbook.planner.scope import NO_ANSWER, Scope
@@ -125,7 +124,7 @@ from planbook.planner.strategies import (
     left_out_of_figures,
     method,
 )
-from planbook.planner.strategies.base import mean_of, registered_methods
+from planbook.planner.strategies.base import mean_of, play, registered_methods
 from planbook.planner.strategies.code import given_code
 from planbook.planner.strategies.deps.selectors import (
     Candidate,
@@ -135,7 +134,6 @@ from planbook.planner.strategies.deps.selectors import (
     selector_of,
 )
 from planbook.planner.streaming import NOT_RUN
-from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import (
     TRAJECTORY_SCHEMA,

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -276,7 +275,7 @@ class _Checks:
     # stores
 
     def stores(self) -> Iterator[Found]:
-        """Yield paths that cannot be stored at, or that two nodes would overwrite."""
+        """Yield paths that cannot be stored at."""
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
@@ -288,33 +287,6 @@ class _Checks:
                         stored.where,
                         f"{stored.path} cannot be stored: {before} is a value in `database:`, not a group",
                     )
-        for one, other in combinations(self._stored, 2):
-            if problem := self._clash(one, other):
-                yield other.where, problem
-
-    def _clash(self, one: _StoredPath, other: _StoredPath) -> str:
-        first, second = f"{one.path}.", f"{other.path}."
-        if not (first.startswith(second) or second.startswith(first)):
-            return ""
-        names = one.each.node.name, other.each.node.name
-        if names[0] == names[1] or one.path != other.path:
-            return f"{names[0]} stores {one.path} and {names[1]} stores {other.path}: one would overwrite the other"
-        branches = one.each.branch, other.each.branch
-        apart = branches[0] and branches[1] and branches[0][0] == branches[1][0] and branches[0] != branches[1]
-        if apart or self._follows(*names) or self._follows(*reversed(names)):
-            return ""
-        return f"{names[0]} stores {one.path} as well, and nothing says which of the two comes last; use another path"
-
-    def _follows(self, later: str, earlier: str) -> bool:
-        """Return whether one node waits for another, directly or through others."""
-        edges = whole_graph(self._file).edges()
-        seen, left = set[str](), [later]
-        while left:
-            name = left.pop()
-            if name not in seen:
-                seen.add(name)
-                left += [edge.source for edge in edges if edge.target == name]
-        return earlier in seen
 
 
 def _truths(paths: tuple[str, ...], where: Where, forms: Forms) -> Iterator[Found]:

@@ -297,10 +297,11 @@ def _data_of(nearest: RecordedReply) -> str:
     return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
 
 
-def _likeness(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool]:
-    """Return the sort key: equal messages, then same prompt name, then same message count."""
-    same = sum(one == other for one, other in zip(entry.messages, asked, strict=False))
-    return same, entry.label == label(), len(entry.messages) == len(asked)
+def _likeness(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
+    """Return the sort key: equal messages, then same prompt name, then same message count, then equal beginnings."""
+    pairs = list(zip(entry.messages, asked, strict=False))
+    same, alike = sum(one == other for one, other in pairs), sum(one.head == other.head for one, other in pairs)
+    return same, entry.label == label(), len(entry.messages) == len(asked), alike
 
 
 def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling: Sampling) -> str:

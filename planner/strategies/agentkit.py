@@ -34,8 +34,8 @@ from planbook.planner.graph import (
     read_graph,
     run_pass,
 )
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.strategies.base import Figures, Method, Options, Played, told_task
-from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Feedback
 
 GENERAL = "general"

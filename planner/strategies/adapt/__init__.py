@@ -10,6 +10,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.adapt.controller import (
     PLANNING,
@@ -26,7 +27,6 @@ from planbook.planner.strategies.adapt.controller import (
 )
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, DecompositionFigures, Subtask
 from planbook.planner.strategies.base import Method
-from planbook.planner.templates import PROMPTS
 
 
 def _deep(options: BaseModel, environment: Environment) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planbook.planner.strategies.advocate.search import (
@@ -22,7 +23,6 @@ from planbook.planner.strategies.advocate.search import (
 )
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade, SearchFigures
 from planbook.planner.strategies.base import Method
-from planbook.planner.templates import PROMPTS
 
 
 def _summarised(options: BaseModel, environment: Environment) -> bool:

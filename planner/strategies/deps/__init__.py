@@ -11,6 +11,7 @@ from functools import partial
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options
 from planbook.planner.strategies.deps.pursuit import CONTROLLER, GoalFigures, GoalTried, PursuitOptions
@@ -33,7 +34,6 @@ from planbook.planner.strategies.deps.replanning import (
     zero_shot,
     zero_shot_replan,
 )
-from planbook.planner.templates import PROMPTS
 
 
 def _controlled(options: BaseModel, environment: Environment) -> bool:

@@ -18,12 +18,12 @@ from planbook.planner.agent import call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
 from planbook.planner.models.types import Message
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span, status_of
 from planbook.planner.strategies.base import Figures, Options, Played
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
 from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
-from planbook.planner.templates import PROMPTS
 
 CONTROLLER = "controller"
 _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)
