@@ -30,8 +30,7 @@ from planbook.manuals.library import (
 )
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import excerpt, parse, render, within
-from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
-from planbook.planner import checked_procedure
+from planbook.manuals.start import Start, read_start, types_to_build_on, usual_starts
 
 __all__ = [
     "DEMONSTRATIONS_FOLDER",
@@ -50,7 +49,6 @@ __all__ = [
     "Section",
     "Start",
     "TooLong",
-    "checked_procedure",
     "coverage_table",
     "demonstrated",
     "excerpt",
@@ -64,7 +62,6 @@ __all__ = [
     "render",
     "replace_files",
     "standalone",
-    "starts",
     "types_to_build_on",
     "usual_starts",
     "within",

@@ -28,7 +28,6 @@ if __name__ == "planner":
 from planbook.planner.agent import (
     AGENT,
     TASK,
-    ActionDocs,
     action_docs,
     call_of,
     function_heads,
@@ -55,10 +54,9 @@ from planbook.planner.errors import (
     UnknownModel,
     UnknownStrategy,
     UnusableReply,
-    WrongMark,
 )
 from planbook.planner.feedback import NOT_JUDGED
-from planbook.planner.frames import Frame, Mark
+from planbook.planner.frames import Frame
 from planbook.planner.graph import GRAPH_SYNTAX
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.database import GraphDatabase
@@ -94,7 +92,7 @@ from planbook.planner.procedure import (
 )
 from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
 from planbook.planner.rendered import Rendered, Text
-from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, as_text, no_model
+from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
 from planbook.planner.scope import NO_ANSWER, Scope
 from planbook.planner.spans import (
     OLD_SPAN_KINDS,
@@ -159,7 +157,6 @@ from planbook.planner.types import (
     Outcome,
     Plan,
     Step,
-    Thought,
 )
 
 __all__ = [
@@ -184,10 +181,8 @@ __all__ = [
     "TASK",
     "TRAJECTORY_SCHEMA",
     "USUAL_TIMEOUTS",
-    "ActionDocs",
     "Allows",
     "Amount",
-    "Answer",
     "AutoManualOptions",
     "BadProcedure",
     "Body",
@@ -220,7 +215,6 @@ __all__ = [
     "JournalFailed",
     "JournalMismatch",
     "KnownState",
-    "Mark",
     "Match",
     "MatchCandidate",
     "Memory",
@@ -266,21 +260,18 @@ __all__ = [
     "Stopped",
     "Strategy",
     "Text",
-    "Thought",
     "Timeouts",
     "Trajectory",
     "TrajectoryRow",
     "UnknownModel",
     "UnknownStrategy",
     "UnusableReply",
-    "WrongMark",
     "about_the_environment",
     "action_docs",
     "add_cost",
     "amount_of",
     "as_json",
     "as_plan",
-    "as_text",
     "call_of",
     "checked_procedure",
     "code_of",

@@ -6,8 +6,8 @@ from planbook.envs import Selection, Task
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
-from planbook.rules import Form, RuleBook, Skill, helper_code, helper_sources
-from planbook.rules.helpers import EXCEPTIONS, OF_METHODS
+from planbook.rules import Form, RuleBook, Skill
+from planbook.rules.helpers import EXCEPTIONS, OF_METHODS, helper_code, helper_sources
 from planbook.sandbox import CellResult, Sandbox, bound_names
 from tests.rules.given import BOOK, HELPER
 

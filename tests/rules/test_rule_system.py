@@ -2,18 +2,8 @@
 
 import pytest
 
-from planbook.rules import (
-    BUILDER,
-    CONSOLIDATOR,
-    USER,
-    Case,
-    Edited,
-    Permissions,
-    RuleSystem,
-    RuleType,
-    apply,
-    run_edits,
-)
+from planbook.rules import BUILDER, CONSOLIDATOR, USER, Case, Permissions, RuleType, apply
+from planbook.rules.system import Edited, RuleSystem, run_edits
 from planbook.sandbox import Limits, Sandbox
 from tests.rules.given import BOOK
 

@@ -11,17 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planbook.planner import Body, EventKind, JournalFailed, MemoryJournal
-from planbook.planner.graph import (
-    EachLoop,
-    Edge,
-    Finishing,
-    Graph,
-    GraphDatabase,
-    GraphError,
-    GraphNode,
-    IfBranch,
-    shape_of,
-)
+from planbook.planner.graph import Finishing, GraphDatabase, GraphError, GraphNode
+from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.graph import Edge, Graph
+from planbook.planner.graph.node import EachLoop, IfBranch
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner.graph import GraphFile, graph_of, read_graph
 from planbook.planner.graph.drawing import mermaid
+from planbook.planner.graph.file import graph_of, read_graph
+from planbook.planner.graph.node import GraphFile
 
 DRIVE = Path(__file__).parent / "drive.yaml"
 EVIL = '</title><script>alert(\'x\')</script> "]; click n0 "javascript:alert(1)" & <img src=x> \\" \u202e ]]>'

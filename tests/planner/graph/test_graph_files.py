@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import BadGraphFile, Graph, GraphError, graph_faults, graph_of, read_graph, whole_graph
+from planbook.planner.errors import BadGraphFile
+from planbook.planner.graph import GraphError
+from planbook.planner.graph.checks import whole_graph
+from planbook.planner.graph.file import graph_faults, graph_of, read_graph
+from planbook.planner.graph.graph import Graph
 from tests.planner.graph.given import Answers, passed
 
 DRIVE = Path(__file__).parent / "drive.yaml"

@@ -6,17 +6,10 @@ from typing import Any
 import pytest
 
 from planbook.planner import MemoryJournal, UnusableReply
-from planbook.planner.graph import (
-    AfterQueryError,
-    Composing,
-    Finishing,
-    Graph,
-    GraphDatabase,
-    GraphError,
-    graph_of,
-    read_graph,
-    shape_of,
-)
+from planbook.planner.graph import AfterQueryError, Composing, Finishing, GraphDatabase, GraphError
+from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.file import graph_of, read_graph
+from planbook.planner.graph.graph import Graph
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 

@@ -13,18 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
-from planbook.planner.models import (
-    Finish,
-    Message,
-    OnText,
-    RecordedModel,
-    Reply,
-    Sampling,
-    ScriptedModel,
-    Usage,
-    labelled,
-    request_key,
-)
+from planbook.planner.models import Finish, Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage
+from planbook.planner.models.types import labelled, request_key
 from tests.ear import Ear
 
 
