@@ -69,7 +69,7 @@ from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
 from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
 from planbook.planner.models.answers import pass_on
-from planbook.planner.models.context import prompt_block
+from planbook.planner.models.context import prompt_block, unmarked
 from planbook.planner.models.recordings import (
     RecordedMessage,
     RecordedModel,
@@ -321,6 +321,7 @@ __all__ = [
     "selector_of",
     "spans_in",
     "tell_trajectory",
+    "unmarked",
     "usage_of_cut",
     "value_text",
     "whole_graph",
