@@ -46,8 +46,9 @@ def _asked(episode: Episode, candidates: Sequence[MatchCandidate], role: str) ->
     """Return a model's answer; without a type if it abstains, or has no usable one."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
     told = [candidate.model_dump(mode="json") for candidate in candidates]
+    seen = {"goal": episode.task.goal, "observation": episode.observation.text}
     try:
-        return scope.ask(role, prompt, read=_reader(candidates), candidates=told, goal=episode.task.goal).value
+        return scope.ask(role, prompt, read=_reader(candidates), candidates=told, **seen).value
     except UnusableReply:
         return Match()
 

@@ -20,6 +20,8 @@ class MatchCandidate(Record):
     params: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     """Goals of its examples."""
+    values: dict[str, tuple[JsonValue, ...]] = {}
+    """What the parameters were in its examples."""
 
 
 class Match(Payload):

@@ -21,7 +21,9 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 MIN_EXAMPLES = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|\w+?(?=_|\b)|[^\w\s]|_")
-_NUMBERS = {name: n for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
+NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
+"""Words of numbers, by their digits."""
+_NUMBERS = {name: int(digits) for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
 """Part of a pattern that stands for any words, or none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
