@@ -46,9 +46,10 @@ def _asked(episode: Episode, candidates: Sequence[MatchCandidate], role: str) ->
     """Return a model's answer; without a type if it abstains, or has no usable one."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
     told = [candidate.model_dump(mode="json") for candidate in candidates]
-    seen = {"goal": episode.task.goal, "observation": episode.observation.text}
+    goal, observation = episode.task.goal, episode.observation.text
     try:
-        return scope.ask(role, prompt, read=_reader(candidates), candidates=told, **seen).value
+        read = _reader(candidates)
+        return scope.ask(role, prompt, read=read, candidates=told, goal=goal, observation=observation).value
     except UnusableReply:
         return Match()
 

@@ -163,7 +163,8 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
     for found in types:
         for wording in found.wordings:
             said = [_stem(part) for part in wording.parts if part not in UNTOLD]
-            read = _read(goal, _known(found, types, several=not _COUNTS.isdisjoint(said)))
+            whole = {_key(part): ("", part) for part in wording.literal_words.split()}
+            read = _read(goal, whole | _known(found, types, several=not _COUNTS.isdisjoint(said)))
             named = {each.name for each in found.parameters}
             if read and read[1].keys() == named and _before(read[0]) == _before(said) and ANYTHING not in said:
                 yield _Filled(found, read[1], len(said) - len(named))
@@ -174,14 +175,13 @@ def _read(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], d
     said, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
     while said:
         size = next((n for n in range(LONGEST, 0, -1) if _key("".join(said[:n])) in known), 0)
-        if size:
-            name, value = known[_key("".join(said[:size]))]
-            if name in slots:
-                return None
+        name, value = known[_key("".join(said[:size]))] if size else ("", said[0])
+        if name in slots:
+            return None
+        if name:
             slots[name] = value
-            parts.append(f"{{{name}}}")
-        elif said[0] not in UNTOLD:
-            parts.append(_stem(said[0]))
+        if name or value not in UNTOLD:
+            parts.append(f"{{{name}}}" if name else _stem(value))
         said = said[size or 1 :]
     return parts, slots
 
