@@ -56,8 +56,9 @@ def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
     had = {name: [each.params[name] for each in found.examples if name in each.params] for name in params}
-    values = {name: tuple(each for n, each in enumerate(of) if each not in of[:n])[:VALUES] for name, of in had.items()}
-    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], values=values)
+    once = {name: [each for n, each in enumerate(of) if each not in of[:n]] for name, of in had.items()}
+    told = {name: tuple(of[:VALUES]) for name, of in once.items()}
+    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], had=told)
 
 
 def _only_one(ways: list[_Filled], by: str) -> Match | None:
@@ -75,6 +76,16 @@ def parameter_values(found: FoundType, given: Mapping[str, JsonValue]) -> dict[s
     """Return the value of each parameter, in its form; None if one is missing or has another form."""
     values = {each.name: parse_value(given.get(each.name), each.form) for each in found.parameters}
     return None if any(value in (None, "") for value in values.values()) else values
+
+
+def has_usual_values(types: Sequence[FoundType], matched: Match) -> bool:
+    """Return whether each parameter has a value of some example, or is one whose values have never come twice."""
+    had = [each.params for found in types for each in found.examples]
+    usual = {name: [params[name] for params in had if name in params] for name in matched.params}
+    return all(
+        value in usual[name] or not any(usual[name].count(each) > 1 for each in usual[name])
+        for name, value in matched.params.items()
+    )
 
 
 # Patterns
