@@ -7,7 +7,7 @@ import io
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from planbook.sandbox.policy.rules import (
     MODULES,
@@ -21,20 +21,6 @@ from planbook.sandbox.worker.determinism import as_builtin
 
 Ask = Callable[[str], tuple[str, bool] | None]
 """From the name of a module to its source, and whether it is a package; None if the host sends none."""
-
-
-class PlanModule(types.ModuleType):
-    """A module that plans cannot write to. Loaded modules are turned into one."""
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
-
-
-PlanModule.__name__ = PlanModule.__qualname__ = "module"
-PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
@@ -60,15 +46,13 @@ class HostFinder:
         """Run the source of a module."""
         source, _ = self._found.pop(module.__name__)
         exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
-        if module.__name__ in MODULES:
-            _make_plan_module(module)
 
 
 FINDER = HostFinder()
 
 
 def preload(modules: Collection[str], *, guarded: bool) -> None:
-    """Import what plans may import, including the given modules, and make the standard library read-only.
+    """Import what plans may import, including the given modules.
 
     Without guards, for tests, modules that reach the machine are imported, too.
     """
@@ -76,8 +60,6 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
     for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
-    for name in PRELOADED - PARTS.keys() - _WRITTEN:
-        _make_plan_module(sys.modules[name])
     for name in modules:
         more = importlib.import_module(name)
         for member in getattr(more, "__all__", ()):
@@ -89,8 +71,6 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
-_WRITTEN = {"warnings"}
-"""Modules whose attributes the library's own code sets."""
 _OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
@@ -111,13 +91,9 @@ def _zone(key: str) -> io.BytesIO:
     raise error(f"No time zone found with key {key}")
 
 
-def _make_plan_module(module: types.ModuleType) -> None:
-    object.__setattr__(module, "__class__", PlanModule)
-
-
-def _part_of(name: str) -> PlanModule:
+def _part_of(name: str) -> types.ModuleType:
     """Return a module with only the listed names of the real one."""
-    made, real = PlanModule(name), sys.modules[name]
+    made, real = types.ModuleType(name), sys.modules[name]
     vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
     return made
 
@@ -163,7 +139,7 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 """Imported by a statement without effect, or by C code that a plan calls."""
 
 
-def _require(module: PlanModule, names: Iterable[str]) -> None:
+def _require(module: types.ModuleType, names: Iterable[str]) -> None:
     for name in names:
         if name not in vars(module) and name != "*":
             raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
