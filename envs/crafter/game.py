@@ -96,12 +96,12 @@ class CrafterGame(Env):  # type: ignore[misc]
     @property
     def steps(self) -> int:
         """Number of steps taken."""
-        return self._step
+        return int(self._step)
 
     @property
     def reward(self) -> float:
         """The sum of the game's rewards: 1 for a step that unlocks, 0.1 for each point of health."""
-        return self.tenths / 10
+        return float(self.tenths / 10)
 
     @property
     def dead(self) -> bool:
@@ -111,7 +111,7 @@ class CrafterGame(Env):  # type: ignore[misc]
     @property
     def over(self) -> bool:
         """True if the game's time is up."""
-        return self._step >= self._length
+        return bool(self._step >= self._length)
 
     def advance(self, action: str) -> None:
         """Take one step of the game, with an action by the game's own name."""

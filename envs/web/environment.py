@@ -17,12 +17,12 @@ from planbook.envs.web import actions, page, sites
 from planbook.envs.web.actions import Acting
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
 from planbook.envs.web.context import Context
-from planbook.envs.web.judging import BrowserEvidence, judge
-from planbook.envs.web.logins import log_in, read_login
-from planbook.envs.web.sites import LocalSite
+from planbook.envs.web.judging import EpisodeEnd, judge, page_text
+from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
 from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, load_tasks, offered, placed, to_task, types
+from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
 """Id and type of the user's own task."""
@@ -149,7 +149,7 @@ class Web(Acting):
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._set = WebOptions.read(options)
-        self._site: LocalSite | None = None
+        self._site: TracSite | None = None
         self._web_task: WebTask | None = None
 
     # Tasks.
@@ -192,7 +192,7 @@ class Web(Acting):
         if found is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if found.site:
-            self._site = self._site or sites.site_of(found.site)
+            self._site = self._site or sites.take_trac()
             self._site.reset()
         own: dict[str, str] = {found.site: self._site.url} if found.site and self._site else {}
         self._web_task = placed(found, {**self._set.sites, **own})
@@ -262,11 +262,11 @@ class Web(Acting):
 
     def verdict(self) -> Verdict:
         """Return the result of the task's checks on the current state."""
-        if self._verdict is None and self._visit is not None and self._web_task is not None:
+        visit, task = self._visit, self._web_task
+        if self._verdict is None and visit is not None and task is not None:
+            changes = self._site.changes if self._site and task.site else None
             try:
-                self._verdict = judge(
-                    self._web_task, BrowserEvidence(self._visit, self._answer, self._visit.url, self._site_of_task())
-                )
+                self._verdict = judge(task, EpisodeEnd(self._answer, visit.url, partial(page_text, visit), changes))
             except EnvironmentBroken:
                 self._drop()
                 raise
@@ -277,9 +277,6 @@ class Web(Acting):
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
-
-    def _site_of_task(self) -> LocalSite | None:
-        return self._site if self._web_task and self._web_task.site else None
 
     def brief(self, observation: Observation, before: Observation) -> str:
         """Return what the action changed: why nothing happened, the new page, or the new and removed lines."""
@@ -298,7 +295,7 @@ class Web(Acting):
         found = {} if given.start is not None else {"list of tasks": file_digest(given.tasks or SHIPPED)}
         wanted = {task.id for task in tasks}
         used = {task.site for task in chosen(options) if task.site and task.id in wanted}
-        return found | {f"the site {name}": sites.checksum(name) for name in sorted(used)}
+        return found | {f"the site {name}": sites.checksum() for name in sorted(used)}
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of browser and Selenium, and which actions there are."""

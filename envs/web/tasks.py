@@ -135,7 +135,7 @@ class WebTask(BaseModel):
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
     login: Path | None = None
-    """The login file that the browser starts with (``planbook.envs.web.logins``)."""
+    """The login file that the browser starts with (``planbook.envs.web.webarena``)."""
 
 
 def load_tasks(
