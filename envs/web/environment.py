@@ -67,17 +67,10 @@ class WebOptions(EnvironmentOptions):
     paper_actions: bool = Field(
         default=False, description="Only the actions of the paper, and no find (also --paper-actions)."
     )
-    approximate: bool = Field(
-        default=False,
-        description="For WebArena's files: a comparison of words stands in for the model that judges there.",
-    )
     logins: Path | None = Field(
         default=None,
         description="For WebArena's files: the folder of the logins that tasks name (storage_state), as its auto_login "
         "writes them.",
-    )
-    logged_in: bool = Field(
-        default=False, description="For WebArena's files: the sites log the browser in by themselves."
     )
 
     @model_validator(mode="after")
@@ -100,9 +93,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
     if given.start is not None:
         goal = given.goal or f"look around at {given.start}"
         return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=given.start)]
-    return load_tasks(
-        given.tasks, given.sites, approximate=given.approximate, logged_in=given.logged_in, logins=given.logins
-    )
+    return load_tasks(given.tasks, given.sites, given.logins)
 
 
 def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
@@ -197,14 +188,7 @@ class Web(Acting):
         own: dict[str, str] = {found.site: self._site.url} if found.site and self._site else {}
         self._web_task = placed(found, {**self._set.sites, **own})
         self._notes, self._answer, self._verdict = [], None, None
-        used = self._context is not None
-        try:
-            return self._begin(self._web_task, Names(own))
-        except EnvironmentBroken:
-            if not used:
-                raise
-            self._drop()  # the browser died since the last episode; start another
-            return self._begin(self._web_task, Names(own))
+        return self._begin(self._web_task, Names(own))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
         login = read_login(task.login) if task.login else None
@@ -226,12 +210,9 @@ class Web(Acting):
         return first
 
     def _enter(self, task: WebTask, names: Names) -> Browsing:
-        """Return a clean browser: a new context, or on a site of ours the last one, cleared."""
-        gate, context = gate_of(self._set, task), self._context
-        if context is not None and task.site and context.gate == gate:
-            return Browsing(context, context.renew(), names, self._set.characters)
+        """Return a clean browser."""
         self._drop()
-        context = self._context = Context(chromium.shared(), gate, self._set.patience)
+        context = self._context = Context(chromium.shared(), gate_of(self._set, task), self._set.patience)
         return Browsing(context, context.open(), names, self._set.characters)
 
     def close(self) -> None:

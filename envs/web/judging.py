@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from planbook.envs.text_matching import token_set_ratio
 from planbook.envs.types import Verdict
 from planbook.envs.web import addresses
 from planbook.envs.web.context import TabGone
@@ -31,8 +30,6 @@ from planbook.envs.web.tasks import (
 
 OR = " |OR| "
 """Between alternatives of one value, as in WebArena's files."""
-ALIKE = 85
-"""From this similarity on (0 to 100), two wordings count as the same for ``fuzzy``."""
 QUOTES = "\"'`“”‘’„«»"
 
 
@@ -82,17 +79,6 @@ def items(answer: str, values: Sequence[str]) -> bool:
     return {clean(part) for part in parts if part.strip()} == {clean(value) for value in values}
 
 
-def fuzzy(answer: str, values: Sequence[str]) -> bool:
-    """Return whether the answer is worded like each value and has every number of it.
-
-    This approximates the model that WebArena asks: a synonym fails, and a small contradiction may pass.
-    """
-    text = clean(answer)
-    return all(
-        token_set_ratio(text, clean(value)) >= ALIKE and _numbers_of(value) <= _numbers_of(answer) for value in values
-    )
-
-
 def says_impossible(answer: str) -> bool:
     """Return whether the answer begins with N/A; a reason may follow."""
     return re.match(r"n/?a\b", clean(answer)) is not None
@@ -104,10 +90,6 @@ def _occurs(value: str, text: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(value)}(?!\.?\w)", text) is not None
 
 
-def _numbers_of(text: str) -> set[float]:
-    return {_number(match) for match in NUMBER.findall(text)}
-
-
 def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
@@ -117,7 +99,6 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     "must_include": must_include,
     "numbers": numbers,
     "items": items,
-    "fuzzy": fuzzy,
 }
 
 

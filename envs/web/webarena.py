@@ -7,11 +7,9 @@ Users run the six sites of the published tasks themselves; their addresses repla
 ``__REDDIT__`` and so on. A task whose original check cannot be made here is never counted as solved: it keeps the
 reason in ``unjudged`` and is not offered. This concerns
 
-- ``fuzzy_match``, which the original lets a language model judge. With ``approximate``, a comparison of words replaces
-  the model (``planbook.envs.web.judging.fuzzy``); such figures cannot be compared with published ones.
+- ``fuzzy_match``, which the original lets a language model judge.
 - ``func:`` in addresses and locators: Python functions of the original that query its sites' interfaces.
-- tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name, or
-  ``logged_in`` says that the sites log the browser in by themselves.
+- tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name.
 
 An expected "N/A" is met by an answer that begins with it; the original also accepts a reason alone if its model finds
 it the same. Prompts, actions and waiting times are this environment's own.
@@ -77,15 +75,7 @@ def is_theirs(entry: Mapping[str, JsonValue]) -> bool:
     return "intent" in entry and "eval" in entry
 
 
-def converted(
-    entry: Entry,
-    where: str,
-    sites: Mapping[str, str],
-    *,
-    approximate: bool = False,
-    logged_in: bool = False,
-    logins: Path | None = None,
-) -> Entry:
+def converted(entry: Entry, where: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
     """Return the task as ``WebTask`` has it. ``where`` is for messages. Raises BadSelection."""
     entry = json.loads(_with_sites(json.dumps(entry), where, sites))
     try:
@@ -98,13 +88,10 @@ def converted(
     unjudged = ""
     if login and not login.is_file():
         unjudged = f"it begins logged in, and there is no {login}; write it with WebArena's auto_login"
-    elif theirs.storage_state and not login and not logged_in:
-        unjudged = (
-            "it begins logged in; name the folder of the logins with -o logins=FOLDER, or let the site log the browser "
-            "in by itself and say -o logged_in=true"
-        )
+    elif theirs.storage_state and not login:
+        unjudged = "it begins logged in; name the folder of the logins with -o logins=FOLDER"
     try:
-        checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval, approximate))
+        checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval))
     except Unjudged as reason:
         unjudged = str(reason)
     start, *more = theirs.start_url.split(" |AND| ")
@@ -142,36 +129,33 @@ def _kind(evaluation: _Eval) -> str:
     return "unachievable" if (evaluation.reference_answers or {}).get("fuzzy_match") == "N/A" else "look_up"
 
 
-def _checks(eval_type: str, evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
     if eval_type not in _READERS:
         raise Unjudged(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
-    checks = _READERS[eval_type](evaluation, approximate)
+    checks = _READERS[eval_type](evaluation)
     if not checks:
         raise Unjudged(f"its eval type {eval_type!r} says nothing that could be checked")
     return checks
 
 
-def _answer_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _answer_checks(evaluation: _Eval) -> list[JsonValue]:
     checks: list[JsonValue] = []
     for how, value in (evaluation.reference_answers or {}).items():
         if how == "fuzzy_match" and value == "N/A":
             checks.append({"kind": "unachievable"})
             continue
-        if how == "fuzzy_match" and not approximate:
-            raise Unjudged(
-                "fuzzy_match is judged by a language model in the original; "
-                "-o approximate=true lets a comparison of words stand in for it"
-            )
+        if how == "fuzzy_match":
+            raise Unjudged("fuzzy_match is judged by a language model in the original, and there is none here")
         if how not in _HOW:
             raise Unjudged(f"its answer is compared by {how!r}, which is unknown")
         checks.append({"kind": "answer", "how": _HOW[how], "values": _listed(value)})
     return checks
 
 
-_HOW = {"exact_match": "exact", "must_include": "must_include", "fuzzy_match": "fuzzy"}
+_HOW = {"exact_match": "exact", "must_include": "must_include"}
 
 
-def _url_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _url_checks(evaluation: _Eval) -> list[JsonValue]:
     rules = {"GOLD in PRED": "within", "EXACT": "equal"}
     if evaluation.url_note not in rules:
         raise Unjudged(f"its address is compared by {evaluation.url_note!r}, which is unknown")
@@ -180,7 +164,7 @@ def _url_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
     return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": _listed(evaluation.reference_url, " |OR| ")}]
 
 
-def _page_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _page_checks(evaluation: _Eval) -> list[JsonValue]:
     return [_page_check(target) for target in evaluation.program_html or ()]
 
 
@@ -210,7 +194,7 @@ def _listed(value: str | Sequence[str], separator: str = "") -> list[JsonValue]:
     return list(value)
 
 
-_READERS: Mapping[str, Callable[[_Eval, bool], list[JsonValue]]] = {
+_READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
     "string_match": _answer_checks,
     "url_match": _url_checks,
     "program_html": _page_checks,
