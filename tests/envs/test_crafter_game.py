@@ -66,7 +66,7 @@ def test_actions_and_rules_are_those_of_the_package() -> None:
     assert [deed.code for deed in sorted(all_actions(), key=lambda deed: deed.code)] == sorted(constants.actions)
     assert len(all_actions()) == 17
     assert rules().achievements == ACHIEVEMENTS == tuple(constants.achievements)
-    assert {name: each.uses for name, each in rules().make.items()} == {
+    assert {name: each["uses"] for name, each in rules().make.items()} == {
         name: each["uses"] for name, each in constants.make.items()
     }
 
