@@ -54,6 +54,8 @@ def home() -> Path:
 def rules() -> GameRules:
     """Return the tables, read once a process. Raises MissingRequirement."""
     tables = YAML(typ="safe", pure=True).load((home() / "data.yaml").read_text(encoding="utf-8"))
-    same = [tables[name] for name in ("actions", "materials", "walkable", "collect", "place", "make")]
     most = {name: each["max"] for name, each in tables["items"].items()}
-    return GameRules(*same, most, tuple(tables["achievements"]))
+    acting = tables["collect"], tables["place"], tables["make"]
+    return GameRules(
+        tables["actions"], tables["materials"], tables["walkable"], *acting, most, tuple(tables["achievements"])
+    )
