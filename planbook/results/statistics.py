@@ -1,5 +1,6 @@
 """Intervals, tests and ratio estimators; all in plain Python, so that no table needs numpy."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import comb, copysign, exp, fsum, isfinite, lgamma, log, log1p, sqrt
 from statistics import fmean, stdev
@@ -50,17 +51,9 @@ def mcnemar(gained: int, lost: int) -> float:
 def sign_flips(differences: Sequence[int]) -> float:
     """Return the exact two-sided p of the sum if each task's sides could as well have been swapped.
 
-    The chances of all sums are worked out task by task, which gives the same as trying all swaps. With one pair a task
-    it is McNemar's exact test.
+    With one pair a task it is McNemar's exact test.
     """
-    chances = {0: 1.0}
-    for size in map(abs, differences):
-        flipped = dict.fromkeys((total + sign * size for total in chances for sign in (1, -1)), 0.0)
-        for total, chance in chances.items():
-            flipped[total + size] += chance / 2
-            flipped[total - size] += chance / 2
-        chances = flipped
-    return min(1.0, fsum(chance for total, chance in chances.items() if abs(total) >= abs(sum(differences))))
+    return min(1.0, 2 * min(swapped_tails([(each, -each) for each in differences])))
 
 
 def t_below(t: float, freedom: int) -> float:
@@ -124,13 +117,22 @@ def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
     return corrected
 
 
-def success_tails(chances: Iterable[float], successes: int) -> tuple[float, float]:
-    """Return the chances of at most and of at least so many successes, of cases with these chances, exactly."""
-    counts = [1.0]
-    for chance in chances:
-        both = zip([*counts, 0.0], [0.0, *counts], strict=True)
-        counts = [failed * (1 - chance) + succeeded * chance for failed, succeeded in both]
-    return fsum(counts[: successes + 1]), fsum(counts[successes:])
+def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
+    """Return the chances that the sum of one count a group is at most, and at least, that of the first ones, exactly.
+
+    Each count of a group is as likely as the others.
+    """
+    chances, first = {0: 1.0}, 0
+    for counts in groups:
+        totals = defaultdict[int, float](float)
+        for total, chance in chances.items():
+            for count, times in Counter(counts).items():
+                totals[total + count] += chance * times / len(counts)
+        chances, first = totals, first + counts[0]
+    return (
+        min(1.0, fsum(chance for total, chance in chances.items() if total <= first)),
+        min(1.0, fsum(chance for total, chance in chances.items() if total >= first)),
+    )
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
