@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planbook.compare.differences import setting
+from planbook.compare.differences import in_short, setting, settings
 from planbook.planner import Outcome, Spent
 from planbook.results import Paying, Result, RunResults, mean_actions, mean_errors
 from planbook.results.statistics import wilson
@@ -40,6 +40,8 @@ class GroupRow(BaseModel):
 
     name: str
     runs: tuple[str, ...]
+    differ: tuple[str, ...] = ()
+    """Settings in which the runs of the group differ, seeds left out."""
     building: bool
     """True if it has building runs, whose later tasks are played with more than the earlier ones."""
     tasks: int
@@ -72,7 +74,7 @@ def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[Grou
     """Return a row for each run, or for each combination of the settings that they are grouped by."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
-        groups[", ".join(f"{name}={setting(run.run.config, name)}" for name in by) or run.name].append(run)
+        groups[", ".join(f"{name}={in_short(setting(run.run.config, name))}" for name in by) or run.name].append(run)
     paying = paying_beside(groups)
     return tuple(_group_row(name, each, paying[name]) for name, each in groups.items())
 
@@ -80,22 +82,38 @@ def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[Grou
 def paying_beside(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Paying | None]:
     """Return what a solved task cost in each group with learning included, beside the same model without knowledge.
 
-    That is the first group that plays in the same environment by the same method and model, and learned nothing.
+    That is the first group of the same settings, library and seeds left out, that learned nothing. A group whose runs
+    have several settings has none.
     """
     found = {name: _paying(runs) for name, runs in groups.items()}
-    without = {_asked(groups[name][0]): name for name, paying in reversed(found.items()) if paying and not paying.knows}
+    asked = {name: _settings_but(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
+    without = {asked[name]: name for name, paying in reversed(found.items()) if paying and not paying.knows}
     for name, paying in found.items():
-        beside = without.get(_asked(groups[name][0]), "")
         building = any(run.builds for run in groups[name])  # its tasks are others
+        beside = without.get(asked[name], "") if len(asked[name]) == 1 else ""
         if paying and paying.knows and not building and (other := found.get(beside)):
             found[name] = paying.against(beside, other)
     return found
 
 
-def _asked(run: RunResults) -> tuple[str, str, str]:
-    """Return what two runs share that differ in their knowledge alone."""
-    config = run.run.config
-    return config.env, config.planner, str(sorted(config.models.items()))
+SEEDS = ("seed", "selection.seeds", "repeats")
+"""Settings in which runs differ that try the same once more."""
+KNOWLEDGE = ("library", "after", "rule_tokens")
+"""Settings that say what a run knows."""
+
+
+def _settings_but(runs: Sequence[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Return the different settings of some runs, without those of these names."""
+    return frozenset(
+        tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
+    )
+
+
+def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
+    """Return the settings in which runs differ, seeds left out."""
+    each = [dict(every) for every in _settings_but(runs, SEEDS)]
+    names = dict.fromkeys(name for known in each for name in known)
+    return tuple(name for name in names if len({known.get(name) for known in each}) > 1)
 
 
 def _paying(runs: Sequence[RunResults]) -> Paying | None:
@@ -124,6 +142,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
     return GroupRow(
         name=name,
         runs=tuple(run.name for run in runs),
+        differ=_differing(runs),
         building=any(run.builds for run in runs),
         tasks=len(rows),
         solved=solved,

@@ -152,9 +152,15 @@ class KnowledgeState(Learned):
         return self.model_copy(update={"procedures_at": at})
 
     def with_history(self, history: History) -> "KnowledgeState":
-        """Return the state with other rules."""
+        """Return the state with other rules. Whether a rule is obeyed is counted anew if its check is another."""
+        before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
+        edited = {id for id, check in after.items() if before.get(id, check) != check}
+        citations = tuple(
+            each.model_copy(update={"obeyed": {id: done for id, done in each.obeyed.items() if id not in edited}})
+            for each in self.citations
+        )
         knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
-        return self.model_copy(update={"history": history, "knowledge": knowledge})
+        return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
 
 
 def group_of(learning: Learning, task_type: str) -> str:
