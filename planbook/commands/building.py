@@ -169,16 +169,16 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
     """Measure what each rule and skill of a library is worth, or those that are named, on test tasks."""
     there = RunFile.read(folder).config if is_run(folder) else None
     env = settings.env or (there.env if there else "")
+    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
+    known = known_parts(config)
+    if unknown := sorted(set(parts) - set(known)):
+        raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
     if not settings.models and not settings.planner:
         models = ", ".join(dict.fromkeys(there.models.values())) if there else ""
         raise errors.BadArgument(
             f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
             "measure the procedures alone, which ask no model, with --planner procedures"
         )
-    config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
-    known = known_parts(config)
-    if unknown := sorted(set(parts) - set(known)):
-        raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
     series = Series(settings, as_json=as_json)
     return play_effects(config, parts or known, settings.out or new_folder(config), series, as_json=as_json)
 

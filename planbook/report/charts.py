@@ -123,7 +123,7 @@ def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]
         return
     drawn = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in known)
     series = [{"name": name, "hue": hue, "points": thinned(points)} for name, hue, points in drawn if points]
-    title = "Tokens for each task solved so far, learning included"
+    title = "Tokens per solved task so far, with learning"
     if series:
         yield {"kind": "lines", "title": title, "form": "count", "over": EPISODES, "series": series}
 

@@ -360,7 +360,7 @@ def test_a_plan_among_the_settings_is_shown_in_short(tmp_path: Path) -> None:
     written(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
     told = said(held(tmp_path / "a", tmp_path / "b"), width=200)
     (line,) = (line for line in told.splitlines() if "planner_options.code" in line)
-    assert "in B: for box in boxes: agent.open(box) ... (646 characters, SHA-256 " in line
+    assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
 
 
 def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from planbook.results import Paying, read_run
 from planbook.runs import Run
 from tests.flows import BUILD, here, scripted
 
-CHART = "Tokens for each task solved so far, learning included"
+CHART = "Tokens per solved task so far, with learning"
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
 
