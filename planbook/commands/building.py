@@ -19,7 +19,7 @@ from planbook.learning import formulate as formulate_rules
 from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.planner import BudgetEnded, method
 from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
-from planbook.results.statistics import wilson
+from planbook.results.measures import ALL
 from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
 from planbook.terminal.printing import print_parts, spending
@@ -244,9 +244,8 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, 
     cost, points, worst = _cost_of(config, after), list[Point](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
-        interval = wilson(summary.solved, summary.tasks)
         until_then = reached_after(cost, number)
-        points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
+        points.append(Point(after=number, interval=summary.intervals[ALL], until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
             goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."

@@ -8,8 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from planbook.compare.differences import in_short, setting, settings
 from planbook.planner import Outcome, Spent
-from planbook.results import Paying, Result, RunResults, mean_actions, mean_errors
-from planbook.results.statistics import wilson
+from planbook.results import Paying, Result, RunResults, by_task, mean_actions, mean_errors, solved_interval
 
 
 class PerSolved(BaseModel):
@@ -31,7 +30,7 @@ class GroupRow(BaseModel):
     ``calls``, ``tokens`` and ``money`` are all that the runs spent themselves, on learning too; episodes that a run has
     copied from another cost that one.
 
-    ``share`` is of all tasks, what was broken or not run included, with Wilson's interval; ``share_mean`` and
+    ``share`` is of all tasks, what was broken or not run included, with its interval; ``share_mean`` and
     ``share_sd`` are over the runs, where there are several. ``once`` and ``every_time`` count the tasks that were
     played several times (``several``), whether as repeats or in several runs.
     """
@@ -131,9 +130,9 @@ def _paying(runs: Sequence[RunResults]) -> Paying | None:
 def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = _solved(rows)
-    low, high = wilson(solved, len(rows))
+    low, high = solved_interval(rows)
     shares = [_solved(run.counted) / len(run.counted) for run in runs if run.counted]
-    counts = _several(rows)
+    counts = [each for each in by_task(rows) if len(each) > 1]
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
@@ -174,12 +173,3 @@ def _solved(rows: Iterable[Result]) -> int:
 
 def _each(amount: float | None, solved: int) -> float | None:
     return round(amount / solved, 6) if solved and amount is not None else None
-
-
-def _several(rows: Iterable[Result]) -> list[list[bool]]:
-    """Return the successes of each task that was played more than once."""
-    found = defaultdict[tuple[str, str, int], list[bool]](list)
-    for row in rows:
-        task = row.entry.task
-        found[task.env, task.id, task.seed].append(row.solved)
-    return [each for each in found.values() if len(each) > 1]

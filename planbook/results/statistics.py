@@ -11,7 +11,7 @@ TERMS = 200
 """Of a continued fraction; it has settled long before."""
 
 
-def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
     """Return the Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
     if total == 0:
         return 0.0, 1.0
@@ -20,6 +20,25 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
     spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
+    """Return the interval of the share solved, of tasks with their repeats; without repeats it is Wilson's.
+
+    Repeats of a task are alike. So there are fewer independent cases than episodes, by the design effect: the variance
+    over tasks as a multiple of that of independent episodes (Kish, Survey Sampling, 1965). Where all episodes came out
+    the same there is no variance, and tasks are what counts.
+    """
+    groups = [each for each in tasks if each]
+    total, solved = sum(map(len, groups)), sum(map(sum, groups))
+    most = total / len(groups) if groups else 1.0
+    effect = most
+    if 0 < solved < total and len(groups) > 1:
+        share = solved / total
+        squares = fsum((sum(each) - share * len(each)) ** 2 for each in groups)
+        effect = len(groups) / (len(groups) - 1) * squares / (total * share * (1 - share))
+    effect = min(max(effect, 1.0), most)
+    return wilson(solved / effect, total / effect)
 
 
 def percent(counts: Iterable[tuple[int, int]]) -> float | None:
