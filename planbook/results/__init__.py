@@ -29,7 +29,7 @@ from planbook.results.measures import (
     unlock_score,
 )
 from planbook.results.rows import NOT_PLAYED, Result
-from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
+from planbook.results.summary import Summary, by_task, mean_actions, mean_errors, solved_interval, summarise
 from planbook.results.table import RunResults, read_folder, read_run
 from planbook.results.telling import (
     UNSAFE,
@@ -61,6 +61,7 @@ __all__ = [
     "Summary",
     "TaskClaim",
     "building_cost",
+    "by_task",
     "claim_lines",
     "cost_line",
     "failure_lines",
@@ -82,6 +83,7 @@ __all__ = [
     "read_folder",
     "read_run",
     "results_table",
+    "solved_interval",
     "spending_lines",
     "summarise",
     "unlock_score",
