@@ -60,7 +60,7 @@ from planbook.planner.frames import Frame
 from planbook.planner.graph import GRAPH_SYNTAX
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import mermaid
+from planbook.planner.graph.drawing import GRAPH_FORMATS
 from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphFile, GraphNode
@@ -164,6 +164,7 @@ __all__ = [
     "DEFAULT_ROLE",
     "ERROR_KINDS",
     "FIGURES",
+    "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
     "METHODS",
@@ -296,7 +297,6 @@ __all__ = [
     "left_out_of_figures",
     "load_model",
     "mean_of",
-    "mermaid",
     "method",
     "nearest",
     "never_stopped",
