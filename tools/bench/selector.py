@@ -13,7 +13,13 @@ from statistics import fmean
 from planbook.envs import Action, Features
 from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
 from planbook.envs.minecraft.recording import SEEDS as TRAINED_ON
-from planbook.planner import Candidate, HorizonPredictor, SelectorName, recorded_rows, selector_of
+from planbook.planner.strategies.deps.selectors import (
+    Candidate,
+    HorizonPredictor,
+    SelectorName,
+    recorded_rows,
+    selector_of,
+)
 from planbook.results.statistics import mcnemar, mean_interval, paired_difference, wilson
 from tools.bench import Row
 from tools.bench.timing import seconds
