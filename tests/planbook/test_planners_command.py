@@ -8,8 +8,6 @@ from planbook.planner import METHODS
 from planbook.planner.strategies.base import Method
 from tests.command import planbook, result
 
-OF_EXECUTORS = "iterations, actions_per_reply, subtask_actions, demonstrations"
-
 
 def test_all_methods_are_listed() -> None:
     finished = planbook("planners")

@@ -117,7 +117,7 @@ def asked(journal: MemoryJournal) -> list[Call]:
 
 
 @settings(max_examples=100)
-@given(st.integers(0, 10**6), st.integers(2, 4))
+@given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
     luck, journal = Luck(seed), MemoryJournal()
     played(sandbox, players_by(luck), options={"d_max": d_max}, journal=journal, actions=1000)

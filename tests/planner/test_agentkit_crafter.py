@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.envs.crafter.rules import rules
-from planbook.planner import Body, MemoryJournal, Outcome
+from planbook.planner import MemoryJournal, Outcome
 from planbook.planner.graph import Composing, GraphDatabase
 from planbook.planner.graph.hooks import crafter_context
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
@@ -15,7 +15,8 @@ from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.graph.given import question
-from tests.planner.nodes import Nodes, Reply, code, played
+from tests.planner.nodes import Nodes, Reply, played
+from tests.planner.players import code
 
 TASK = "survive/0"
 GATED = {"subgoals", "top_subgoal", "subgoal_analysis", "skill", "planner_adaptive", "kb_add", "unknown"}
@@ -310,39 +311,3 @@ def test_no_prompt_tells_what_a_table_or_a_furnace_costs(sandbox: Sandbox) -> No
     nodes, _, _ = game(sandbox, 1)
     asked = "\n".join(text for _, _, text in nodes.asked)
     assert not re.search(r"\b(2|two) wood|\b(4|four|1|one) stone|uses? \d", asked)
-
-
-# Cut off, and side by side.
-
-
-def timeless(body: Body) -> object:
-    reply = body.get("reply")
-    return {**body, "reply": {**reply, "seconds": 0.0}} if isinstance(reply, dict) else body
-
-
-def same(nodes: dict[str, Reply]) -> dict[str, Reply]:
-    return {name: reply for name, reply in nodes.items() if not callable(reply)}
-
-
-def test_a_game_cut_off_goes_on_where_it_was(sandbox: Sandbox) -> None:
-    """At every eleventh event: cells, questions and answers of nodes among them."""
-    _, _, whole = game(sandbox, 2)
-    events = list(whole.events.items())
-    for cut in range(3, len(events), 11):
-        journal, nodes = MemoryJournal(), Nodes(same(REPLIES))
-        journal.events = dict(events[:cut])
-        played(sandbox, nodes, "crafter", TASK, options={"steps": 2}, journal=journal, actions=1000)
-        assert [(key, timeless(body)) for key, body in journal.events.items()] == [
-            (key, timeless(body)) for key, body in events
-        ]
-        assert len(nodes.asked) == sum(kind == "ask" for (_, kind, _), _ in events[cut:])
-
-
-def test_side_by_side_comes_to_the_same(sandbox: Sandbox) -> None:
-    journals = []
-    for at_once in (1, 3):
-        journal = MemoryJournal()
-        options = {"steps": 2, "side_by_side": at_once}
-        played(sandbox, Nodes(same(REPLIES)), "crafter", TASK, options=options, journal=journal, actions=1000)
-        journals.append({key: timeless(body) for key, body in journal.events.items()})
-    assert journals[0] == journals[1]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from planbook.planner import METHODS, MemoryJournal, Outcome
 from planbook.planner.strategies.advocate.search import SearchNode
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, code, played, recorded, valued
-from tests.planner.players import SOLVE, TASK
+from tests.planner.counsellors import NO, YES, Counsellors, played, recorded, valued
+from tests.planner.players import SOLVE, TASK, code
 from tests.planner.test_advocate_algorithm import Path, Tracing, Walked, toy
 from tests.planner.test_advocate_pages import Pages, click
 
