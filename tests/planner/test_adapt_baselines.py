@@ -8,7 +8,7 @@ from planbook.envs import Task, Verdict
 from planbook.planner import FeedbackKind, MemoryJournal, Outcome, Recall
 from planbook.planner.models import Sampling
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import timeless
+from tests.planner.pieces import cuts, timeless
 from tests.planner.players import (
     FAIL,
     GOAL,
@@ -263,7 +263,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
     whole, players = MemoryJournal(), Players(does, plans)
     ending, _ = played(sandbox, players, method, journal=whole, world=Trapped())
     events = list(whole.events.items())
-    for cut in range(len(events)):
+    for cut in cuts(whole):
         journal = MemoryJournal()
         journal.events = dict(events[:cut])
         again = Players(does, plans)

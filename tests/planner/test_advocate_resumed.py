@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import BudgetEnded, MemoryJournal
 from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, Says, aligned, played, valued
-from tests.planner.pieces import timeless
+from tests.planner.pieces import cuts, timeless
 from tests.planner.players import SOLVE, code
 from tests.planner.test_advocate_pages import Pages, click
 from tests.spanning import spans_of
@@ -68,7 +68,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
     assert "rewind" in {kind for (_, kind, _), _ in events}
     assert all(spans_of(whole, name) for name in ("plan", "branch"))
     asks = [number for number, ((_, kind, _), _) in enumerate(events) if kind == "ask"]
-    for cut in range(len(events)):
+    for cut in cuts(whole):
         journal = MemoryJournal()
         journal.events = dict(events[:cut])
         skip = sum(ask < cut for ask in asks)

@@ -11,7 +11,7 @@ from planbook.planner.graph import SHIPPED_GRAPHS
 from planbook.planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, played
-from tests.planner.pieces import timeless
+from tests.planner.pieces import cuts, timeless
 from tests.planner.players import SOLVE, TASK, code
 from tests.spanning import held
 
@@ -190,7 +190,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
     ending, _ = played(sandbox, nodes, "toy", TASK_ID, options=options, journal=whole)
     events = list(whole.events.items())
     assert len(events) > 25
-    for cut in range(len(events)):
+    for cut in cuts(whole):
         journal, again = MemoryJournal(), Nodes(by_node())
         journal.events = dict(events[:cut])
         assert played(sandbox, again, "toy", TASK_ID, options=options, journal=journal)[0] == ending

@@ -152,7 +152,7 @@ class Searchers(Counsellors):
         return super().say(name, prompt)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
 def test_each_idea_is_tried_at_its_own_moment_however_that_is_reached(sandbox: Sandbox, seed: int) -> None:
     watched = toy(Walked())
