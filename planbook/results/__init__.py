@@ -17,7 +17,7 @@ from planbook.results.learning_cost import (
     learning_behind,
     reached_after,
 )
-from planbook.results.matches import MatchCounts, Share, share
+from planbook.results.matches import MatchCounts, Share, matches_table, versions_line
 from planbook.results.measures import (
     Measure,
     Measured,
@@ -67,6 +67,7 @@ __all__ = [
     "figure_parts",
     "known_milestones",
     "learning_behind",
+    "matches_table",
     "mean_actions",
     "mean_errors",
     "measure_lines",
@@ -81,8 +82,8 @@ __all__ = [
     "read_folder",
     "read_run",
     "results_table",
-    "share",
     "spending_lines",
     "summarise",
     "unlock_score",
+    "versions_line",
 ]

@@ -113,15 +113,6 @@ def test_what_is_no_id_does_nothing(world: Alfworld) -> None:
         assert observation.text.startswith("Nothing happens.")
 
 
-def test_looking_counts_unless_it_is_free() -> None:
-    free = Alfworld(AlfworldOptions(count_observation_actions=False))
-    for action in (Action("look"), Action("inventory"), Action("examine", ("mug_1",))):
-        assert Alfworld().counts(action)
-        assert not free.counts(action)
-    assert free.counts(Action("go_to", ("desk_1",)))
-    assert free.versions()["count_observation_actions"] == "False"
-
-
 def test_receptacles_at_one_location_are_hidden_or_open() -> None:
     seed, (first, second, *_) = next(neighbours("pick_and_place"))
     hidden, opened = Alfworld(), Alfworld(AlfworldOptions(shared_locations="open"))
