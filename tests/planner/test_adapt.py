@@ -222,12 +222,6 @@ def indented(lines: str) -> str:
     return "\n".join(f"    {line}" for line in lines.splitlines())
 
 
-def test_a_success_after_an_error_somewhere_is_indirect(sandbox: Sandbox) -> None:
-    players = Players({GOAL: ["1 / 0", FAIL], "one": SOLVE}, {GOAL: planned("S1", "one")})
-    ending, _ = played(sandbox, players)
-    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
-
-
 def test_actions_that_run_out_inside_are_out_of_budget(sandbox: Sandbox) -> None:
     loop = "try:\n    while True:\n        agent.touch('x')\nexcept BaseException:\n    finish(True)"
     plans = {GOAL: planned("S1 OR S2", "one", "x"), "one": planned("S1 OR S2", "two", "y")}
