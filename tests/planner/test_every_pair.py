@@ -46,7 +46,6 @@ REPLIES: dict[str, Callable[[str], str]] = {
 }
 
 USUAL = ("prose", "a break-in")
-UNUSUAL = [each for each in REPLIES if each not in USUAL]
 
 
 @pytest.mark.parametrize(
