@@ -103,7 +103,7 @@ class Alfworld(Environment):
     def requirements(cls) -> Sequence[Requirement]:
         """Return the three splits on disk, and the package that generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
-        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", rooms.found(), rooms.remedy())]
+        return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -112,11 +112,10 @@ class Alfworld(Environment):
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Return engine, options, packages, and the verb of the installed games for putting things down."""
-        grammar = self._puts if self.task else _probe().puts
+        """Return engine, options, packages, and the verb of the game for putting things down."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
-        return {**options, **packages, "grammar": "put" if grammar else "move"}
+        return {**options, **packages, "grammar": "put" if self._puts else "move"}
 
     # Episodes.
 
@@ -267,8 +266,3 @@ class Alfworld(Environment):
 
 def _game(task: Task) -> AlfworldGame:
     return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
-
-
-def _probe() -> AlfworldGame:
-    """Return a game to learn the grammar from: an installed one, else a generated one."""
-    return tasks.sample_game() or generated.make(TYPES[0], 0)

@@ -13,7 +13,7 @@ from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.resources import folder_digest, install_command, package_folder
+from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.types import EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
@@ -81,10 +81,7 @@ class Miniwob(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the pages, the browser packages, Chromium and its driver."""
-        pages = Requirement(
-            "miniwob", str(package_folder("miniwob") or "") or None, install_command("browser", only="miniwob")
-        )
-        return [pages, *chromium.requirements()]
+        return [task_types.PACKAGE.requirement("miniwob"), *chromium.requirements()]
 
     @classmethod
     def _task(cls, type_name: str, seed: int) -> Task:
@@ -127,7 +124,7 @@ class Miniwob(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the pages with all that they load."""
-        return {"pages": folder_digest(task_types.package() / "html")}
+        return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of browser, Selenium and MiniWoB++, and which sentences the pages use."""

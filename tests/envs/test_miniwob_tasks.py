@@ -20,7 +20,7 @@ def ids(selection: Selection) -> list[str]:
 
 
 def test_the_53_types_have_a_page_each() -> None:
-    pages = [task_types.package() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types]
+    pages = [task_types.PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types]
     assert len(set(pages)) == 53
     assert all(page.is_file() for page in pages)
 
