@@ -95,7 +95,7 @@ class Alfworld(Environment):
         return wording.with_paper_docs(offered) if chosen.paper_docs else offered
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
+    def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether the split is made from seeds: only the generated one is."""
         return split == "generated"
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from planbook.config import Config, by_dotted_name
+from planbook.envs import texts_digest
 from planbook.errors import BadArgument
 from planbook.results import Result, RunResults
 from planbook.results.statistics import (
@@ -255,6 +256,8 @@ def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -
 
 UNSET = "-"
 VERSION = "version of "
+LONGEST = 60
+"""Characters of a setting that are shown; of a longer one, such as a plan, the beginning and a digest."""
 
 
 class SettingDifference(BaseModel):
@@ -277,6 +280,14 @@ def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDiffe
     found = [*_different(settings(one.run.config), settings(other.run.config))]
     versions = _different(one.run.versions | one.versions, other.run.versions | other.versions)
     return (*found, *(each.model_copy(update={"name": f"{VERSION}{each.name}"}) for each in versions))
+
+
+def in_short(value: str) -> str:
+    """Return a setting on one line, a long one with its length and a digest, by which two can be told apart."""
+    if len(value) <= LONGEST and "\n" not in value:
+        return value
+    begin = " ".join(value[:LONGEST].split())
+    return f"{begin} ... ({len(value):,} characters, SHA-256 {texts_digest([value])[:8]})"
 
 
 def _different(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[SettingDifference]:

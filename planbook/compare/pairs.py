@@ -20,8 +20,7 @@ from planbook.compare.differences import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results import Paying, Result, RunResults
-from planbook.results.statistics import wilson
+from planbook.results import Paying, Result, RunResults, solved_interval
 from planbook.wording import UNPLAYED
 
 
@@ -32,7 +31,7 @@ class Side(Compared):
     solved: int
     low: float
     high: float
-    """Wilson's interval of the share."""
+    """The interval of the share."""
     broken: int
     not_run: int
     """These count as not solved."""
@@ -150,7 +149,7 @@ def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
-    low, high = wilson(solved, len(outcomes))
+    low, high = solved_interval(rows)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
     paying = run.paying(rows)
     return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=paying)

@@ -9,7 +9,7 @@ from planbook.config import Config
 from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
 from planbook.results import Summary, overall
-from planbook.results.statistics import percent, wilson
+from planbook.results.statistics import percent
 
 REWARD = "reward"
 Figure = Callable[[OurRun], float | None]
@@ -66,7 +66,7 @@ class OurRow(ComparedWithPapers):
     repeats: int
     overall: float
     interval: tuple[float, float]
-    """The Wilson interval of the overall share, over all episodes."""
+    """The interval of the overall share; repeats of a task are one case."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -134,7 +134,7 @@ def _our_row(run: OurRun) -> OurRow:
         tasks=run.tasks,
         repeats=summary.repeats,
         overall=percent(summary.by_type.values()) or 0.0,
-        interval=tuple(round(100 * end, 1) for end in wilson(summary.solved, run.tasks * summary.repeats)),
+        interval=tuple(round(100 * end, 1) for end in summary.intervals[ALL]),
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
         by_type=_by_type(run),
         error_steps=summary.mean_error_steps,

@@ -17,7 +17,7 @@ from planbook.results.learning_cost import (
     learning_behind,
     reached_after,
 )
-from planbook.results.matches import MatchCounts, Share, share
+from planbook.results.matches import MatchCounts, Share, matches_table, versions_line
 from planbook.results.measures import (
     Measure,
     Measured,
@@ -29,7 +29,7 @@ from planbook.results.measures import (
     unlock_score,
 )
 from planbook.results.rows import NOT_PLAYED, Result
-from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
+from planbook.results.summary import Summary, by_task, mean_actions, mean_errors, solved_interval, summarise
 from planbook.results.table import RunResults, read_folder, read_run
 from planbook.results.telling import (
     UNSAFE,
@@ -61,12 +61,14 @@ __all__ = [
     "Summary",
     "TaskClaim",
     "building_cost",
+    "by_task",
     "claim_lines",
     "cost_line",
     "failure_lines",
     "figure_parts",
     "known_milestones",
     "learning_behind",
+    "matches_table",
     "mean_actions",
     "mean_errors",
     "measure_lines",
@@ -81,8 +83,9 @@ __all__ = [
     "read_folder",
     "read_run",
     "results_table",
-    "share",
+    "solved_interval",
     "spending_lines",
     "summarise",
     "unlock_score",
+    "versions_line",
 ]

@@ -1,6 +1,6 @@
 """The summary of a run: counts over every task that it was asked to play."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
@@ -11,8 +11,9 @@ from planbook.planner import FIGURES, NOT_JUDGED, Figures, Outcome, Played, Spen
 from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.learning_cost import Paying
 from planbook.results.matches import MatchCounts, count_matches
-from planbook.results.measures import Measure, measures, milestones, unlocked
+from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
+from planbook.results.statistics import wilson_over
 from planbook.wording import TYPE_SOLVED
 
 NONE: Mapping[str, int] = {}
@@ -64,6 +65,8 @@ class Summary(BaseModel):
     """Crafter's score, in percent, of an environment that names all its milestones."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
     """The environment's measures beside success, by task type (``all`` where there are several)."""
+    intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
+    """The 95 % interval of the share solved, by task type and under ``all``; repeats of a task are one case."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] of the task types that have such episodes; these count as not solved."""
     seconds: float
@@ -142,12 +145,27 @@ def summarise(
         milestones=reached,
         unlock_score=unlocked(reached, known),
         measures=measures(counted),
+        intervals={kind: solved_interval(each) for kind, each in {**of_type, ALL: counted}.items()},
         unplayed_by_type={kind: counts for kind, each in of_type.items() if any(counts := _unplayed(each))},
         seconds=round(seconds, 3),
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in counted if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in counted if row.ending.cause == NOT_JUDGED},
     )
+
+
+def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
+    """Return the 95 % interval of the share solved; several episodes of one task are not independent."""
+    return wilson_over(by_task(rows))
+
+
+def by_task(rows: Iterable[Result]) -> list[list[bool]]:
+    """Return the successes of each task."""
+    found = defaultdict[tuple[str, str, int], list[bool]](list)
+    for row in rows:
+        task = row.entry.task
+        found[task.env, task.id, task.seed].append(row.solved)
+    return list(found.values())
 
 
 def _costs(spent: Spent) -> dict[str, Any]:

@@ -18,7 +18,7 @@ UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsa
 
 
 def results_table(summary: Summary, title: str) -> Grid:
-    """Return success by task type with Wilson's interval and mean actions.
+    """Return success by task type with its interval and mean actions.
 
     Broken and not run episodes have columns of their own, if there are any: they are no failures of what played.
     """
@@ -32,14 +32,17 @@ def results_table(summary: Summary, title: str) -> Grid:
     ]
     apart = (sum(broken for broken, _ in every), sum(left for _, left in every))
     lines.append(("all", summary.solved, summary.tasks, apart, summary.mean_actions, summary.mean_error_steps))
-    return Grid(title, "task type", columns, [_row(*line, apart=bool(unplayed)) for line in lines])
+    return Grid(title, "task type", columns, [_row(*line, apart=bool(unplayed), summary=summary) for line in lines])
 
 
-def _row(kind: str, solved: int, tasks: int, unplayed: Any, actions: Any, errors: Any, *, apart: bool) -> list[str]:
-    within = NO_FIGURE if any(unplayed) or not tasks else interval(*wilson(solved, tasks))
+def _row(
+    kind: str, solved: int, tasks: int, unplayed: Any, actions: Any, errors: Any, *, apart: bool, summary: Summary
+) -> list[str]:
+    within = summary.intervals.get(kind) or wilson(solved, tasks)
+    bounds = NO_FIGURE if any(unplayed) or not tasks else interval(*within)
     share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
     counts = [str(solved), *(map(str, unplayed) if apart else ()), str(tasks)]
-    return [kind, *counts, share, within, fixed(actions, 1), fixed(errors, 2)]
+    return [kind, *counts, share, bounds, fixed(actions, 1), fixed(errors, 2)]
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
