@@ -64,6 +64,7 @@ class Alfworld(Environment):
         "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
     }
     helpers = HELPERS
+    paper_actions = tuple(wording.DOCS)
     Options = AlfworldOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -88,11 +89,9 @@ class Alfworld(Environment):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions with full docs, or the actions and docs that AutoManual's agent had."""
-        chosen = AlfworldOptions.read(options)
-        everything = super().offered(options)
-        offered = everything.only(wording.DOCS) if chosen.paper_actions else everything
-        return wording.with_paper_docs(offered) if chosen.paper_docs else offered
+        """Return the actions, with full docs or with those that AutoManual's agent had."""
+        offered = super().offered(options)
+        return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:

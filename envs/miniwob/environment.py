@@ -15,9 +15,8 @@ from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
 from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
-from planbook.envs.types import EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
-PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 LONGEST_CHANGE = 300
 """Maximum characters of a page's change in feedback on one action."""
@@ -50,6 +49,7 @@ class Miniwob(Environment):
     seeded = True
     action_limit = 20
     pauses = True
+    paper_actions = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
     Options: ClassVar[type[BaseModel]] = MiniwobOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -66,12 +66,6 @@ class Miniwob(Environment):
         chosen = chosen_types(selection, task_types.SPLITS[split], f"{cls.name}'s split {split}")
         seeds = selection.seeds or DEFAULT_SEEDS
         return list(in_turn(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
-
-    @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions, or those that the papers' agents had."""
-        everything = super().offered(options)
-        return everything.only(PAPER_ACTIONS) if MiniwobOptions.read(options).paper_actions else everything
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
