@@ -112,12 +112,15 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 
 
 def _paying(runs: Sequence[RunResults]) -> Paying | None:
-    """Return the cost of a solved task in several runs; what they learned from one library counts once."""
+    """Return the cost of a solved task in several runs; of each library, the run that knew most of it counts."""
     each = [run.paying() for run in runs]
     known = [paying for paying in each if paying]
     if len(known) < len(each):
         return None
-    learned = {(run.run.config.library, run.run.config.after): run.learning_behind or Spent() for run in runs}
+    behind = sorted(
+        ((run.run.config.library, run.learning_behind or Spent()) for run in runs), key=lambda each: each[1].tokens
+    )
+    learned = dict(behind)
     outside = [run.outside_cost for run in runs]
     playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
     return Paying.of(sum(paying.solved for paying in known), playing, sum([*learned.values(), *outside], Spent()))
