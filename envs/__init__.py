@@ -14,6 +14,7 @@ Using environments
 - ``registry``: load one by name, from another package, or from a file.
 - ``selection``: from a selection to tasks.
 - ``checking``: find an author's mistakes (``planbook check-env``).
+- ``secrets``: what looks like a secret.
 - ``resources``: packages, install commands and digests of data.
 - ``text_matching``: token set ratio, BM25.
 
@@ -59,6 +60,7 @@ from planbook.envs.resources import (
     package_version,
     texts_digest,
 )
+from planbook.envs.secrets import holds_secret
 from planbook.envs.text_matching import BM25
 from planbook.envs.types import (
     Action,
@@ -122,6 +124,7 @@ __all__ = [
     "file_digest",
     "files_digest",
     "folder_digest",
+    "holds_secret",
     "import_error",
     "install_command",
     "known_environments",

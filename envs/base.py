@@ -159,6 +159,11 @@ class Environment(
         return select(cls, selection, options)
 
     @classmethod
+    def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the splits under these options; by default ``splits``."""
+        return cls.splits
+
+    @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Return the actions and queries under these options; by default all."""
         return Offered(cls.actions, cls.queries)

@@ -188,9 +188,10 @@ class Settings(Playing, Building, Invocation):
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return them with seeds drawn by the run's own where none are given, and the first existing of ``splits``."""
-        world = self.world()
-        split = self.split or next((split for split in splits if split in world.splits), world.splits[0])
-        takes_seeds = world.takes_seeds(split.partition(":")[0])
+        world, chosen = self.world(), self.world_options()
+        known = world.task_splits(chosen)
+        split = self.split or next((split for split in splits if split in known), known[0])
+        takes_seeds = world.takes_seeds(split.partition(":")[0], chosen)
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 

@@ -28,7 +28,6 @@ if __name__ == "planner":
 from planbook.planner.agent import (
     AGENT,
     TASK,
-    ActionDocs,
     action_docs,
     call_of,
     function_heads,
@@ -40,7 +39,6 @@ from planbook.planner.agent import (
 from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
 from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
 from planbook.planner.dry_runs import KnownState
-from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     BadProcedure,
@@ -56,13 +54,13 @@ from planbook.planner.errors import (
     UnknownModel,
     UnknownStrategy,
     UnusableReply,
-    WrongMark,
 )
-from planbook.planner.frames import Frame, Mark
+from planbook.planner.feedback import NOT_JUDGED
+from planbook.planner.frames import Frame
 from planbook.planner.graph import GRAPH_SYNTAX
 from planbook.planner.graph.checks import whole_graph
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import GRAPH_FORMATS
+from planbook.planner.graph.drawing import mermaid
 from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphFile, GraphNode
@@ -71,7 +69,7 @@ from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
 from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
 from planbook.planner.models.answers import pass_on
-from planbook.planner.models.context import prompt_block
+from planbook.planner.models.context import prompt_block, unmarked
 from planbook.planner.models.recordings import (
     RecordedMessage,
     RecordedModel,
@@ -84,7 +82,6 @@ from planbook.planner.models.registry import load_model, register_model
 from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
 from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-from planbook.planner.playing import play
 from planbook.planner.procedure import (
     Procedure,
     checked_procedure,
@@ -93,9 +90,9 @@ from planbook.planner.procedure import (
     procedure_faults,
     read_procedure,
 )
-from planbook.planner.prompts import Prompt, Prompts, fence_around
+from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
 from planbook.planner.rendered import Rendered, Text
-from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, as_text, no_model
+from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
 from planbook.planner.scope import NO_ANSWER, Scope
 from planbook.planner.spans import (
     OLD_SPAN_KINDS,
@@ -125,7 +122,7 @@ from planbook.planner.strategies import (
     left_out_of_figures,
     method,
 )
-from planbook.planner.strategies.base import mean_of, registered_methods
+from planbook.planner.strategies.base import mean_of, play, registered_methods
 from planbook.planner.strategies.code import given_code
 from planbook.planner.strategies.deps.selectors import (
     Candidate,
@@ -135,7 +132,6 @@ from planbook.planner.strategies.deps.selectors import (
     selector_of,
 )
 from planbook.planner.streaming import NOT_RUN
-from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import (
     TRAJECTORY_SCHEMA,
@@ -161,7 +157,6 @@ from planbook.planner.types import (
     Outcome,
     Plan,
     Step,
-    Thought,
 )
 
 __all__ = [
@@ -169,7 +164,6 @@ __all__ = [
     "DEFAULT_ROLE",
     "ERROR_KINDS",
     "FIGURES",
-    "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
     "METHODS",
@@ -187,10 +181,8 @@ __all__ = [
     "TASK",
     "TRAJECTORY_SCHEMA",
     "USUAL_TIMEOUTS",
-    "ActionDocs",
     "Allows",
     "Amount",
-    "Answer",
     "AutoManualOptions",
     "BadProcedure",
     "Body",
@@ -223,7 +215,6 @@ __all__ = [
     "JournalFailed",
     "JournalMismatch",
     "KnownState",
-    "Mark",
     "Match",
     "MatchCandidate",
     "Memory",
@@ -269,21 +260,18 @@ __all__ = [
     "Stopped",
     "Strategy",
     "Text",
-    "Thought",
     "Timeouts",
     "Trajectory",
     "TrajectoryRow",
     "UnknownModel",
     "UnknownStrategy",
     "UnusableReply",
-    "WrongMark",
     "about_the_environment",
     "action_docs",
     "add_cost",
     "amount_of",
     "as_json",
     "as_plan",
-    "as_text",
     "call_of",
     "checked_procedure",
     "code_of",
@@ -308,6 +296,7 @@ __all__ = [
     "left_out_of_figures",
     "load_model",
     "mean_of",
+    "mermaid",
     "method",
     "nearest",
     "never_stopped",
@@ -332,6 +321,7 @@ __all__ = [
     "selector_of",
     "spans_in",
     "tell_trajectory",
+    "unmarked",
     "usage_of_cut",
     "value_text",
     "whole_graph",

@@ -20,12 +20,14 @@ class MatchCandidate(Record):
     params: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     """Goals of its examples."""
+    had: dict[str, tuple[JsonValue, ...]] = {}
+    """What the parameters were in its examples."""
 
 
 class Match(Payload):
     """The found task type of a goal, and the parameters that the goal gives to its procedure.
 
-    Without a ``type`` nothing was certain; ``candidates`` are then the types that come closest, the closest first.
+    Where something is not certain, ``candidates`` are the types that come closest, the closest first.
     """
 
     span = "match"

@@ -23,8 +23,8 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
-from planbook.planner.templates import PROMPTS
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser

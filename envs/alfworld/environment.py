@@ -17,7 +17,6 @@ from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
-OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
 _ENGINES: dict[str, type[GameEngine]] = {"direct": Direct, "textworld": Reference}
 
 
@@ -31,9 +30,6 @@ class AlfworldOptions(EnvironmentOptions):
         default="hidden",
         description="Some receptacles stand where another stands. In the game, one cannot go_to the second from the "
         'first ("Nothing happens."), so its content stays hidden unless examined. open: go_to it shows it.',
-    )
-    count_observation_actions: bool = Field(
-        default=True, description="look, inventory and examine count towards the action limit."
     )
     paper_actions: bool = Field(
         default=False, description="Only the nine actions of AutoManual: no look, inventory and examine."
@@ -99,7 +95,7 @@ class Alfworld(Environment):
         return wording.with_paper_docs(offered) if chosen.paper_docs else offered
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
+    def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether the split is made from seeds: only the generated one is."""
         return split == "generated"
 
@@ -160,10 +156,6 @@ class Alfworld(Environment):
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the agent's location and what it holds."""
         return {"location": self._location, "holding": self._holding}
-
-    def counts(self, action: Action) -> bool:
-        """Return whether the action counts; looking may be free, by option."""
-        return self._chosen.count_observation_actions or action.name not in OBSERVATION_ACTIONS
 
     def close(self) -> None:
         """Release the engine."""

@@ -212,15 +212,11 @@ class Crafter(Environment):
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
-        from planbook.envs.crafter.game import save
-
-        return save(self.game), self.moment
+        return self.game.save(), self.moment
 
     def _load(self, native: Any) -> None:
-        from planbook.envs.crafter.game import load
-
         saved, self._moment = native
-        load(self.game, saved)
+        self.game.load(saved)
 
     # Actions.
 

@@ -19,11 +19,11 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlsplit
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra
-from planbook.envs.tools.environment import MAX_TEXT, ToolFailed
+from planbook.envs.secrets import SECRET_LENGTH, literal_secrets
+from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolSilent
 
 try:
     from mcp import Client, MCPError, StdioServerParameters, types
@@ -35,12 +35,7 @@ except ImportError as error:
 
 T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-SECRET_LENGTH = 4
-"""Characters from which on a value counts as a secret; shorter ones, such as "1", are in any text."""
 STRUCK = "***"
-_NAMES_SECRET = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
-_IS_SECRET = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
-_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 LAST_WORDS = 500
 """Characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
@@ -82,21 +77,6 @@ class McpServer:
         return made, tuple(sorted((each for each in secrets if len(each) >= SECRET_LENGTH), key=len, reverse=True))
 
 
-def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return what looks like a secret among the words of a command, or in a URL: by its name, or by its form."""
-    found = {word for word in words if _IS_SECRET.fullmatch(word)}
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        url = urlsplit(word) if re.match(r"\w+://", word) else None
-        if url is not None:
-            named = parse_qsl(url.query)
-            found |= {url.password or "", *filter(_IN_PATH.fullmatch, url.path.split("/"))}
-        else:
-            name, assigned, value = word.partition("=")
-            named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
-        found |= {value for name, value in named if _NAMES_SECRET.search(name) or _IS_SECRET.fullmatch(value)}
-    return {each for each in found if len(each) >= SECRET_LENGTH and each[0] not in "$-"}
-
-
 def _refuse_secrets(words: Sequence[str]) -> None:
     if literal_secrets(words):
         raise UnknownEnvironment(
@@ -112,7 +92,10 @@ def servers(rest: str) -> list[McpServer]:
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
     if rest.endswith(".json") and " " not in rest:
         return list(_of_file(Path(rest)))
-    words = shlex.split(rest)
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise UnknownEnvironment(f"mcp: the command cannot be read: {error}; close its quotes") from error
     if not words:
         raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
     _refuse_secrets(words)
@@ -242,12 +225,12 @@ class McpConnection:
             return waiting.result(self._timeout + 1)
         except TooSlow as error:
             waiting.cancel()
-            raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+            raise self._silent(doing) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._broken(f"died, {doing}") from error
             if "timed out" in str(error):
-                raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+                raise self._silent(doing) from error
             raise self._failed(f"refused, {doing}: {error}") from error
         except RuntimeError as error:
             raise self._failed(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
@@ -259,6 +242,9 @@ class McpConnection:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
+
+    def _silent(self, doing: str) -> ToolSilent:
+        return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s, {doing}")
 
     def _failed(self, what: str) -> ToolFailed:
         return ToolFailed(self.struck(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])

@@ -188,7 +188,7 @@ def test_config(settings: Settings) -> Config:
     planner = settings.planner or ("automanual" if settings.models else "procedures")
     if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
         settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
-    drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
+    drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return drawn.config(planner, ablated_options(planner, settings.without))
 
 

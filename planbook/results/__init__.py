@@ -7,7 +7,7 @@
 building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
-from planbook.results.claims import ClaimCounts, TaskClaim, share
+from planbook.results.claims import ClaimCounts, TaskClaim, matches_table, versions_line
 from planbook.results.learning_cost import (
     BuildingCost,
     Paying,
@@ -59,6 +59,7 @@ __all__ = [
     "failure_lines",
     "figure_parts",
     "known_milestones",
+    "matches_table",
     "mean_actions",
     "mean_errors",
     "measure_lines",
@@ -72,9 +73,9 @@ __all__ = [
     "read_folder",
     "read_run",
     "results_table",
-    "share",
     "solved_interval",
     "spending_lines",
     "summarise",
     "unlock_score",
+    "versions_line",
 ]

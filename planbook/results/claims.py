@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict
 
 from planbook.planner import Grid, Match
 from planbook.results.statistics import wilson
+from planbook.rules import FoundType
+from planbook.wording import counted
 
 if TYPE_CHECKING:
     from planbook.results.rows import Result
@@ -148,6 +150,13 @@ def matches_table(counts: MatchCounts) -> Grid:
     rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
     told = [(name, str(each.count), str(each.of), f"{each.low:.1f}% to {each.high:.1f}%") for name, each in rows]
     return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), told)
+
+
+def versions_line(found: Sequence[FoundType]) -> str:
+    """Return how many procedures were published for found types, and how many of them were repairs."""
+    published, repairs = sum(each.version for each in found), sum(each.repairs for each in found)
+    versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
+    return f"{versions}, {repairs} of them repairs ({share(repairs, published)})."
 
 
 def _of_other_types(matched: "Sequence[tuple[Result, Match]]", wrong: "Sequence[tuple[Result, Match]]") -> int:

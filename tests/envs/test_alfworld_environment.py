@@ -119,15 +119,6 @@ def test_an_unknown_action_is_refused(world: Alfworld) -> None:
         world.act(Action("slice", ("apple_1", "knife_1")))
 
 
-def test_looking_counts_unless_it_is_free() -> None:
-    free = Alfworld(AlfworldOptions(count_observation_actions=False))
-    for action in (Action("look"), Action("inventory"), Action("examine", ("mug_1",))):
-        assert Alfworld().counts(action)
-        assert not free.counts(action)
-    assert free.counts(Action("go_to", ("desk_1",)))
-    assert free.versions()["count_observation_actions"] == "False"
-
-
 def test_receptacles_at_one_location_are_hidden_or_open() -> None:
     seed, (first, second, *_) = next(neighbours("pick_and_place"))
     hidden, opened = Alfworld(), Alfworld(AlfworldOptions(shared_locations="open"))

@@ -12,7 +12,6 @@ from planbook.rules import (
     Citation,
     History,
     Knowledge,
-    Obedience,
     Rule,
     RuleBook,
     RuleChange,
@@ -20,6 +19,7 @@ from planbook.rules import (
     count,
 )
 from planbook.rules.edits import Touched
+from planbook.rules.obedience import Obedience
 from tests.flows import BUILD, asks, events, here, prompt, scripted
 
 SMALL = (*BUILD, "--no-procedures")

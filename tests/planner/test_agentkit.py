@@ -8,7 +8,7 @@ import pytest
 
 from planbook.planner import Body, FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
-from planbook.planner.graph import SHIPPED_GRAPHS
+from planbook.planner.graph.file import SHIPPED_GRAPHS
 from planbook.planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, code, played

@@ -9,7 +9,7 @@ import pytest
 from planbook.envs.crafter.rules import rules
 from planbook.planner import Body, MemoryJournal, Outcome
 from planbook.planner.graph import Composing, GraphDatabase
-from planbook.planner.graph.hooks import crafter_context
+from planbook.planner.graph.hooks import crafter as crafter_hooks
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
 from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
@@ -95,10 +95,10 @@ def composing(database: GraphDatabase) -> Composing:
 def test_a_reflection_looks_back_on_25_steps_and_the_skills_own_history_on_all() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
     database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
-    assert re.findall(r"^Turn (\d+)\.", crafter_context.recent(composing(database)), re.MULTILINE) == [
+    assert re.findall(r"^Turn (\d+)\.", crafter_hooks.recent(composing(database)), re.MULTILINE) == [
         str(turn) for turn in range(16, 41)
     ]
-    assert len(re.findall(r"^Turn \d+\.", crafter_context.under_the_skill(composing(database)), re.MULTILINE)) == 40
+    assert len(re.findall(r"^Turn \d+\.", crafter_hooks.under_the_skill(composing(database)), re.MULTILINE)) == 40
 
 
 def test_each_step_is_summed_up_and_its_action_judged_in_the_next(sandbox: Sandbox) -> None:

@@ -19,10 +19,10 @@ from planbook.planner import (
     JournalMismatch,
     MemoryJournal,
     Outcome,
-    WrongMark,
     method,
     play,
 )
+from planbook.planner.errors import WrongMark
 from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.planner.strategies import Options

@@ -20,7 +20,6 @@ from planbook.planner import (
     Outcome,
     Round,
     Step,
-    Thought,
     Trajectory,
     play,
     read_trajectory,
@@ -28,6 +27,7 @@ from planbook.planner import (
 )
 from planbook.planner.memory import Recall
 from planbook.planner.strategies import Options
+from planbook.planner.types import Thought
 from planbook.sandbox import Limits, Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch_two/0",)))[0]

@@ -7,10 +7,8 @@ import pytest
 from planbook.envs import Action, Observation
 from planbook.planner import Outcome, Round, Step, Trajectory
 from planbook.rules import (
-    BadCheck,
     Citation,
     Form,
-    Obedience,
     Rule,
     RuleBook,
     build_rules,
@@ -18,11 +16,11 @@ from planbook.rules import (
     consolidate,
     count,
     evidence_table,
-    obeyed,
     rule_text,
     rules_obeyed,
     useless,
 )
+from planbook.rules.obedience import BadCheck, Obedience, obeyed
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.told import CONCLUSION, TERMS, asking, edits, episode, last

@@ -2,18 +2,8 @@
 
 import pytest
 
-from planbook.rules import (
-    BUILDER,
-    CONSOLIDATOR,
-    USER,
-    Case,
-    Edited,
-    Permissions,
-    RuleSystem,
-    RuleType,
-    apply,
-    run_edits,
-)
+from planbook.rules import BUILDER, CONSOLIDATOR, USER, Case, Permissions, RuleType, apply
+from planbook.rules.system import Edited, RuleSystem, run_edits
 from planbook.sandbox import Limits, Sandbox
 from tests.rules.given import BOOK
 
@@ -31,7 +21,7 @@ def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> Edit
 
 def refused(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> str:
     result = edited(sandbox, code, permissions)
-    assert (result.change, result.batch, result.stopped) == (None, None, False)
+    assert (result.change, result.stopped) == (None, False)
     assert "nothing was changed" in result.message
     return result.message
 
@@ -62,12 +52,16 @@ rule_system.stop_generating()
     result = edited(sandbox, code)
     assert (result.message, result.stopped) == ("wrote rule_4", True)
     assert result.change is not None
-    assert result.batch is not None
-    assert apply(BOOK, result.batch, USER) == result.change
+    assert result.change is not None
+    assert apply(BOOK, result.change.batch, USER) == result.change
     book = result.change.on(BOOK)
     assert book.rule("rule_4").type is RuleType.SPECIAL_PHENOMENON
     assert (book.rule("rule_3").builds_on, book.rule("rule_3").log) == (("rule_4",), ("explained by rule_4",))
-    assert (result.batch.who, result.batch.where, result.batch.case) == ("builder", "task/17/builder/0", None)
+    assert (result.change.batch.who, result.change.batch.where, result.change.batch.case) == (
+        "builder",
+        "task/17/builder/0",
+        None,
+    )
 
 
 THREE = """

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from planbook.planner.errors import ContextExceeded, EpisodeStopped, ModelRefused, ModelUnavailable
-from planbook.planner.models import Message, Reply, Sampling, Usage, estimated_usage
+from planbook.planner.models import Message, Reply, Sampling, Usage
 from planbook.planner.models.openai_api import OpenAIModel
+from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.waiting import Timeouts
 from tests.ear import Ear
 from tests.openai_server import Break, Completion, Refusal, Server, Silence, serving
