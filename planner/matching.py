@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, StrictInt, ValidationError
 from planbook.planner.episode import Episode
 from planbook.planner.errors import UnusableReply
 from planbook.planner.memory import Match, MatchCandidate, Recall
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import as_json
-from planbook.planner.templates import PROMPTS
 
 MODEL = "model"
 NONE = "none"
@@ -32,22 +32,38 @@ def matched(episode: Episode, recall: Recall, role: str = "") -> Recall:
     match = recall.match
     if match is None:
         return recall
-    if not match.type and match.candidates and role and (answer := _asked(episode, match.candidates, role)).type:
+    if match.candidates and role and not (match.type and _are_seen(episode, match.unusual)):
+        recall = _by_model(episode, recall, match, role)
+        match = recall.match or match
+    episode.span(match if recall.procedure else match.model_copy(update={"type": "", "params": {}})).end()
+    return recall
+
+
+def _are_seen(episode: Episode, values: Sequence[str]) -> bool:
+    """Return whether the first observation has all values, besides in the goal that it quotes."""
+    seen = episode.observation.text.replace(episode.task.goal, "").lower()
+    return all(value.lower() in seen for value in values)
+
+
+def _by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
+    """Return what is known of the type that a model finds; without a procedure if it finds none."""
+    if (answer := _asked(episode, match.candidates, role)).type:
         known = episode.recall(answer)
         found = answer if known.match is None else known.match
         if found.type:  # else the params do not have the forms of the type's parameters
-            match = found.model_copy(update={"by": MODEL})
-            recall = known.model_copy(update={"match": match})
-    episode.span(match if recall.procedure else match.model_copy(update={"type": "", "params": {}})).end()
-    return recall
+            return known.model_copy(update={"match": found.model_copy(update={"by": MODEL, "candidates": ()})})
+    nothing = match.model_copy(update={"type": "", "params": {}, "by": "", "unusual": ()})
+    return recall.model_copy(update={"match": nothing, "procedure": None})
 
 
 def _asked(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
     """Return a model's answer; without a type if it abstains, or has no usable one."""
     scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
     told = [candidate.model_dump(mode="json") for candidate in candidates]
+    goal, observation = episode.task.goal, episode.observation.text
     try:
-        return scope.ask(role, prompt, read=_reader(candidates), candidates=told, goal=episode.task.goal).value
+        read = _reader(candidates)
+        return scope.ask(role, prompt, read=read, candidates=told, goal=goal, observation=observation).value
     except UnusableReply:
         return Match()
 

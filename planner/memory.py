@@ -20,12 +20,14 @@ class MatchCandidate(Record):
     params: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
     """Goals of its examples."""
+    had: dict[str, tuple[JsonValue, ...]] = {}
+    """What the parameters were in its examples."""
 
 
 class Match(Payload):
     """The found task type of a goal, and the parameters that the goal gives to its procedure.
 
-    Without a ``type`` nothing was certain; ``candidates`` are then the types that come closest, the closest first.
+    Where something is not certain, ``candidates`` are the types that come closest, the closest first.
     """
 
     span = "match"
@@ -36,6 +38,8 @@ class Match(Payload):
     by: str = ""
     """What decided: ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
+    unusual: tuple[str, ...] = ()
+    """Values that are none of an example, of parameters whose values come more than once."""
     failed: str = ""
     """How the procedure failed; empty if it did not, or if none was run."""
 

@@ -20,8 +20,10 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|\w+?(?=_|\b)|[^\w\s]|_")
-_NUMBERS = {name: n for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
+_TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
+NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
+"""Words of numbers, by their digits."""
+_NUMBERS = {name: int(digits) for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
 """Part of a pattern that stands for any words, or none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
@@ -79,24 +81,32 @@ class Solved(NamedTuple):
 
 
 def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, ...]:
-    """Return the types with a solved task: in the type of its plan's shape, else in the ``same`` type, else a new one.
+    """Return the types with a solved task: in a type of its plan's shape, else in the ``same`` type, else in a new one.
 
     Raises SyntaxError.
     """
     plan = plan_shape(solved.code)
     example = Example(task_id=solved.task_id, goal=solved.goal, constants=plan.constants)
-    at = next((n for n, each in enumerate(types) if plan.shape == each.shape), None)
-    if at is None and (at := next((n for n, each in enumerate(types) if each.name == solved.same), None)) is not None:
-        example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
-    if at is None:
-        new = parametrised(
-            FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,))
-        )
-        name = unused_name(type_name(new.wordings[0].literal_words), [each.name for each in types])
-        return (*types, new.model_copy(update={"name": name}))
-    others = [each for each in types[at].examples if each.task_id != solved.task_id]
-    grown = types[at].model_copy(update={"examples": (*others, example)})
-    return (*types[:at], parametrised(grown), *types[at + 1 :])
+    for n, each in enumerate(types):
+        if plan.shape == each.shape and _is_like(each, grown := _with_example(each, example)):
+            return (*types[:n], grown, *types[n + 1 :])
+    for n, each in enumerate(types):
+        if each.name == solved.same:
+            example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
+            return (*types[:n], _with_example(each, example), *types[n + 1 :])
+    new = parametrised(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
+    name = unused_name(type_name(new.wordings[0].literal_words), [each.name for each in types])
+    return (*types, new.model_copy(update={"name": name}))
+
+
+def _with_example(found: FoundType, example: Example) -> FoundType:
+    others = [each for each in found.examples if each.task_id != example.task_id]
+    return parametrised(found.model_copy(update={"examples": (*others, example)}))
+
+
+def _is_like(found: FoundType, grown: FoundType) -> bool:
+    """Return whether the goals explain what the plans of a grown type differ in, or are worded as goals before."""
+    return _Columns(grown).expressions() is not None or len(grown.wordings) == len(found.wordings)
 
 
 def type_name(goal: str) -> str:

@@ -1,5 +1,6 @@
 """Chooses the found type of a goal and fills its parameters, by learned patterns and by words; or abstains."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -7,16 +8,21 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planbook.planner import Match, MatchCandidate
-from planbook.rules.found_types import ANYTHING, parse_value, tokens
-from planbook.rules.retrieval import CLEARLY, scores, words
-from planbook.rules.types import FoundType, TypeParameter
+from planbook.rules.found_types import ANYTHING, NUMBERS, parse_value, tokens
+from planbook.rules.retrieval import scores, words
+from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
 READINGS = 100
 """Number of ways to read a goal, or the rest of it, by one pattern that are looked at."""
-ASKED, GOALS = 8, 3
-"""Number of types that a model is asked about, and of goals that it is shown of each."""
+ASKED, GOALS, VALUES = 8, 3, 12
+"""Number of types that a model is asked about, and of goals and of values of a parameter that it is shown of each."""
+LONGEST = 3
+"""Number of words that a known value may be written as."""
+UNTOLD = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
+"""Words of a goal that tell no type from another; words such as "not", "or" and "from" do."""
+_COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 
 
 _Places = Mapping[str, tuple[int, int]]
@@ -49,7 +55,10 @@ def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, .
 def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
-    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS])
+    had = {name: [each.params[name] for each in found.examples if name in each.params] for name in params}
+    once = {name: [each for n, each in enumerate(of) if each not in of[:n]] for name, of in had.items()}
+    told = {name: tuple(of[:VALUES]) for name, of in once.items()}
+    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], had=told)
 
 
 def _only_one(ways: list[_Filled], by: str) -> Match | None:
@@ -67,6 +76,17 @@ def parameter_values(found: FoundType, given: Mapping[str, JsonValue]) -> dict[s
     """Return the value of each parameter, in its form; None if one is missing or has another form."""
     values = {each.name: parse_value(given.get(each.name), each.form) for each in found.parameters}
     return None if any(value in (None, "") for value in values.values()) else values
+
+
+def unusual_values(types: Sequence[FoundType], matched: Match) -> tuple[str, ...]:
+    """Return the values that no example has, of parameters whose values come more than once."""
+    had = [each.params for found in types for each in found.examples]
+    usual = {name: [params[name] for params in had if name in params] for name in matched.params}
+    return tuple(
+        str(value)
+        for name, value in matched.params.items()
+        if value not in usual[name] and any(usual[name].count(each) > 1 for each in usual[name])
+    )
 
 
 # Patterns
@@ -148,35 +168,64 @@ def _telling(types: Sequence[FoundType]) -> set[str]:
 
 
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
-    """Yield the reading of a goal that has all words of a wording and besides them known values alone."""
-    (best, found), (next_best, _), *_ = [*_closest(types, goal), (0.0, None), (0.0, None)]
-    if found is None or best <= next_best * CLEARLY:
-        return
-    asked = list(dict.fromkeys(words(goal)))
-    for wording in found.wordings:
-        named = set(words(wording.literal_words))
-        slots = _assigned(found.parameters, [word for word in asked if word not in named], types)
-        if named and named <= set(asked) and slots is not None:
-            yield _Filled(found, slots, len(named))
+    """Yield the readings of a goal by known values and the words of a wording, each before the value it stands before.
+
+    Words may have other endings and another order. A value may be written apart, as ``coffee machine``.
+    """
+    for found in types:
+        for wording in found.wordings:
+            said = [_stem(part) for part in wording.parts if part not in UNTOLD]
+            whole = {_key(part): ("", part) for part in wording.literal_words.split()}
+            read = _read(goal, whole | _known(found, types, several=not _COUNTS.isdisjoint(said)))
+            named = {each.name for each in found.parameters}
+            if read and read[1].keys() == named and _before(read[0]) == _before(said) and ANYTHING not in said:
+                yield _Filled(found, read[1], len(said) - len(named))
 
 
-def _assigned(
-    parameters: Sequence[TypeParameter], left: Sequence[str], types: Sequence[FoundType]
-) -> dict[str, str] | None:
-    """Return the words as values, each of the one parameter that is known to have it; None if they do not fit."""
-    slots = dict[str, str]()
-    for word in left:
-        names = {each.name for each in parameters} & _known_as(word, types)
-        if len(names) != 1 or names & slots.keys():
+def _read(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
+    """Return the parts of a goal as those of a wording, and its values; None if a parameter has two."""
+    said, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
+    while said:
+        size = next((n for n in range(LONGEST, 0, -1) if _key("".join(said[:n])) in known), 0)
+        name, value = known[_key("".join(said[:size]))] if size else ("", said[0])
+        if name in slots:
             return None
-        slots[names.pop()] = word
-    return slots if len(slots) == len(parameters) else None
+        if name:
+            slots[name] = value
+        if name or value not in UNTOLD:
+            parts.append(f"{{{name}}}" if name else _stem(value))
+        said = said[size or 1 :]
+    return parts, slots
 
 
-def _known_as(word: str, types: Sequence[FoundType]) -> set[str]:
-    """Return the names of the parameters that had this value in an example."""
-    params = (example.params for found in types for example in found.examples)
-    return {name for each in params for name, value in each.items() if str(value).lower() == word}
+def _before(parts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each word of a wording with the slot after it; after the last slot, with that before it."""
+    words, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
+    for part in reversed(parts):
+        slot = part if part.startswith("{") else slot
+        words += [] if part.startswith("{") else [(part, slot)]
+    return sorted(words)
+
+
+def _known(found: FoundType, types: Sequence[FoundType], *, several: bool) -> dict[str, tuple[str, str]]:
+    """Return the one parameter that had a value in examples, and the value, by its letters; with plurals if wanted."""
+    known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
+    doubtful = set[str]()
+    for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):
+        for key in [_key(value)] + [_key(value) + end for end in ("s", "es") if several]:
+            if name in names and known.setdefault(key, (name, value))[0] != name:
+                doubtful.add(key)
+    return {key: each for key, each in known.items() if key not in doubtful}
+
+
+def _key(value: str) -> str:
+    return re.sub(r"\W|_", "", value.lower())
+
+
+def _stem(word: str) -> str:
+    word = NUMBERS.get(word, word)
+    end = next((end for end in ("ing", "ed") if word.endswith(end) and len(word) > len(end) + 2), "")
+    return word.removesuffix(end)
 
 
 def _closest(types: Sequence[FoundType], goal: str) -> list[tuple[float, FoundType]]:

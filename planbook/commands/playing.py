@@ -58,8 +58,8 @@ from planbook.results import (
     figure_parts,
     paying_line,
     read_run,
-    share,
     spending_lines,
+    versions_line,
 )
 from planbook.resuming import check_config, keep_recall, notice_changes
 from planbook.runs import AGAIN, Entry, Fork, Run, again_lines, broken_paths, last_path, new_folder, recorded_endings
@@ -303,13 +303,7 @@ def _show_learned(run: Run, out: Console) -> None:
             soft_wrap=True,
         )
         if kept.found:
-            repairs = sum(found.repairs for found in kept.found)
-            published = sum(found.version for found in kept.found)
-            out.print(
-                f"{title}{counted(len(kept.found), 'found type')}; {counted(published, 'version')} of procedures "
-                f"published, {repairs} of them repairs ({share(repairs, published)}).",
-                soft_wrap=True,
-            )
+            out.print(f"{title}{versions_line(kept.found)}", soft_wrap=True)
         if (over := len(kept.rules) - most_rules(run)) > 0:
             out.print(f"{counted(over, 'rule')} more than --max-rules: {OVER}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):

@@ -1,13 +1,14 @@
 """Procedures of a building run: written after a success, verified on tasks, and renewed by later episodes or rules."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from planbook.config import FOUND
-from planbook.envs import EnvironmentBroken, Selection, Task
+from planbook.envs import EnvironmentBroken, EnvsError, Selection, Task
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import from_plans, publish, with_found_type
+from planbook.learning.finding import from_plans, publish, type_named, with_found_type
 from planbook.learning.postconditions import Reading, play_and_look, postcondition, read_after
 from planbook.planner import (
     Ending,
@@ -27,6 +28,7 @@ from planbook.rules import Knowledge, Verification, admit, generalise, rules_for
 from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
+LOG = logging.getLogger(__name__)
 REPEATS = 2
 """Number of retries of a task when an attempt says nothing about the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
@@ -49,6 +51,21 @@ def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
         return [task for task in told if task.type == kind][: int(count)]
     selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
     return world.select(selection, run.config.world_options)
+
+
+def stored(run: Run, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
+    """Return the solved tasks of a found type that are not among these: those that the library's run played.
+
+    Those that are not to be had here are left out.
+    """
+    found, known = type_named(knowledge, kind), {task.id for task in tasks}
+    ids = [example.task_id for example in (found.examples if found else ()) if example.task_id not in known]
+    try:
+        there = run.config.world.select(Selection(ids=tuple(ids)), run.config.world_options) if ids else []
+    except EnvsError as error:
+        LOG.warning("the procedure of %s is not verified on the library's tasks: %s", kind, error)
+        return []
+    return [with_found_type(knowledge, task) for task in there]
 
 
 def own_task(run: Run, task: Task) -> Task:
@@ -158,6 +175,7 @@ class ProcedureWriter:
     ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
         tasks = [each.task for each in played]
+        tasks += stored(self.run, kind, state.knowledge, tasks)
         verify = self._verifier([*tasks, *set_aside(self.run, kind, state.knowledge)])
         ready = from_plans(state.knowledge, played, config.world, config.world_options)
         if ready is not None and (there is None or there.code != ready.code):

@@ -10,7 +10,7 @@ from markdown_it.tree import SyntaxTreeNode
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in, with_manual
 from planbook.report import blocks
 from planbook.report.blocks import Block, Part, link, marked
-from planbook.results import RunResults
+from planbook.results import RunResults, versions_line
 from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_text
 from planbook.wording import counted
 
@@ -51,6 +51,8 @@ def _group(place: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count(state.citations)
     if known.manual:
         yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
+    if known.found:
+        yield blocks.paragraph(versions_line(known.found))
     if rules:
         ids = {rule.id for rule in rules}
         shown = [_rule(place, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]

@@ -15,7 +15,7 @@ from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import learned, learned_blocks, learned_in_short
 from planbook.report.trust import cost_blocks, for_each, settings, trust_blocks
-from planbook.results import RunResults, measure_lines, milestone_parts, results_table
+from planbook.results import RunResults, matches_table, measure_lines, milestone_parts, results_table
 from planbook.wording import counted, in_words
 
 LONG = 300
@@ -37,6 +37,8 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         found.append(blocks.section("What was learned", "learned", learned_blocks(run, anchor, states)))
     for name, figures in summary.methods.items():
         found.append(blocks.section(f"Figures of the method: {name}", name, part_blocks(figures.tell())))
+    if summary.matches is not None:
+        found.append(blocks.section("Goals and found types", "matches", part_blocks([matches_table(summary.matches)])))
     if summary.measures:
         lines = measure_lines(summary.measures)
         found.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
@@ -55,12 +57,12 @@ def facts(shown: RunResults, run: RunResults) -> Block:
     """Return what came out, what was learned, and what it cost."""
     summary, cost = shown.summary(), run.cost
     waiting = sum(each.outcome is Outcome.NOT_RUN for each in shown.counted)
-    under = f"{share(summary.solved, summary.tasks)} ({within(summary.solved, summary.tasks)})" if summary.tasks else ""
+    under = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
     if waiting:
         under = f"Unfinished: {waiting:,} of {counted(summary.tasks, 'episode')} had not ended by {moment(run.last)}; "
         under += "they count as not solved."
     rows: list[tuple[str, Line, Line]] = [
-        ("Came out", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], under)
+        ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], under)
     ]
     if states := learned(run):
         known, changes = learned_in_short(states)

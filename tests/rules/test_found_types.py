@@ -232,8 +232,21 @@ def test_a_constant_that_never_varied_belongs_to_the_type_after_three_examples()
 def test_constants_that_vary_without_the_goals_leave_no_procedure() -> None:
     code = "agent.take('{} {}')"
     goals = (("mug", 1), ("egg", 2))
-    (only,) = found(*(Solved(what, f"take a {what}", code.format(what, number)) for what, number in goals))
+    (only,) = found(*(Solved(what, f"please take a {what} now", code.format(what, number)) for what, number in goals))
     assert procedure_code(only) is None
+
+
+def test_plans_that_differ_in_what_other_goals_do_not_tell_are_of_two_types() -> None:
+    plans = {"answer {}'s mail": "agent.click('#answer')", "throw out what {} sent": "agent.click('#bin')"}
+    types = found(
+        *(
+            Solved(f"{goal}/{who}", goal.format(who), f"agent.open('{who}')\n{code}")
+            for goal, code in plans.items()
+            for who in ("Ann", "Bob")
+        )
+    )
+    assert [each.wordings[0].pattern for each in types] == ["answer {value} 's mail", "throw out what {value} sent"]
+    assert match(types, "Answer Eve's mail.").params == {"value": "Eve"}
 
 
 @pytest.mark.parametrize(

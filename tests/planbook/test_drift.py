@@ -1,0 +1,44 @@
+"""A world that changes in the middle of a run: the planner carries on, and the procedure is repaired."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import ROOT
+from tests.flows import asks, events, here
+
+DRIFTING = ROOT / "tests" / "drifting.py"
+BUILD = ("build", "--env", f"{DRIFTING}:Drifting", "--types", "fetch,found", "--model", f"scripted:{DRIFTING}:answer")
+LEARNING = ("--libraries-only", "--procedures-first", "--solved-after", 99, "--tasks-per-type", 10, "--json")
+
+
+def learned(run: Path, *arguments: object) -> Any:
+    finished = here(*BUILD, *LEARNING, "--out", run, "-o", f"run={run}", *arguments)
+    assert finished.returncode == 0, finished.stderr
+    return finished.result
+
+
+def versions(run: Path) -> list[tuple[int, int]]:
+    """The version and the repairs of the one type after each task."""
+    bodies: list[Any] = [event.body for event in events(run, "learnt") if event.scope.startswith("learn/")]
+    return [(only["version"], only["repairs"]) for body in bodies for only in body["knowledge"]["found"]]
+
+
+@pytest.mark.parametrize("change", ["renamed", "reworded"])
+def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str, tmp_path: Path) -> None:
+    result = learned(tmp_path / "run", "-o", f"change={change}", "-o", "after=6", "--seeds", "0-9")
+    assert result["solved"] == 10, "the planner carries on where the procedure fails"
+    assert [result["matches"][each]["count"] for each in ("matched", "wrong", "solved_after")] == [9, 1, 1]
+    assert versions(tmp_path / "run") == [*[(1, 0)] * 6, *[(2, 1)] * 4]
+    planned = list(asks(tmp_path / "run", template="automanual/task"))
+    assert len(planned) == 2, "the first task, and the first that the procedure fails"
+
+
+def test_a_procedure_of_a_library_is_verified_on_the_tasks_of_the_library_as_well(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    learned(first, "-o", "after=9", "--seeds", "0-2")
+    learned(second, "-o", "after=0", "--seeds", "3-4", "--library", first / "learnt")
+    assert versions(second) == [(2, 1)] * 2
+    bodies: list[Any] = [event.body for event in events(second, "task") if "/verification" in event.scope]
+    assert {body["task"]["id"] for body in bodies} >= {"fetch/0", "fetch/1", "fetch/2"}
