@@ -29,7 +29,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.checking import Checked, check_environment
 from planbook.envs.errors import (
     BadSelection,
     Diverged,
@@ -74,13 +73,19 @@ from planbook.envs.types import (
     Task,
     Verdict,
 )
-from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
 if TYPE_CHECKING:
+    from planbook.envs.checking import Checked, check_environment
     from planbook.envs.tools.environment import ToolEnvironment
     from planbook.envs.tools.schemas import python_name
+    from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
-_LATE = {"ToolEnvironment": "tools.environment", "python_name": "tools.schemas"}
+_LATE = {
+    "ToolEnvironment": "tools.environment",
+    "python_name": "tools.schemas",
+    **dict.fromkeys(("Checked", "check_environment"), "checking"),
+    **dict.fromkeys(("FileFault", "Where", "YamlFile", "read_yaml"), "yaml_lines"),
+}
 """Public names to their modules, which are imported when one is first used: they need half as much time again."""
 
 __all__ = [

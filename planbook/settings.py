@@ -139,6 +139,12 @@ class Settings(Playing, Building, Invocation):
             raise BadArgument(f"--again {self.again} plays episodes of a run once more: name the run with --resume")
         return self
 
+    @model_validator(mode="after")
+    def _tasks_have_their_seeds(self) -> Self:
+        if self.tasks and self.seeds:
+            raise BadArgument("--task names a task with its seed; leave out --seeds, or select tasks by --types")
+        return self
+
     # What was given
 
     def was_given(self, name: str) -> bool:

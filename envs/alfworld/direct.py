@@ -72,24 +72,7 @@ Outcome = tuple[GameState, str] | None
 """The state after a command and its text, or None for a command that is not admissible."""
 
 _TASK = re.compile(r"Your task is to: [^\"]*")
-_FORMS = {
-    verb: re.compile(form.replace("*", r"(\S+ \d+)"))
-    for verb, form in {
-        "look": "look",
-        "inventory": "inventory",
-        "go": "go to *",
-        "open": "open *",
-        "close": "close *",
-        "take": "take * from *",
-        "move": r"move * to *",
-        "put": r"put * in/on *",
-        "use": "use *",
-        "heat": "heat * with *",
-        "cool": "cool * with *",
-        "clean": "clean * with *",
-        "examine": "examine *",
-    }.items()
-}
+_FORMS = {verb: form for form, (verb, _) in wording.FORMS.items()}
 
 
 class Direct:

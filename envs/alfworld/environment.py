@@ -64,6 +64,7 @@ class Alfworld(Environment):
         "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
     }
     helpers = HELPERS
+    paper_actions = tuple(wording.DOCS)
     Options = AlfworldOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -88,11 +89,9 @@ class Alfworld(Environment):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions with full docs, or the actions and docs that AutoManual's agent had."""
-        chosen = AlfworldOptions.read(options)
-        everything = super().offered(options)
-        offered = everything.only(wording.DOCS) if chosen.paper_actions else everything
-        return wording.with_paper_docs(offered) if chosen.paper_docs else offered
+        """Return the actions, with full docs or with those that AutoManual's agent had."""
+        offered = super().offered(options)
+        return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
@@ -103,7 +102,7 @@ class Alfworld(Environment):
     def requirements(cls) -> Sequence[Requirement]:
         """Return the three splits on disk, and the package that generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
-        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", rooms.found(), rooms.remedy())]
+        return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -112,11 +111,10 @@ class Alfworld(Environment):
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Return engine, options, packages, and the verb of the installed games for putting things down."""
-        grammar = self._puts if self.task else _probe().puts
+        """Return engine, options, packages, and the verb of the game for putting things down."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
-        return {**options, **packages, "grammar": "put" if grammar else "move"}
+        return {**options, **packages, "grammar": "put" if self._puts else "move"}
 
     # Episodes.
 
@@ -267,8 +265,3 @@ class Alfworld(Environment):
 
 def _game(task: Task) -> AlfworldGame:
     return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
-
-
-def _probe() -> AlfworldGame:
-    """Return a game to learn the grammar from: an installed one, else a generated one."""
-    return tasks.sample_game() or generated.make(TYPES[0], 0)

@@ -243,12 +243,13 @@ _COMMANDS = {
     "examine * *": "examine",
 }
 """Form of a command to its action; ``slice`` and ``help`` are not offered."""
-_FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): name for form, name in _COMMANDS.items()}
+FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
+"""The pattern of each command to its verb and its action."""
 
 
 def as_action(command: str) -> Action | None:
     """Return the action of a command, or None for one that plans cannot give."""
-    for form, name in _FORMS.items():
+    for form, (_, name) in FORMS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
     return None

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import install_command, package_folder
+from planbook.envs.resources import PackageData
 
-EXTRA = "crafter"
+PACKAGE = PackageData("crafter", "crafter")
 VITALS = ("health", "food", "drink", "energy")
 """Items that describe the player's condition."""
 
@@ -37,23 +35,10 @@ class GameRules(NamedTuple):
         return [item for item in self.most if item not in VITALS]
 
 
-def found() -> str | None:
-    """Return the path of the package's rules, or None. Nothing of the package is imported."""
-    folder = package_folder("crafter")
-    return str(folder / "data.yaml") if folder and (folder / "data.yaml").is_file() else None
-
-
-def home() -> Path:
-    """Return the package's folder. Raises MissingRequirement."""
-    if (data := found()) is None:
-        raise MissingRequirement(f"crafter: the package's rules are not there; add them with: {install_command(EXTRA)}")
-    return Path(data).parent
-
-
 @cache
 def rules() -> GameRules:
     """Return the tables, read once a process. Raises MissingRequirement."""
-    tables = YAML(typ="safe", pure=True).load((home() / "data.yaml").read_text(encoding="utf-8"))
+    tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
     most = {name: each["max"] for name, each in tables["items"].items()}
     acting = tables["collect"], tables["place"], tables["make"]
     return GameRules(

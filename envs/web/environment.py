@@ -12,7 +12,7 @@ from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.selection import chosen_split, find_task, fitting
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import actions, page, sites
 from planbook.envs.web.actions import Acting
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
@@ -104,9 +104,6 @@ def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
     return AddressPolicy((*hosts, *options.allowed), public)
 
 
-PAPER_ACTIONS = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
-
-
 class Web(Acting):
     """Web pages in a browser with tabs, storage and cookies of its own for every episode."""
 
@@ -135,6 +132,7 @@ class Web(Acting):
         "are not."
     )
     attributes = {"url": "the address of the current tab"}
+    paper_actions = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     Options: ClassVar[type[BaseModel]] = WebOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -163,12 +161,6 @@ class Web(Acting):
         reasons = {task.id: task.unjudged for task in tasks if task.unjudged}
         left_out = fitting(cls, map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
         return Counter(reasons[task.id] for task in left_out if task.id in reasons)
-
-    @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions, or those that the paper's agent had."""
-        everything = super().offered(options)
-        return everything.only(PAPER_ACTIONS) if WebOptions.read(options).paper_actions else everything
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from planbook.envs.errors import EnvironmentBroken, MissingRequirement
-from planbook.envs.resources import folder_digest, install_command, package_folder, texts_digest
+from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.resources import PackageData, folder_digest, texts_digest
 from planbook.envs.types import Requirement
 
 TICKET = (*"type component severity priority owner reporter cc version milestone status".split(),
@@ -70,25 +70,17 @@ PATIENCE = 60
 """Seconds until a silent server is considered dead. This is for a stalled machine: it answers within a second."""
 
 
-def remedy() -> str:
-    """Return the command that installs Trac."""
-    return install_command("browser", only=("setuptools", "trac"))
+PACKAGE = PackageData("trac", "browser", only=("setuptools", "trac"))
 
 
 def requirements() -> Sequence[Requirement]:
-    """Return the Trac package as a requirement, without importing it."""
-    return (Requirement("trac", "Trac (Python package)" if package_folder("trac") else None, remedy()),)
+    """Return the Trac package as a requirement."""
+    return (PACKAGE.requirement("trac"),)
 
 
 def checksum() -> str:
     """Return the digest of the project and of Trac itself. Raises MissingRequirement."""
-    return texts_digest([folder_digest(PROJECT), folder_digest(_package())])
-
-
-def _package() -> Path:
-    if (package := package_folder("trac")) is None:
-        raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
-    return package
+    return texts_digest([folder_digest(PROJECT), folder_digest(PACKAGE.folder())])
 
 
 class TracSite:
@@ -178,7 +170,7 @@ _sharing = threading.Lock()
 def take_trac() -> TracSite:
     """Return a free server, reset. Raises MissingRequirement, EnvironmentBroken."""
     global _trac_pool
-    _package()
+    PACKAGE.folder()
     with _sharing:
         if _trac_pool is None or _trac_pool.owner != os.getpid():
             _trac_pool = _TracPool()

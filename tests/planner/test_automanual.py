@@ -11,7 +11,6 @@ from planbook.envs import Action, Observation, Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    AutoManualOptions,
     Ending,
     Episode,
     EpisodeSettings,
@@ -30,6 +29,7 @@ from planbook.planner import (
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]

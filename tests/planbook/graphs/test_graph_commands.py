@@ -92,12 +92,38 @@ def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
         assert key in text
 
 
-def test_draw_writes_mermaid(tmp_path: Path) -> None:
+def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = invoked("draw", DRIVE)
     assert done.stdout.startswith("flowchart TD\n")
-    assert invoked("draw", DRIVE, "--out", tmp_path / "d.txt").return_value == 0
+    assert invoked("draw", DRIVE, "--format", "mermaid", "--out", tmp_path / "d.txt").return_value == 0
     assert (tmp_path / "d.txt").read_text() == done.stdout
     assert "cannot be written" in str(invoked("draw", DRIVE, "--out", tmp_path / "none" / "x.mmd").exception)
+    (tmp_path / "dot").write_text("#!/bin/sh\necho '<svg/>'\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert invoked("draw", DRIVE, "--out", tmp_path / "drive.svg").return_value == 0
+    assert (tmp_path / "drive.svg").read_text() == "<svg/>\n"
+    assert invoked("draw", DRIVE, "--format", "svg", "--out", tmp_path / "x").return_value == 0
+    assert (tmp_path / "x").read_text() == "<svg/>\n"
+    (tmp_path / "dot").unlink()
+    assert "Graphviz, which is not installed" in str(invoked("draw", DRIVE, "--out", tmp_path / "y.svg").exception)
+    assert not (tmp_path / "y.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "form", "said"),
+    [
+        ("x.png", (), "svg: .svg); name it x.svg, say"),
+        ("x", (), "name it x.svg, say"),
+        ("x.svg", ("--format", "mermaid"), "(mermaid: .mmd, .mermaid, .md, .txt); name it x.mmd, say"),
+        ("x.mmd", ("--format", "svg"), "(svg: .svg); name it x.svg, say"),
+    ],
+)
+def test_a_drawing_is_not_written_under_a_strange_ending(
+    tmp_path: Path, out: str, form: tuple[str, ...], said: str
+) -> None:
+    assert said in str(invoked("draw", DRIVE, "--out", tmp_path / out, *form).exception)
+    assert not (tmp_path / out).exists()
 
 
 def test_a_drawing_may_stand_in_markdown(tmp_path: Path) -> None:

@@ -227,17 +227,6 @@ def test_a_busy_server_makes_all_threads_wait(server: Server) -> None:
     assert min(server.times[1:]) - server.times[0] > 0.9
 
 
-def test_no_more_requests_at_once_than_allowed(server: Server) -> None:
-    server.pause = 0.02
-    asked = model(server, concurrency=2)
-    threads = [threading.Thread(target=asked.complete, args=(ASK, Sampling(sample=n))) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(server.requests), server.most_at_once) == (6, 2)
-
-
 @pytest.mark.parametrize(
     "trouble",
     [
