@@ -22,8 +22,7 @@ def executed(folder: Path, *more: str, encoding: str = "utf-8") -> "subprocess.C
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", errors="replace")
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "ascii:strict"])
-@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize(("encoding", "more"), [("ascii", ()), ("latin-1", ("--json",)), ("ascii:strict", ())])
 def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, encoding: str, more: tuple[str]) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("print('caf\\u00e9 \\u2192')\nagent.look()\n")
