@@ -25,6 +25,9 @@ Packages inside
 if __name__ == "planner":
     raise ImportError("planner is a package of planbook: import planbook.planner", name="planner")
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from planbook.planner.agent import (
     AGENT,
     TASK,
@@ -57,15 +60,6 @@ from planbook.planner.errors import (
 )
 from planbook.planner.feedback import NOT_JUDGED
 from planbook.planner.frames import Frame
-from planbook.planner.graph import GRAPH_SYNTAX
-from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import mermaid
-from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.node import GraphFile, GraphNode
-from planbook.planner.graph.templating import nearest, value_text
-from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
 from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
 from planbook.planner.models.answers import pass_on
@@ -106,31 +100,22 @@ from planbook.planner.spans import (
     spans_in,
 )
 from planbook.planner.strategies import (
-    FIGURES,
+    FIGURE_KEYS,
+    LEFT_OUT_OF_FIGURES,
     METHODS,
-    AutoManualOptions,
     Figures,
-    GivenCode,
     Grid,
     Method,
     Options,
     Played,
     Strategy,
-    code_of,
     figures_of,
     is_method_file,
-    left_out_of_figures,
     method,
+    shipped_figures,
 )
 from planbook.planner.strategies.base import mean_of, play, registered_methods
-from planbook.planner.strategies.code import given_code
-from planbook.planner.strategies.deps.selectors import (
-    Candidate,
-    HorizonPredictor,
-    SelectorName,
-    recorded_rows,
-    selector_of,
-)
+from planbook.planner.strategies.code import GivenCode, code_of, given_code
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import (
@@ -159,13 +144,26 @@ from planbook.planner.types import (
     Step,
 )
 
+if TYPE_CHECKING:
+    from planbook.planner.graph import GRAPH_SYNTAX
+    from planbook.planner.graph.checks import whole_graph
+    from planbook.planner.graph.database import GraphDatabase
+    from planbook.planner.graph.drawing import GRAPH_FORMATS
+    from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
+    from planbook.planner.graph.graph import Graph
+    from planbook.planner.graph.node import GraphFile, GraphNode
+    from planbook.planner.graph.templating import nearest, value_text
+    from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
+
 __all__ = [
     "AGENT",
     "DEFAULT_ROLE",
     "ERROR_KINDS",
-    "FIGURES",
+    "FIGURE_KEYS",
+    "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
+    "LEFT_OUT_OF_FIGURES",
     "METHODS",
     "NOT_JUDGED",
     "NOT_RUN",
@@ -183,13 +181,11 @@ __all__ = [
     "USUAL_TIMEOUTS",
     "Allows",
     "Amount",
-    "AutoManualOptions",
     "BadProcedure",
     "Body",
     "Budget",
     "BudgetEnded",
     "Call",
-    "Candidate",
     "Cell",
     "Claim",
     "Conclusion",
@@ -210,7 +206,6 @@ __all__ = [
     "GraphFile",
     "GraphNode",
     "Grid",
-    "HorizonPredictor",
     "Journal",
     "JournalFailed",
     "JournalMismatch",
@@ -252,7 +247,6 @@ __all__ = [
     "RunFacts",
     "Sampling",
     "Scope",
-    "SelectorName",
     "Span",
     "Spans",
     "Spent",
@@ -293,10 +287,8 @@ __all__ = [
     "is_method_file",
     "is_procedure",
     "journal_place",
-    "left_out_of_figures",
     "load_model",
     "mean_of",
-    "mermaid",
     "method",
     "nearest",
     "never_stopped",
@@ -311,14 +303,13 @@ __all__ = [
     "read_procedure",
     "read_recording",
     "read_trajectory",
-    "recorded_rows",
     "register_model",
     "registered_methods",
     "request_key",
     "rows_of",
     "run_pass",
     "seen_task",
-    "selector_of",
+    "shipped_figures",
     "spans_in",
     "tell_trajectory",
     "unmarked",
@@ -326,3 +317,24 @@ __all__ = [
     "value_text",
     "whole_graph",
 ]
+
+_OF_GRAPHS = {
+    "graph": "GRAPH_SYNTAX",
+    "graph.checks": "whole_graph",
+    "graph.database": "GraphDatabase",
+    "graph.drawing": "GRAPH_FORMATS",
+    "graph.file": "SHIPPED_GRAPHS graph_faults graph_of graph_path graph_text read_graph",
+    "graph.graph": "Graph",
+    "graph.node": "GraphFile GraphNode",
+    "graph.templating": "nearest value_text",
+    "graph.traverse": "GRAPH_PROMPTS run_pass",
+}
+"""Names of prompt graphs by their modules, which are imported when one of them is first asked for."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        module = next((module for module, names in _OF_GRAPHS.items() if name in names.split()), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{module}"), name)

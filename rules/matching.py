@@ -78,13 +78,14 @@ def parameter_values(found: FoundType, given: Mapping[str, JsonValue]) -> dict[s
     return None if any(value in (None, "") for value in values.values()) else values
 
 
-def has_usual_values(types: Sequence[FoundType], matched: Match) -> bool:
-    """Return whether each parameter has a value of some example, or is one whose values have never come twice."""
+def unusual_values(types: Sequence[FoundType], matched: Match) -> tuple[str, ...]:
+    """Return the values that no example has, of parameters whose values come more than once."""
     had = [each.params for found in types for each in found.examples]
     usual = {name: [params[name] for params in had if name in params] for name in matched.params}
-    return all(
-        value in usual[name] or not any(usual[name].count(each) > 1 for each in usual[name])
+    return tuple(
+        str(value)
         for name, value in matched.params.items()
+        if value not in usual[name] and any(usual[name].count(each) > 1 for each in usual[name])
     )
 
 

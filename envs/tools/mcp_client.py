@@ -7,6 +7,7 @@ like a secret in a command or a URL is refused, as these are recorded with the r
 
 import asyncio
 import json
+import logging
 import os
 import re
 import shlex
@@ -33,6 +34,7 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # what goes wrong is told as an error
 T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 STRUCK = "***"
@@ -105,19 +107,20 @@ def servers(rest: str) -> list[McpServer]:
 
 def _of_file(path: Path) -> Iterator[McpServer]:
     """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
+    place = str(path)
     try:
-        listed = json.loads(path.read_text())["mcpServers"]
-        for name, each in listed.items():
+        for name, each in json.loads(path.read_text())["mcpServers"].items():
+            place = f"{path}: {name}"
             command = (each["command"], *each.get("args", ())) if "command" in each else ()
             yield McpServer(name, command, each.get("url", ""), each.get("env", {}), each.get("headers", {}))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{place}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
 
 
 class McpConnection:
     """One connection to a server. Belongs to one thread at a time, and is closed by ``close``."""
 
-    def __init__(self, server: McpServer, timeout: float) -> None:
+    def __init__(self, server: McpServer, timeout: float, ready: float = WAIT) -> None:
         self._server, self._secrets = server.replaced()
         self._timeout = timeout
         self.changed = False
@@ -127,12 +130,13 @@ class McpConnection:
         self._done = asyncio.Event()
         self._client: Client | None = None
         connected: Future[None] = Future()
+        self._held_open = self._loop.create_task(self._held(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
-            connected.result(max(timeout, WAIT))
+            connected.result(ready)
         except TooSlow as error:
-            broken = self._broken(f"did not get ready within {max(timeout, WAIT):g} s")
+            broken = self._broken(f"did not get ready within {ready:g} s")
             self.close()
             raise broken from error
         except Exception as error:
@@ -156,7 +160,7 @@ class McpConnection:
     def close(self) -> None:
         """Disconnect, and end the server if it was started here."""
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._done.set)
+            self._loop.call_soon_threadsafe(self._done.set if self._client else self._held_open.cancel)
         self._thread.join(self._timeout)
         self._errors.close()
 
@@ -177,7 +181,7 @@ class McpConnection:
     def _run(self, connected: "Future[None]") -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._held(connected))
+            self._loop.run_until_complete(self._held_open)
         except BaseException as error:
             if not connected.done():
                 connected.set_exception(error)

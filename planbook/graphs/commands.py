@@ -17,6 +17,7 @@ from planbook.option_values import pairs
 from planbook.options import JSON, Command, options
 from planbook.planner import (
     DEFAULT_ROLE,
+    GRAPH_FORMATS,
     GRAPH_SYNTAX,
     SHIPPED_GRAPHS,
     GraphDatabase,
@@ -26,7 +27,6 @@ from planbook.planner import (
     graph_of,
     graph_path,
     graph_text,
-    mermaid,
     nearest,
     read_graph,
     value_text,
@@ -37,6 +37,8 @@ from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import opened
 
+ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
+"""Endings of the files of a drawing by its format; the first is the usual one."""
 WORLD = "world"
 """The path at which an agent's graph finds its environment."""
 OUT = click.Path(path_type=Path, dir_okay=False)
@@ -107,10 +109,18 @@ def _layers(file: GraphFile) -> list[list[str]]:
 
 @graph.command()
 @click.argument("name", metavar="GRAPH")
+@click.option(
+    "--format",
+    "form",
+    default=None,
+    type=click.Choice(sorted(GRAPH_FORMATS)),
+    help="By default from the file's ending.",
+)
 @click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
-def draw(name: str, out: Path | None) -> int:
-    """Draw GRAPH as Mermaid text, with every branch and loop; in a fence for a file that ends in .md."""
-    drawn = mermaid(read_graph(graph_path(name)))
+def draw(name: str, form: str | None, out: Path | None) -> int:
+    """Sample GRAPH, with every branch and loop."""
+    form = _form(form, out)
+    drawn = GRAPH_FORMATS[form](read_graph(graph_path(name)))
     if out and out.suffix.lower() == ".md":
         drawn = f"```mermaid\n{drawn}```\n"
     if out is None:
@@ -120,8 +130,20 @@ def draw(name: str, out: Path | None) -> int:
         out.write_text(drawn, encoding="utf-8")
     except OSError as error:
         raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
-    click.echo(out)
+    click.echo(f"{out} ({form})")
     return errors.OK
+
+
+def _form(form: str | None, out: Path | None) -> str:
+    """Return the format asked for, or that of the file's ending. Raises BadArgument where they do not fit."""
+    if out is None or (form and not out.suffix):
+        return form or "mermaid"
+    fitting = [each for each, endings in ENDINGS.items() if out.suffix.lower() in endings]
+    if not fitting or (form and form not in fitting):
+        told = "; ".join(f"{each}: {', '.join(ENDINGS[each])}" for each in ([form] if form else ENDINGS))
+        usual = out.with_suffix(ENDINGS[form or "svg"][0]).name
+        raise BadArgument(f"{out}: its ending is that of no drawing ({told}); name it {usual}, say")
+    return fitting[0]
 
 
 @graph.command(cls=Command)

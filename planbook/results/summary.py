@@ -7,10 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from planbook.planner import FIGURES, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of
-from planbook.results.claims import ClaimCounts, count_claims
+from planbook.planner import FIGURE_KEYS, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of, shipped_figures
+from planbook.results.claims import ClaimCounts, MatchCounts, count_claims, count_matches
 from planbook.results.learning_cost import Paying
-from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson_over
@@ -80,7 +79,7 @@ class Summary(BaseModel):
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found: dict[str, Any] = plain(self)
-        none = dict.fromkeys(figures.key for figures in FIGURES)
+        none = dict.fromkeys(FIGURE_KEYS)
         return {**found, **none, **found.pop("methods")}
 
     @property
@@ -108,7 +107,7 @@ def summarise(
     spent: Spent | None = None,
     known: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = NONE,
-    figures: Sequence[type[Figures]] = FIGURES,
+    figures: Sequence[type[Figures]] | None = None,
     paying: Paying | None = None,
 ) -> Summary:
     """Count the episodes of a run; one without an ending counts as NOT_RUN, and those left out on purpose do not count.
@@ -117,6 +116,7 @@ def summarise(
     tasks that were never played, by reason; ``figures`` are what the method counts of its own, ``paying`` is what
     learning cost beside them.
     """
+    counting = shipped_figures() if figures is None else figures
     counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
@@ -139,7 +139,7 @@ def summarise(
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(row for row in counted if row.repeat == number) for number in range(repeats)),
-        methods={each.key: found for each in figures if (found := each.count(played)) is not None},
+        methods={each.key: found for each in counting if (found := each.count(played)) is not None},
         claims=count_claims([row.claim for row in counted]),
         matches=count_matches(counted),
         milestones=reached,

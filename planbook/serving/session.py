@@ -127,7 +127,7 @@ class PlanSession:
 
     def _ran(self, episode: Episode, frame: Frame, given: GivenCode) -> PlanAnswer:
         if self._ended:
-            raise SessionFailed(f"{self._ended} Begin a task with begin_task.")
+            raise SessionFailed(f"{self._ended.rstrip('.')}. Begin a task with begin_task.")
         if faults := frame.faults(given.code):
             return PlanAnswer(faults=list(map(PlanFault.of, faults)))
         before = episode.actions

@@ -231,9 +231,6 @@ class _Checks:
             if problem := self._problem(look_up, forms, each, optional=optional):
                 yield where, f"{look_up.path}: {problem}"
         yield from _truths(source.truths, where, forms)
-        for path, value in source.comparisons:
-            if (shape := _form(path, forms)) and not _can_be(shape, value):
-                yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
     def _problem(self, look_up: LookUp, forms: Forms, each: _NodePlace, *, optional: bool) -> str:
         """Return why a look-up can find nothing, or nothing for certain."""
@@ -298,16 +295,6 @@ def _truths(paths: tuple[str, ...], where: Where, forms: Forms) -> Iterator[Foun
 def _form(path: str, forms: Forms) -> Shape | None:
     first, _, rest = path.partition(".")
     return forms[first].part(rest) if first in forms and _has(forms[first], rest) else None
-
-
-def _can_be(shape: Shape, value: object) -> bool:
-    """Return whether an answer of that form can be equal to a constant."""
-    if value is None or shape.kind in (CODE, ANY):
-        return True
-    try:
-        return not isinstance(value, bool) and shape.check(value) == value  # type: ignore[arg-type]
-    except ValueError:
-        return False
 
 
 def _has(shape: Shape, path: str) -> bool:

@@ -1,49 +1,142 @@
-"""A graph as Mermaid text. All text is escaped."""
+"""A graph as Mermaid text, and as an SVG by Graphviz where its ``dot`` is installed. All text is escaped."""
 
-from collections.abc import Iterator, Mapping
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, NamedTuple
 
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import EACH, LIST, Shape
 from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.graph import Edge
+from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
+Kind = Literal["node", "code", "branch", "loop"]
 LONGEST = 34
 """Characters of a line in a box."""
-NODE, CODE, BRANCH, LOOP = '["{}"]', '[["{}"]]', '(["{}"])', '[/"{}"/]'
+MANY = 24
+"""Arrows that follow from others; where there are more, boxes only say how many answers more they are told."""
+SECONDS = 60
+"""How long Graphviz may take."""
+_MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}
+_DOT = {
+    "node": 'style="filled", fillcolor="#f5f7fa"',
+    "code": 'style="filled,bold", fillcolor="#e3f8ee"',
+    "branch": 'style="filled,rounded,dashed", fillcolor="#fff8e6"',
+    "loop": 'style="filled,diagonals", fillcolor="#eef2ff"',
+}
+_ARROWS = {"told": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("==>", "dashed")}
+
+
+class _DrawnNode(NamedTuple):
+    """A node, and its lines: the name, then what is special about it."""
+
+    kind: Kind
+    lines: tuple[str, ...]
+
+
+class _Arrow(NamedTuple):
+    source: str
+    target: str
+    kind: Literal["told", "order", "branch"]
+    label: str = ""
+    implied: bool = False
+    """Whether its order follows from other arrows."""
 
 
 def mermaid(file: GraphFile) -> str:
     """Return a flowchart for Mermaid: double walls are the code, rounded a branch, slanted a loop."""
-    graph, inner = whole_graph(file), dict(_inner(file))
-    ids = {name: f"n{number}" for number, name in enumerate(graph.nodes)}
+    boxes, arrows = _picture(file)
+    ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["flowchart TD"]
-    for name, node in graph.nodes.items():
-        box = CODE if name == file.code else inner[name][0] if name in inner else NODE
-        lines.append(f"  {ids[name]}{box.format('<br/>'.join(map(_escaped, (name, *_about(node)))))}")
-    labels = {name: label for name, (_, label) in inner.items()}
-    lines += [f"  {ids[edge.source]} {_arrow(edge, labels)} {ids[edge.target]}" for edge in graph.edges()]
+    for name, box in boxes.items():
+        lines.append(f"  {ids[name]}{_MERMAID[box.kind].format('<br/>'.join(map(_for_mermaid, box.lines)))}")
+    for arrow in arrows:
+        label = f'|"{_for_mermaid(arrow.label)}"|' if arrow.label else ""
+        lines.append(f"  {ids[arrow.source]} {_ARROWS[arrow.kind][0]}{label} {ids[arrow.target]}")
     return "\n".join(lines) + "\n"
 
 
-def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the nodes of branches and loops: the box, and the condition or the list that they depend on."""
+def dot(file: GraphFile) -> str:
+    """Return the graph in Graphviz's language."""
+    boxes, arrows = _picture(file)
+    ids, prompts = {name: f"n{number}" for number, name in enumerate(boxes)}, _prompts(file)
+    lines = ["digraph {", f"  label={_quoted(file.about or file.name)}; labelloc=t; fontname=Helvetica;"]
+    lines += ["  node [shape=box, fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10];"]
+    for name, box in boxes.items():
+        lines.append(
+            f"  {ids[name]} [label={_quoted(*box.lines)}, tooltip={_quoted(prompts[name])}, {_DOT[box.kind]}];"
+        )
+    for arrow in arrows:
+        style = _ARROWS[arrow.kind][1]
+        lines.append(f"  {ids[arrow.source]} -> {ids[arrow.target]} [label={_quoted(arrow.label)}, style={style}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def svg(file: GraphFile) -> str:
+    """Return an SVG image, laid out by Graphviz. Raises GraphError where Graphviz is not installed, or fails."""
+    program = shutil.which("dot")
+    if program is None:
+        raise GraphError(
+            "an SVG is drawn by Graphviz, which is not installed: install it (`apt install graphviz`), "
+            "or draw Mermaid text with --format mermaid"
+        )
+    try:
+        done = subprocess.run(
+            [program, "-Tsvg"], input=dot(file), capture_output=True, encoding="utf-8", timeout=SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GraphError(f"Graphviz could not draw the graph: {error}") from error
+    return done.stdout
+
+
+def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
+    """Return boxes by the names of their nodes, and arrows between them, with every branch and loop."""
+    graph, inner = whole_graph(file), dict(_inner(file))
+    kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
+    arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
+    implied = [arrow.target for arrow in arrows if arrow.implied]
+    told = Counter(implied if len(implied) > MANY else ())
+    boxes = {}
+    for name, node in graph.nodes.items():
+        lines = [name, *_about(node), *([f"told {told[name]} more"] if told[name] else [])]
+        boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
+    return boxes, [arrow for arrow in arrows if not (told and arrow.implied)]
+
+
+def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
+    """Yield the nodes of branches and loops, with the condition or the list that they depend on."""
     for node in file.every_node:
         if not isinstance(node, GraphNode):
             continue
         for branch in node.branches:
-            yield from ((name, (BRANCH, f"if {branch.when}")) for name in branch.nodes)
+            yield from ((name, ("branch", f"if {branch.when}")) for name in branch.nodes)
         if loop := node.loop:
-            yield f"{node.name}:{loop.name}", (LOOP, f"for each {loop.name} of {loop.items}")
+            yield f"{node.name}:{loop.name}", ("loop", f"for each {loop.name} of {loop.items}")
 
 
-def _arrow(edge: Edge, labels: Mapping[str, str]) -> str:
-    if edge.told:
-        return "-->"
-    return f'==>|"{_escaped(labels[edge.target])}"|' if edge.target in labels else "-.->"
+def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
+    edges = graph.edges()
+    later: dict[str, set[str]] = {}
+    for name in (name for layer in reversed(graph.layers()) for name in layer):
+        follow = {edge.target for edge in edges if edge.source == name}
+        later[name] = follow.union(*(later[each] for each in follow))
+    for edge in edges:
+        implied = _is_implied(edge, edges, later)
+        if edge.target in labels and not edge.told:
+            yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
+        elif edge.told or not implied:
+            yield _Arrow(edge.source, edge.target, "told" if edge.told else "order", implied=implied)
+
+
+def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) -> bool:
+    """Return whether an order follows from other edges."""
+    others = {other.target for other in edges if other.source == edge.source} - {edge.target}
+    return any(edge.target in later[other] for other in others)
 
 
 def _about(node: GraphNode) -> Iterator[str]:
-    """Yield what is special about a node."""
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:
@@ -64,7 +157,28 @@ def _form(shape: Shape) -> str:
     return ", ".join(shape.choices or shape.fields) or shape.kind
 
 
-def _escaped(text: str) -> str:
-    """Return a short text with entities as Mermaid writes them; in quotes nothing else has a meaning."""
-    short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    return "".join(each if each.isalnum() or each in " .,:_-/()?" else f"#{ord(each)};" for each in short)
+def _prompts(file: GraphFile) -> dict[str, str]:
+    return {node.name: str(node.prompt).strip() for node in file.every_node}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _for_mermaid(text: str) -> str:
+    """Return the text with entities as Mermaid writes them; in quotes nothing else has a meaning."""
+    return "".join(each if each.isalnum() or each in " .,:_-/()?" else f"#{ord(each)};" for each in text)
+
+
+def _quoted(*lines: str) -> str:
+    """Return lines as a string of Graphviz, without characters that XML cannot have."""
+    kept = (
+        "".join(each for each in line if each == "\n" or (each >= " " and not "\ud800" <= each <= "\udfff"))
+        for line in lines
+    )
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for line in kept)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+GRAPH_FORMATS: Mapping[str, Callable[[GraphFile], str]] = {"mermaid": mermaid, "svg": svg}
+"""The formats of a drawing."""

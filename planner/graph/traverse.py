@@ -247,7 +247,7 @@ class _Passing:
 
     def _written(self) -> dict[str, JsonValue]:
         """Return what the node has changed in the database; of what is long, such as a history, only the path."""
-        now = {path: self.database.get(path) if self.database.has(path) else None for path in self.database.written}
+        now = {path: self.database.get(path) for path in self.database.written}
         return {path: value if len(value_text(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:

@@ -1,9 +1,9 @@
 """Effects of code that is not followed: names that it binds, whether it acts, what calling it may change."""
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-_WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
@@ -71,19 +71,8 @@ def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.AugAssign | ast.For):
         value = node.iter if isinstance(node, ast.For) else node.value
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return bound(targets) if value is not None and _hands_on(value, acting) else ()
+        return bound(targets) if value is not None and mentions(value, acting) else ()
     return ()
-
-
-def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
-    """Return whether the value of an expression may act: that of ``agent.go_to(x)`` is only an observation."""
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
-        return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
-    if isinstance(value, ast.Name | ast.Attribute):
-        return mentions(value, acting)
-    if isinstance(value, ast.Lambda):
-        return not is_harmless(value, acting)
-    return any(_hands_on(each, acting) for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr))
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
@@ -91,27 +80,44 @@ def mentions(node: ast.AST, names: Collection[str]) -> bool:
     return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
 
 
-def is_endless(node: ast.While, acting: Collection[str]) -> bool:
-    """Return whether only an error ends a loop: it has no exit, and takes no action that could end the episode."""
-    if not (isinstance(node.test, ast.Constant) and node.test.value):
-        return False
-    return not mentions(node, acting) and not any(isinstance(each, _WAYS_OUT) for each in ast.walk(node))
-
-
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
-    """Return whether code neither acts nor changes a list or an object.
+    """Return whether code neither acts nor changes a list or an object that it did not make itself.
 
     A method named like one that changes lists or dicts counts as a change, whatever its object is.
     """
-    return not mentions(node, acting) and not any(map(_changes, ast.walk(node)))
+    if mentions(node, acting):
+        return False
+    own = _made_inside(node)
+    return not any(_changes(each, own) for each in ast.walk(node))
 
 
-def _changes(node: ast.AST) -> bool:
+def _changes(node: ast.AST, own: Collection[str]) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return not (isinstance(node.target, ast.Name) and node.target.id in own)
     if isinstance(node, ast.Subscript):
-        return not isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.AugAssign) or (isinstance(node, ast.Attribute) and node.attr in CHANGING)
+        changed = not isinstance(node.ctx, ast.Load)
+    else:
+        changed = isinstance(node, ast.Attribute) and node.attr in CHANGING
+    base = getattr(node, "value", None)
+    return changed and not (isinstance(base, ast.Name) and base.id in own)
 
 
+def _made_inside(node: ast.AST) -> set[str]:
+    """Return a function's names that only stand for what it made itself: a new list, a number, a string."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    given: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    for each in ast.walk(node):
+        given.update([each.arg] if isinstance(each, ast.arg) else _bound_by(each))
+        if isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name):
+            made.update([each.targets[0].id])
+        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            made.update([each.target.id])
+    return {name for name, count in given.items() if made[name] == count}
+
+
+_NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
 CHANGING = frozenset(
     "add append appendleft clear difference_update discard extend extendleft insert intersection_update pop popitem "
     "popleft remove reverse rotate setdefault sort symmetric_difference_update update subtract move_to_end".split()

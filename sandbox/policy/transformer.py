@@ -6,11 +6,10 @@ what plans write. Everything is decided by names in the source; nothing is rewri
 
 import ast
 import builtins
-import unicodedata
 from collections.abc import Iterable
 from typing import TypeVar
 
-from RestrictedPython.transformer import RestrictingNodeTransformer
+from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
     ATTRIBUTE,
@@ -20,9 +19,7 @@ from planbook.sandbox.policy.rules import (
     MODULES,
     NAME,
     NAME_HINTS,
-    REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
-    REFUSED_NAMES,
     STATEMENT,
     STATEMENT_HINTS,
     Problem,
@@ -41,6 +38,13 @@ LEAVES = frozenset(
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
 """Nodes without content that RestrictedPython allows. Visiting them costs time and decides nothing."""
+REFUSED_ATTRIBUTES = INSPECT_ATTRIBUTES | frozenset(
+    """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__
+    __spec__""".split()
+)
+"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
+REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
+"""Variables that no plan may read or set."""
 MAX_PROBLEMS = 100
 """More are of no use at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
 
@@ -98,17 +102,10 @@ class BasePolicy(RestrictingNodeTransformer):
         """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
         for field in node._fields:
             value = getattr(node, field, None)
-            if isinstance(value, list):
-                value[:] = [new for item in value for new in self._visited(item)]
-            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
-                setattr(node, field, self.visit(value))
+            for item in value if isinstance(value, list) else (value,):
+                if isinstance(item, ast.AST) and type(item) not in LEAVES:
+                    self.visit(item)
         return node
-
-    def _visited(self, item: object) -> Iterable[object]:
-        if not isinstance(item, ast.AST) or type(item) in LEAVES:
-            return (item,)
-        new = self.visit(item)
-        return new if isinstance(new, list) else (new,)
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
         """Check a name that the source binds."""
@@ -118,7 +115,6 @@ class BasePolicy(RestrictingNodeTransformer):
 
     def judge_name(self, node: ast.AST, name: str) -> None:
         """Refuse a variable that leads to code that was not checked."""
-        name = unicodedata.normalize("NFKC", name)
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
@@ -158,10 +154,9 @@ class ImportPolicy(BasePolicy):
         """Allow imports whose failure is caught: they fail as in Python when they run."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._caught += caught
-        node.body = self._visit_all(node.body)
+        self._visit_all(node.body)
         self._caught -= caught
-        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
-        node.finalbody = self._visit_all(node.finalbody)
+        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
         return node
 
     def visit_TryStar(self, node: ast.AST) -> ast.AST:
@@ -171,15 +166,16 @@ class ImportPolicy(BasePolicy):
     def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
-        node.test = self.visit(node.test)
+        self.visit(node.test)
         self._caught += never
-        node.body = self._visit_all(node.body)
+        self._visit_all(node.body)
         self._caught -= never
-        node.orelse = self._visit_all(node.orelse)
+        self._visit_all(node.orelse)
         return node
 
-    def _visit_all(self, nodes: list[N]) -> list[N]:
-        return [self.visit(node) for node in nodes]
+    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self.visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
         """Allow only the listed modules."""
@@ -250,8 +246,6 @@ def _catches_import(kinds: ast.expr | None) -> bool:
 # The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
-"""Built-ins whose second argument names an attribute."""
 
 
 class PlanPolicy(ImportPolicy):
@@ -277,7 +271,7 @@ class PlanPolicy(ImportPolicy):
     visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
     visit_TypeAlias = _allowed
     visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
-    visit_MatchValue = _allowed
+    visit_MatchValue = visit_MatchClass = visit_Call = _allowed
     visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = _named
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 
@@ -325,12 +319,6 @@ class PlanPolicy(ImportPolicy):
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
-    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Check the attributes that the pattern reads."""
-        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
-            self.refuse_attribute(node, "match", name)
-        return self.node_contents_visit(node)
-
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Check the attribute by name."""
         node = self.node_contents_visit(node)
@@ -344,12 +332,4 @@ class PlanPolicy(ImportPolicy):
         """Allow iteration without a guard; refuse ``async for``."""
         if getattr(node, "is_async", 0):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
-        return self.node_contents_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Check the attribute that ``getattr`` and the like name."""
-        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
-            name = getattr(node.args[1], "value", None)
-            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
-                self.refuse_attribute(node, "use", name)
         return self.node_contents_visit(node)

@@ -86,5 +86,7 @@ def needed(request: pytest.FixtureRequest, shelf: Shelf) -> None:
     needs = request.getfixturevalue("case").needs
     if needs == "browser":
         need_browser()
+    elif needs == "graphviz" and not shutil.which("dot"):
+        pytest.skip("Graphviz is not installed")
     elif needs == "postgres":
         shelf.serve("postgres", request.getfixturevalue("postgres").database())

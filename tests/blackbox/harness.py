@@ -17,7 +17,7 @@ gets a copy. A `[[case]]` has
     keys    the file in `keys` that lists the object's keys and their types
     before  command lines to run first, all of which must succeed
     stdin   what is typed
-    needs   browser or postgres, where the case needs one
+    needs   browser, graphviz or postgres, where the case needs one
     deep    true for what looks further
 
 {plans}, {chats}, {packs} and {answer} are scripted models. `advice` lists short cases: line, code, words on standard

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from planbook.envs import Environment, EnvironmentBroken, Selection, UnknownEnvironment, load_environment
 from planbook.envs.secrets import literal_secrets
+from planbook.envs.tools.mcp_client import McpConnection, McpServer
 
 pytest.importorskip("mcp")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
@@ -21,7 +23,7 @@ UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
 SECRET = "hunter2-hunter2"
 
 
-def played(name: str, folder: Path, holds: str = "False", **options: object) -> Environment:
+def played(name: str, folder: Path, holds: str = "answer == 1", **options: object) -> Environment:
     file = folder / "tasks.yaml"
     file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": holds}}]}))
     kind = load_environment(name)
@@ -145,6 +147,7 @@ def test_no_secret_of_a_server_comes_out(unruly: Environment) -> None:
         (f"mcp:{sys.executable} -c 'import sys; sys.exit(\"no licence\")'", "no licence"),
         ("mcp:http://127.0.0.1:9/mcp", "cannot be reached"),
         ("mcp:nowhere.json", "mcpServers"),
+        ("mcp:sh -c 'echo hello'", "the MCP server sh cannot be started: .*Connection closed"),
         ("mcp:server --key $PLANBOOK_NO_SUCH", "PLANBOOK_NO_SUCH is not set"),
     ],
 )
@@ -152,6 +155,13 @@ def test_a_server_that_cannot_be_reached_says_why(name: str, told: str) -> None:
     assert "PLANBOOK_NO_SUCH" not in os.environ
     with pytest.raises(UnknownEnvironment, match=told):
         load_environment(name)
+
+
+def test_a_silent_server_is_left_at_once_when_it_is_given_up() -> None:
+    begun = time.monotonic()
+    with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
+        McpConnection(McpServer("sleep", ("sleep", "1000")), 30, ready=1)
+    assert time.monotonic() - begun < 25
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from planbook.rules import (
     Citation,
     History,
     Knowledge,
-    Obedience,
     Rule,
     RuleBook,
     RuleChange,
@@ -20,6 +19,7 @@ from planbook.rules import (
     count,
 )
 from planbook.rules.edits import Touched
+from planbook.rules.obedience import Obedience
 from tests.flows import BUILD, asks, events, here, prompt, scripted
 
 SMALL = (*BUILD, "--no-procedures")
@@ -63,36 +63,6 @@ def test_differences_between_states(built: Path) -> None:
     assert "+rule_3" in here("rules", built, "diff").stdout, "from the beginning to the end"
     assert here("rules", built, "diff", "..2").stdout == here("rules", built, "diff", "0..2").stdout
     assert here("rules", built, "diff", "6..").stdout == "No difference.\n"
-
-
-@pytest.mark.parametrize(
-    ("what", "says"),
-    [
-        (("show", "rule_9"), "rule_9"),
-        (("diff", "3..99"), "there is no state 99; changes count from 1 to 6, and state 0 is the initial rules"),
-        (("diff", "x..2"), "'x' is not a number; write diff A..B"),
-        (("diff", "0"), "changes count from 1"),
-        (("undo", "99"), "there is no change 99 to undo"),
-        (("undo", "0"), "there is no change 0 to undo"),
-        (("undo",), "'nothing' is not a number; write undo N"),
-        (("undo", "first"), "'first' is not a number; write undo N"),
-        (("show", "--group", "elsewhere"), "--group elsewhere: there are all"),
-    ],
-)
-def test_errors_are_one_line(built: Path, what: tuple[str, ...], says: str) -> None:
-    before = events(built)
-    refused = here("rules", built, *what)
-    assert refused.returncode == 2
-    assert says in refused.told
-    assert len(refused.stderr.strip().splitlines()) == 1
-    assert events(built) == before
-
-
-def test_a_run_that_builds_nothing_has_no_rules(tmp_path: Path) -> None:
-    here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
-    refused = here("rules", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "is not a building run" in refused.told
 
 
 def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: Path, tmp_path: Path) -> None:

@@ -254,18 +254,6 @@ def solve(playing: Episode, options: object) -> None:
     playing.run(SOLVE)
 
 
-def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
-    whole = MemoryJournal()
-    play(episode(sandbox, journal=whole), solve, Options())
-    events = list(whole.events.items())
-    assert len(events) > 5
-    for cut in range(len(events)):
-        journal = MemoryJournal()
-        journal.events = dict(events[:cut])
-        play(episode(sandbox, journal=journal), solve, Options())
-        assert list(journal.events.items()) == events
-
-
 def test_a_journal_that_cannot_be_repeated_is_told(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
     play(episode(sandbox, journal=journal), solve, Options())

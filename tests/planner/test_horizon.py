@@ -8,7 +8,6 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.feature_extraction import DictVectorizer
 
@@ -28,7 +27,6 @@ from planbook.planner.strategies.deps.selectors import (
 )
 
 Rows = list[tuple[Features, float]]
-MODEST = st.floats(-1e6, 1e6)
 
 
 def rows(count: int = 400, seed: int = 0) -> Rows:

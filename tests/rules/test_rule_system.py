@@ -145,14 +145,6 @@ def test_a_function_that_is_not_permitted_is_not_there(sandbox: Sandbox) -> None
     assert "rule_system has no action or attribute delete_rule" in told
 
 
-def test_permissions_hold_inside_the_code(sandbox: Sandbox) -> None:
-    code = "rule_system.write_rule('How.', type='Success Process')"
-    result = edited(sandbox, code, BUILDER[Case.FAILURE_IMPERFECT_RULES])
-    assert result.change is not None
-    assert result.change.touched == ()
-    assert "a Success Process rule must not be written; only these may: " in result.message
-
-
 def test_trajectories_are_shown_whether_printed_or_not(sandbox: Sandbox) -> None:
     silent = edited(sandbox, "rule_system.get_trajectory(['task/1', 'task/2'])", CONSOLIDATOR)
     assert silent.message == "\n".join(OPENED.values())

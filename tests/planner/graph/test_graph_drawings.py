@@ -1,17 +1,22 @@
-"""Drawings: whole and escaped."""
+"""Drawings: whole and escaped, as Mermaid text and by Graphviz."""
 
 import json
 import re
+import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from planbook.planner.graph.drawing import mermaid
+from planbook.planner.errors import GraphError
+from planbook.planner.graph.drawing import dot, mermaid, svg
 from planbook.planner.graph.file import graph_of, read_graph
 from planbook.planner.graph.node import GraphFile
+from tests.planner.graph.given import question
 
 DRIVE = Path(__file__).parent / "drive.yaml"
 EVIL = '</title><script>alert(\'x\')</script> "]; click n0 "javascript:alert(1)" & <img src=x> \\" \u202e ]]>'
+needs_graphviz = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 
 
 @pytest.fixture
@@ -39,3 +44,42 @@ def test_nothing_in_a_graph_gets_out_of_its_place(evil: GraphFile) -> None:
     for line in mermaid(evil).splitlines()[1:]:
         assert re.fullmatch(r'  n\d+(\W*"[^"]*"\W*)?( [-.=]+>(\|"[^"]*"\|)? n\d+)?', line), line
         assert "click" not in line.split('"')[0]
+    text = r'"(?:[^"\\]|\\.)*"'
+    for line in dot(evil).splitlines()[3:-1]:
+        box = rf"  n\d \[label={text}, tooltip={text}, style={text}, fillcolor={text}\];"
+        assert re.fullmatch(rf"{box}|  n\d -> n\d \[label={text}, style=\w+\];", line), line
+
+
+def test_characters_that_xml_cannot_have_are_left_out() -> None:
+    file = GraphFile(name="x", about="a\x00\x0b\ud800b", nodes={"a": question("a", "\x1b[31m")})
+    assert 'label="ab"' in dot(file)
+    assert 'tooltip="[31m"' in dot(file)
+
+
+def test_a_graph_with_many_implied_arrows_says_so_in_its_boxes() -> None:
+    names = [f"n{number}" for number in range(12)]
+    nodes = {name: question(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
+    drawn = mermaid(GraphFile(name="g", nodes=nodes))
+    assert drawn.count("-->") == 11
+    assert '["n11<br/>told 10 more"]' in drawn
+
+
+def test_without_graphviz_an_svg_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GraphError, match=r"install it .* or draw Mermaid text with --format mermaid"):
+        svg(read_graph(DRIVE))
+
+
+def test_a_graphviz_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "dot").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GraphError, match="Graphviz could not draw the graph"):
+        svg(read_graph(DRIVE))
+
+
+@needs_graphviz
+def test_the_image_is_whole_and_holds_no_script(evil: GraphFile) -> None:
+    tree = ElementTree.fromstring(svg(evil))
+    assert not {each.tag.rpartition("}")[2] for each in tree.iter()} & {"script", "image", "img"}
+    assert len([each for each in tree.iter() if each.get("class") == "node"]) == 3

@@ -289,12 +289,11 @@ def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> Non
     def keep(finishing: Finishing) -> None:
         finishing.database.set("short", "x")
         finishing.database.set("long", "x" * 3_000)
-        finishing.database.delete("gone")
 
-    journal, database = MemoryJournal(), GraphDatabase({"gone": 1})
+    journal, database = MemoryJournal(), GraphDatabase()
     passed(Graph(question("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
     (event,) = held(journal, "node")
-    assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)", "gone": None}
+    assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)"}
 
 
 def test_a_condition_of_the_database_decides_whether_a_node_is_asked() -> None:
