@@ -14,6 +14,7 @@ Using environments
 - ``registry``: load one by name, from another package, or from a file.
 - ``selection``: from a selection to tasks.
 - ``checking``: find an author's mistakes (``planbook check-env``).
+- ``secrets``: what looks like a secret.
 - ``resources``: packages, install commands and digests of data.
 - ``text_matching``: token set ratio, BM25.
 
@@ -28,7 +29,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.checking import Checked, check_environment
 from planbook.envs.errors import (
     BadSelection,
     Diverged,
@@ -59,6 +59,7 @@ from planbook.envs.resources import (
     package_version,
     texts_digest,
 )
+from planbook.envs.secrets import holds_secret
 from planbook.envs.text_matching import BM25
 from planbook.envs.types import (
     Action,
@@ -72,13 +73,19 @@ from planbook.envs.types import (
     Task,
     Verdict,
 )
-from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
 if TYPE_CHECKING:
+    from planbook.envs.checking import Checked, check_environment
     from planbook.envs.tools.environment import ToolEnvironment
     from planbook.envs.tools.schemas import python_name
+    from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
 
-_LATE = {"ToolEnvironment": "tools.environment", "python_name": "tools.schemas"}
+_LATE = {
+    "ToolEnvironment": "tools.environment",
+    "python_name": "tools.schemas",
+    **dict.fromkeys(("Checked", "check_environment"), "checking"),
+    **dict.fromkeys(("FileFault", "Where", "YamlFile", "read_yaml"), "yaml_lines"),
+}
 """Public names to their modules, which are imported when one is first used: they need half as much time again."""
 
 __all__ = [
@@ -122,6 +129,7 @@ __all__ = [
     "file_digest",
     "files_digest",
     "folder_digest",
+    "holds_secret",
     "import_error",
     "install_command",
     "known_environments",

@@ -126,6 +126,8 @@ class Environment(
     """Number of actions a replay allows unless the run says otherwise."""
     parallel: ClassVar[bool] = True
     """True if instances may run side by side in threads."""
+    paper_actions: ClassVar[tuple[str, ...]] = ()
+    """The actions of the paper's agent. An option ``paper_actions`` leaves only these, and no queries."""
     actions: ClassVar[Mapping[str, ActionSpec]] = {}
     """The methods marked ``@action``, by name. Set by this class."""
     queries: ClassVar[Mapping[str, ActionSpec]] = {}
@@ -159,9 +161,15 @@ class Environment(
         return select(cls, selection, options)
 
     @classmethod
+    def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the splits under these options; by default ``splits``."""
+        return cls.splits
+
+    @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
         """Return the actions and queries under these options; by default all."""
-        return Offered(cls.actions, cls.queries)
+        everything = Offered(cls.actions, cls.queries)
+        return everything.only(cls.paper_actions) if getattr(options, "paper_actions", False) else everything
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:

@@ -17,6 +17,8 @@ from planbook.envs.base import Environment
 from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
 
+OURS = (Path(__file__).parent, Path(__file__).parent / "tools")
+"""Folders of planbook's own code, which no mistake is noted at."""
 TASKS = 3
 """Tasks played of each split."""
 ACTIONS = 20
@@ -55,7 +57,8 @@ def check_environment(env: type[Environment], options: BaseModel | None = None) 
 class _Checker:
     def __init__(self, env: type[Environment], options: BaseModel | None) -> None:
         self._env, self._options = env, options
-        self._file = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__).name
+        path = Path(getattr(sys.modules.get(env.__module__), "__file__", None) or env.__name__)
+        self._file = env.name if path.parent == OURS[1] else path.name
         self._mistakes: dict[tuple[str, str], str] = {}
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
@@ -68,7 +71,7 @@ class _Checker:
         if self._env.__abstractmethods__:
             return
         tasks: list[Task] = []
-        for split in self._env.splits or ("",):
+        for split in self._env.task_splits(self._options) or ("",):
             try:
                 tasks += self._tasks_of(split)
             except MissingRequirement as missing:
@@ -88,7 +91,9 @@ class _Checker:
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
         """Note a mistake at a function; only the first of a kind at one place is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
-        place = f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else self._file
+        path = Path(code.co_filename) if code else Path()
+        ours = path.parent in OURS and path.name != self._file
+        place = f"{path.name}:{code.co_firstlineno}" if code and not ours else self._file
         self._mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
         self._noted += 1
 
@@ -103,7 +108,7 @@ class _Checker:
             self._mistakes.setdefault((self._file, fault), fault)
             raise _Failed from error
         except (Exception, SystemExit) as error:
-            place = raised_at(error, [Path(__file__).parent])[0] or self._file
+            place = raised_at(error, OURS)[0] or self._file
             fault = f"{place}: {what} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self._mistakes.setdefault((place, type(error).__name__), fault)
             raise _Failed from error
@@ -147,7 +152,7 @@ class _Checker:
 
     def _tasks_of(self, split: str) -> Sequence[Task]:
         """Return the tasks of a split to play, and note what is wrong with the listed ones."""
-        env, seeded = self._env, self._env.takes_seeds(split)
+        env, seeded = self._env, self._env.takes_seeds(split, self._options)
         asked = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
             listed = self._listed(asked)
@@ -224,6 +229,8 @@ class _Checker:
         dice = random.Random(f"{self._env.name}/{task.id}")
         begun = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), begun)]
+        if script is None and self._verdict(env).solved:
+            self._note(f"the task {task.id!r} is solved before anything is done", env.tasks, kind="solved")
         until = time.monotonic() + SECONDS
         while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
             if script is None and time.monotonic() > until:

@@ -77,7 +77,7 @@ class SelectingTasks:
         return cls.types
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
+    def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether a selection may name the seeds of a split's tasks."""
         return cls.seeded
 

@@ -8,8 +8,10 @@ from functools import lru_cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from planbook.envs.errors import MissingRequirement
+from planbook.envs.types import Requirement
 
 
 def package_folder(package: str) -> Path | None:
@@ -39,6 +41,32 @@ def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "")
 def missing_extra(extra: str, what: str) -> MissingRequirement:
     """Return the error for something that needs an extra."""
     return MissingRequirement(f"{what} needs packages that are not there; add them with: {install_command(extra)}")
+
+
+class PackageData(NamedTuple):
+    """A package whose files an environment reads. Nothing of it is imported."""
+
+    package: str
+    extra: str
+    options: tuple[str, ...] = ()
+    """Options of pip."""
+    only: tuple[str, ...] = ()
+    """The packages of the extra that are needed; empty for all."""
+
+    @property
+    def remedy(self) -> str:
+        """The command that installs it."""
+        return install_command(self.extra, *self.options, only=self.only or "")
+
+    def requirement(self, name: str) -> Requirement:
+        """Return it as a requirement, by this name."""
+        return Requirement(name, str(package_folder(self.package) or "") or None, self.remedy)
+
+    def folder(self) -> Path:
+        """Return the folder of the package. Raises MissingRequirement."""
+        if (folder := package_folder(self.package)) is None:
+            raise MissingRequirement(f"the package {self.package} is not installed; add it with: {self.remedy}")
+        return folder
 
 
 def _needed(extra: str) -> Iterator[str]:

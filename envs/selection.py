@@ -23,7 +23,7 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     Raises BadSelection for a split, a type or an id that does not exist, and where no task is left.
     """
     name = environment.name
-    split = chosen_split(selection, environment.splits, name)
+    split = chosen_split(selection, environment.task_splits(options), name)
     if not selection.ids and (types := environment.task_types(options)):
         chosen_types(selection, types, name)
     listed = _listed(environment, selection, options)

@@ -12,7 +12,14 @@ if __name__ == "manuals":
 from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
 from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
 from planbook.manuals.formulator import PROMPTS, formulate
-from planbook.manuals.knowledge import MANUAL_FILE, TYPES_FILE, read_knowledge, standalone, write_knowledge
+from planbook.manuals.knowledge import (
+    MANUAL_FILE,
+    TYPES_FILE,
+    read_knowledge,
+    replace_files,
+    standalone,
+    write_knowledge,
+)
 from planbook.manuals.library import (
     DEMONSTRATIONS_FOLDER,
     SHIPPED,
@@ -23,9 +30,7 @@ from planbook.manuals.library import (
 )
 from planbook.manuals.manual import Manual, Section
 from planbook.manuals.markdown import excerpt, parse, render, within
-from planbook.manuals.start import Start, read_start, starts, types_to_build_on, usual_starts
-from planbook.manuals.writing import replace_files
-from planbook.planner import checked_procedure
+from planbook.manuals.start import Start, read_start, types_to_build_on, usual_starts
 
 __all__ = [
     "DEMONSTRATIONS_FOLDER",
@@ -44,7 +49,6 @@ __all__ = [
     "Section",
     "Start",
     "TooLong",
-    "checked_procedure",
     "coverage_table",
     "demonstrated",
     "excerpt",
@@ -58,7 +62,6 @@ __all__ = [
     "render",
     "replace_files",
     "standalone",
-    "starts",
     "types_to_build_on",
     "usual_starts",
     "within",

@@ -7,6 +7,7 @@ words and code stay as they are, and none is missing.
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,7 +15,6 @@ from planbook.envs import Environment
 from planbook.manuals.errors import BadManual
 from planbook.manuals.manual import Manual, Piece, Section, heading_level, misplaced, pieces, said
 from planbook.manuals.markdown import render_rule
-from planbook.manuals.templates import FOLDER
 from planbook.planner import PROMPTS as PLANNER_PROMPTS
 from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
 from planbook.rules import Rule, citations
@@ -120,7 +120,7 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
     yield from misplaced(manual, ids)
 
 
-PROMPTS = Prompts(FOLDER)
+PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The templates of the Formulator, by path."""
 FORMULATOR = "formulator"
 WORDS_A_TOKEN = 0.7

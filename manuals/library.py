@@ -12,7 +12,7 @@ they name the task that an example plays.
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -31,16 +31,26 @@ _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
-    """The procedures for one environment. A procedure is checked when a task of its type first comes up."""
+    """The procedures for one environment. A procedure is checked when a task of its type first comes up.
 
-    def __init__(self, world: type[Environment], folder: Path = SHIPPED, options: BaseModel | None = None) -> None:
+    Those of the types ``without`` are left out.
+    """
+
+    def __init__(
+        self,
+        world: type[Environment],
+        folder: Path = SHIPPED,
+        options: BaseModel | None = None,
+        without: Collection[str] = (),
+    ) -> None:
         self.world, self.folder, self.options = world, folder / world.name / "procedures", options
+        self._without = frozenset(without)
         self._recalls: dict[str, Recall] = {}
 
     @cached_property
     def _found(self) -> Mapping[str, tuple[Path, Procedure]]:
         read = ((path, procedure) for path in sorted(self.folder.glob("*.py")) for procedure in read_procedures(path))
-        return {procedure.type: (path, procedure) for path, procedure in read}
+        return {each.type: (path, each) for path, each in read if each.type not in self._without}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:

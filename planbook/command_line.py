@@ -50,10 +50,11 @@ for command in (
 
 @commands.command()
 @click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
+@options("env_options")
 @JSON
-def envs(env: str | None, as_json: bool) -> int:
+def envs(env: str | None, settings: Settings, as_json: bool) -> int:
     """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
-    return inspection.show_worlds(env, as_json=as_json)
+    return inspection.show_worlds(env, settings, as_json=as_json)
 
 
 @commands.command()
@@ -124,7 +125,7 @@ def build(settings: Settings, as_json: bool) -> int:
 @options("models", "Spending")
 @JSON
 def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) -> int:
-    """Write the manual from the rules of a building run."""
+    """Write the manual from the rules of a building run, by that run's models unless --model names others."""
     code, summary = building.formulate(run, settings.models, tokens, settings.hosting(), as_json=as_json)
     return answer(code, summary, as_json=as_json)
 

@@ -210,8 +210,8 @@ class Invocation(Fields):
     )
     budget: Annotated[Budget | None, BeforeValidator(_named("--budget"))] = option(
         None,
-        "A limit of the whole run: calls, tokens, actions, seconds or money (US dollars). A building run keeps a tenth "
-        "for its manual, or formulator=SHARE.",
+        "A limit of the whole run, or of all runs of a command together: calls, tokens, actions, seconds or money "
+        "(US dollars). A building run keeps a tenth for its manual, or formulator=SHARE.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
     prices: Path | None = option(None, "A price table of your own.", Option("Spending", metavar="FILE", on_resume=True))

@@ -16,7 +16,6 @@ from planbook.knowledge import PROCEDURES, learned_in, start_of, with_manual
 from planbook.manuals import DEMONSTRATIONS_FOLDER, SHIPPED, usual_starts
 from planbook.manuals import PROMPTS as MANUALS
 from planbook.planner import DEFAULT_ROLE, METHODS, Sampling, is_method_file, method, registered_methods
-from planbook.planner import GRAPH_PROMPTS as GRAPHS
 from planbook.planner import PROMPTS as PLANNER
 from planbook.planner import SHIPPED_PRICES as PRICES
 from planbook.rules import PROMPTS as RULES
@@ -124,6 +123,8 @@ def prompt_digests(config: Config) -> dict[str, str]:
 
 def graph_templates() -> dict[str, str]:
     """Return the digests of templates that a prompt graph needs beside its own prompts."""
+    from planbook.planner import GRAPH_PROMPTS as GRAPHS  # few runs have a graph
+
     return _of_files({**GRAPHS.files("*.j2"), **PLANNER.files("repair.j2")})
 
 

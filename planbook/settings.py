@@ -139,6 +139,12 @@ class Settings(Playing, Building, Invocation):
             raise BadArgument(f"--again {self.again} plays episodes of a run once more: name the run with --resume")
         return self
 
+    @model_validator(mode="after")
+    def _tasks_have_their_seeds(self) -> Self:
+        if self.tasks and self.seeds:
+            raise BadArgument("--task names a task with its seed; leave out --seeds, or select tasks by --types")
+        return self
+
     # What was given
 
     def was_given(self, name: str) -> bool:
@@ -182,9 +188,10 @@ class Settings(Playing, Building, Invocation):
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return them with seeds drawn by the run's own where none are given, and the first existing of ``splits``."""
-        world = self.world()
-        split = self.split or next((split for split in splits if split in world.splits), world.splits[0])
-        takes_seeds = world.takes_seeds(split.partition(":")[0])
+        world, chosen = self.world(), self.world_options()
+        known = world.task_splits(chosen)
+        split = self.split or next((split for split in splits if split in known), known[0])
+        takes_seeds = world.takes_seeds(split.partition(":")[0], chosen)
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 

@@ -25,10 +25,12 @@ Packages inside
 if __name__ == "planner":
     raise ImportError("planner is a package of planbook: import planbook.planner", name="planner")
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from planbook.planner.agent import (
     AGENT,
     TASK,
-    ActionDocs,
     action_docs,
     call_of,
     function_heads,
@@ -40,7 +42,6 @@ from planbook.planner.agent import (
 from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
 from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
 from planbook.planner.dry_runs import KnownState
-from planbook.planner.ending import NOT_JUDGED
 from planbook.planner.episode import Episode
 from planbook.planner.errors import (
     BadProcedure,
@@ -56,22 +57,13 @@ from planbook.planner.errors import (
     UnknownModel,
     UnknownStrategy,
     UnusableReply,
-    WrongMark,
 )
-from planbook.planner.frames import Frame, Mark
-from planbook.planner.graph import GRAPH_SYNTAX
-from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import GRAPH_FORMATS
-from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-from planbook.planner.graph.graph import Graph
-from planbook.planner.graph.node import GraphFile, GraphNode
-from planbook.planner.graph.templating import nearest, value_text
-from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
+from planbook.planner.feedback import NOT_JUDGED
+from planbook.planner.frames import Frame
 from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
 from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
 from planbook.planner.models.answers import pass_on
-from planbook.planner.models.context import prompt_block
+from planbook.planner.models.context import prompt_block, unmarked
 from planbook.planner.models.recordings import (
     RecordedMessage,
     RecordedModel,
@@ -84,7 +76,6 @@ from planbook.planner.models.registry import load_model, register_model
 from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
 from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
 from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-from planbook.planner.playing import play
 from planbook.planner.procedure import (
     Procedure,
     checked_procedure,
@@ -93,9 +84,9 @@ from planbook.planner.procedure import (
     procedure_faults,
     read_procedure,
 )
-from planbook.planner.prompts import Prompt, Prompts, fence_around
+from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
 from planbook.planner.rendered import Rendered, Text
-from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Answer, Roles, as_json, as_text, no_model
+from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
 from planbook.planner.scope import NO_ANSWER, Scope
 from planbook.planner.spans import (
     OLD_SPAN_KINDS,
@@ -109,33 +100,23 @@ from planbook.planner.spans import (
     spans_in,
 )
 from planbook.planner.strategies import (
-    FIGURES,
+    FIGURE_KEYS,
+    LEFT_OUT_OF_FIGURES,
     METHODS,
-    AutoManualOptions,
     Figures,
-    GivenCode,
     Grid,
     Method,
     Options,
     Played,
     Strategy,
-    code_of,
     figures_of,
     is_method_file,
-    left_out_of_figures,
     method,
+    shipped_figures,
 )
-from planbook.planner.strategies.base import mean_of, registered_methods
-from planbook.planner.strategies.code import given_code
-from planbook.planner.strategies.deps.selectors import (
-    Candidate,
-    HorizonPredictor,
-    SelectorName,
-    recorded_rows,
-    selector_of,
-)
+from planbook.planner.strategies.base import mean_of, play, registered_methods
+from planbook.planner.strategies.code import GivenCode, code_of, given_code
 from planbook.planner.streaming import NOT_RUN
-from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import (
     TRAJECTORY_SCHEMA,
@@ -161,17 +142,28 @@ from planbook.planner.types import (
     Outcome,
     Plan,
     Step,
-    Thought,
 )
+
+if TYPE_CHECKING:
+    from planbook.planner.graph import GRAPH_SYNTAX
+    from planbook.planner.graph.checks import whole_graph
+    from planbook.planner.graph.database import GraphDatabase
+    from planbook.planner.graph.drawing import GRAPH_FORMATS
+    from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
+    from planbook.planner.graph.graph import Graph
+    from planbook.planner.graph.node import GraphFile, GraphNode
+    from planbook.planner.graph.templating import nearest, value_text
+    from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
 
 __all__ = [
     "AGENT",
     "DEFAULT_ROLE",
     "ERROR_KINDS",
-    "FIGURES",
+    "FIGURE_KEYS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
+    "LEFT_OUT_OF_FIGURES",
     "METHODS",
     "NOT_JUDGED",
     "NOT_RUN",
@@ -187,17 +179,13 @@ __all__ = [
     "TASK",
     "TRAJECTORY_SCHEMA",
     "USUAL_TIMEOUTS",
-    "ActionDocs",
     "Allows",
     "Amount",
-    "Answer",
-    "AutoManualOptions",
     "BadProcedure",
     "Body",
     "Budget",
     "BudgetEnded",
     "Call",
-    "Candidate",
     "Cell",
     "Claim",
     "Conclusion",
@@ -218,12 +206,10 @@ __all__ = [
     "GraphFile",
     "GraphNode",
     "Grid",
-    "HorizonPredictor",
     "Journal",
     "JournalFailed",
     "JournalMismatch",
     "KnownState",
-    "Mark",
     "Match",
     "MatchCandidate",
     "Memory",
@@ -261,7 +247,6 @@ __all__ = [
     "RunFacts",
     "Sampling",
     "Scope",
-    "SelectorName",
     "Span",
     "Spans",
     "Spent",
@@ -269,21 +254,18 @@ __all__ = [
     "Stopped",
     "Strategy",
     "Text",
-    "Thought",
     "Timeouts",
     "Trajectory",
     "TrajectoryRow",
     "UnknownModel",
     "UnknownStrategy",
     "UnusableReply",
-    "WrongMark",
     "about_the_environment",
     "action_docs",
     "add_cost",
     "amount_of",
     "as_json",
     "as_plan",
-    "as_text",
     "call_of",
     "checked_procedure",
     "code_of",
@@ -305,7 +287,6 @@ __all__ = [
     "is_method_file",
     "is_procedure",
     "journal_place",
-    "left_out_of_figures",
     "load_model",
     "mean_of",
     "method",
@@ -322,17 +303,38 @@ __all__ = [
     "read_procedure",
     "read_recording",
     "read_trajectory",
-    "recorded_rows",
     "register_model",
     "registered_methods",
     "request_key",
     "rows_of",
     "run_pass",
     "seen_task",
-    "selector_of",
+    "shipped_figures",
     "spans_in",
     "tell_trajectory",
+    "unmarked",
     "usage_of_cut",
     "value_text",
     "whole_graph",
 ]
+
+_OF_GRAPHS = {
+    "graph": "GRAPH_SYNTAX",
+    "graph.checks": "whole_graph",
+    "graph.database": "GraphDatabase",
+    "graph.drawing": "GRAPH_FORMATS",
+    "graph.file": "SHIPPED_GRAPHS graph_faults graph_of graph_path graph_text read_graph",
+    "graph.graph": "Graph",
+    "graph.node": "GraphFile GraphNode",
+    "graph.templating": "nearest value_text",
+    "graph.traverse": "GRAPH_PROMPTS run_pass",
+}
+"""Names of prompt graphs by their modules, which are imported when one of them is first asked for."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        module = next((module for module, names in _OF_GRAPHS.items() if name in names.split()), None)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{module}"), name)

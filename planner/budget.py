@@ -136,21 +136,12 @@ class Spent(Record):
         return self.prompt + self.completion
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(
-            calls=self.calls + other.calls,
-            replayed=self.replayed + other.replayed,
-            reworded=self.reworded + other.reworded,
-            shortened=self.shortened + other.shortened,
-            stopped=self.stopped + other.stopped,
-            prompt=self.prompt + other.prompt,
-            cached=self.cached + other.cached,
-            completion=self.completion + other.completion,
-            estimated=self.estimated or other.estimated,
-            money=None if self.money is None or other.money is None else self.money + other.money,
-            actions=self.actions + other.actions,
-            waited=self.waited + other.waited,
-            seconds=self.seconds + other.seconds,
-        )
+        summed = {name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields if name not in _ODD}
+        money = None if self.money is None or other.money is None else self.money + other.money
+        return Spent(**summed, estimated=self.estimated or other.estimated, money=money)
+
+
+_ODD = ("estimated", "money")
 
 
 class Meter:

@@ -9,10 +9,9 @@ from planbook.envs import Environment
 from planbook.planner.agent import action_docs
 from planbook.planner.errors import UnusableReply
 from planbook.planner.models.types import Message
-from planbook.planner.prompts import Prompt
+from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import PLANNER_ROLE, as_text
 from planbook.planner.scope import Scope
-from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.trajectory import Trajectory, tell_trajectory
 from planbook.planner.types import Outcome, Record

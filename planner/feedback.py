@@ -1,13 +1,14 @@
-"""Feedback: the result of a cell in words, in one format for every method and environment."""
+"""Feedback: the result of a cell in words, in one format for every method and environment; and how an episode ends."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
-from planbook.envs import Environment, Observation
+from planbook.envs import Environment, Observation, Verdict
 from planbook.planner.agent import call_of
 from planbook.planner.rendered import Rendered
-from planbook.planner.types import Feedback, FeedbackKind, Step
+from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 KIND_OF_FAULT = {
@@ -83,35 +84,22 @@ def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) 
     """Return the feedback for code that ran up to a line, before the rest was refused."""
     listed = "\n".join(str(fault) for fault in faults)
     ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
-    return Feedback(
-        kind=FeedbackKind.CHECK,
-        text=ran.feedback(result.output, faults, ran.told(result.output), ending, ran.seen(), _state(ran.world)),
-        line=faults[0].line,
-        faults=tuple(faults),
-        output=result.output,
-    )
+    return _of_run(FeedbackKind.CHECK, ending, result.output, ran, faults)
 
 
 def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
     """Return the feedback for code that broke off with its reply."""
     ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
-    text = ran.feedback(result.output, (), ran.told(result.output), ending, ran.seen(), _state(ran.world))
-    return Feedback(kind=FeedbackKind.UNFINISHED, text=text, output=result.output)
+    return _of_run(FeedbackKind.UNFINISHED, ending, result.output, ran)
 
 
 def of_result(result: CellResult, ran: Ran) -> Feedback:
     """Return the feedback for code that ran until it ended or failed."""
-    fault = result.fault
-    ended = "The code ran to its end; the task is not done yet."
-    ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}" if fault else ended
-    told = ran.told(result.output), ending, ran.seen(), _state(ran.world)
-    return Feedback(
-        kind=KIND_OF_FAULT[fault.kind] if fault else FeedbackKind.UNFINISHED,
-        text=ran.feedback(result.output, result.faults, *told),
-        line=fault.line if fault else None,
-        faults=result.faults,
-        output=result.output,
-    )
+    if (fault := result.fault) is None:
+        ended = "The code ran to its end; the task is not done yet."
+        return _of_run(FeedbackKind.UNFINISHED, ended, result.output, ran, result.faults)
+    ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}"
+    return _of_run(KIND_OF_FAULT[fault.kind], ending, result.output, ran, result.faults)
 
 
 def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
@@ -121,6 +109,78 @@ def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
+def _of_run(kind: FeedbackKind, ending: str, output: str, ran: Ran, faults: Sequence[Fault] = ()) -> Feedback:
+    text = ran.feedback(output, faults, ran.told(output), ending, ran.seen(), _state(ran.world))
+    line = faults[0].line if faults else None
+    return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)
+
+
 def _state(environment: Environment) -> str:
     state = environment.state()
     return f"Current state: {state}" if state else ""
+
+
+# How an episode ends: the outcome from the environment's verdict and the feedback of its cells
+
+
+NO_PLAN = "no_plan"
+"""The cause of a failure in which no code was ever run."""
+NOT_JUDGED = "not_judged"
+"""Cause of an episode that came to its end while the environment cannot judge whether the task was solved."""
+
+
+class Judgement(NamedTuple):
+    """The environment's judgement of a round. Of several rounds, the one of the highest ``rank`` counts."""
+
+    verdict: Verdict = Verdict(False, 0.0)
+    milestones: tuple[str, ...] = ()
+    measures: Mapping[str, float] = {}
+    unjudged: str = ""
+    """The result in words, if the environment does not judge the task."""
+
+    @property
+    def rank(self) -> tuple[bool, float, int]:
+        """The sort key for the best round."""
+        return self.verdict.solved, self.verdict.score, len(self.milestones)
+
+
+def ending_of(
+    standing: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
+) -> Ending:
+    """Return the ending for what is known now. ``used_up`` is true if an action was refused because none was left.
+
+    ``wrongly_done`` is the number of plans that ran to their end and left the task undone, though each should have done
+    it.
+    """
+    errors = _errors(feedbacks) + wrongly_done
+    outcome, cause = _outcome(standing.verdict, feedbacks, errors, used_up=used_up)
+    unjudged = standing.unjudged if cause == FeedbackKind.DONE else ""
+    return Ending(
+        outcome=outcome,
+        cause=NOT_JUDGED if unjudged else cause,
+        message=unjudged,
+        verdict=standing.verdict,
+        actions=actions,
+        error_steps=errors,
+        milestones=standing.milestones,
+        measures=standing.measures,
+    )
+
+
+def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
+    """Return the ending of an episode that failed through no fault of the plan."""
+    cause = Outcome.BROKEN.value
+    errors = _errors(feedbacks)
+    return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)
+
+
+def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], errors: int, *, used_up: bool) -> tuple[Outcome, str]:
+    if verdict.solved:
+        return (Outcome.INDIRECT_SUCCESS if errors else Outcome.DIRECT_SUCCESS), ""
+    if used_up:
+        return Outcome.OUT_OF_BUDGET, Outcome.OUT_OF_BUDGET.value
+    return Outcome.FAILURE, feedbacks[-1].kind.value if feedbacks else NO_PLAN
+
+
+def _errors(feedbacks: Sequence[Feedback]) -> int:
+    return sum(feedback.is_error for feedback in feedbacks)

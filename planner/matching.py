@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, StrictInt, ValidationError
 from planbook.planner.episode import Episode
 from planbook.planner.errors import UnusableReply
 from planbook.planner.memory import Match, MatchCandidate, Recall
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import as_json
-from planbook.planner.templates import PROMPTS
 
 MODEL = "model"
 NONE = "none"

@@ -105,3 +105,7 @@ def _used(environment: Environment, name: str) -> frozenset[str]:
     tree = environment.parse(environment.loader.get_source(environment, name)[0])
     included = [inner for inner in meta.find_referenced_templates(tree) if inner]
     return frozenset(meta.find_undeclared_variables(tree)).union(*(_used(environment, inner) for inner in included))
+
+
+PROMPTS = Prompts(Path(__file__).parent / "templates")
+"""The templates of the planner, by path."""

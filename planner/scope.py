@@ -10,11 +10,10 @@ from pydantic import JsonValue
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planbook.planner.journal import Body, EventKind, Journal, record, write
 from planbook.planner.models.types import Message, PromptData, Reply, data_of_prompt, placed
-from planbook.planner.prompts import Question
+from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.spans import Held, Payload, Span, moment
-from planbook.planner.templates import PROMPTS
 
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"

@@ -16,9 +16,9 @@ from planbook.envs import Observation, Task
 from planbook.planner.journal import Body, EventKind
 from planbook.planner.memory import Recall
 from planbook.planner.models.types import Message, PromptData, Reply, Sampling
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.rendered import Text
 from planbook.planner.spans import SPAN_BEGIN, SPAN_END, SPAN_MOMENT, RecordedSpan, Spans, is_update
-from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Cell, Ending, Outcome, Record, Step
 
 OBSERVATION = TypeAdapter(Observation)

@@ -18,7 +18,6 @@ if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
 
 
-from planbook.rules.ablations import ABLATIONS, ablated
 from planbook.rules.book import (
     NO_EVIDENCE,
     Citation,
@@ -30,42 +29,35 @@ from planbook.rules.book import (
     rule_text,
     useless,
 )
-from planbook.rules.builder import BuilderSettings, Built, build_rules, consolidate
-from planbook.rules.cases import (
-    BUILDER,
-    BUILDER_WITHOUT_CASES,
-    CONSOLIDATOR,
-    USER,
-    Blame,
-    Case,
-    Form,
-    Permissions,
-    case_of,
-    read_blame,
-)
+from planbook.rules.builder import BuilderSettings, build_rules, consolidate
+from planbook.rules.cases import BUILDER, CONSOLIDATOR, USER, Blame, Case, Form, Permissions
 from planbook.rules.describing import describe_type
 from planbook.rules.draft import apply
-from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
-from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from planbook.rules.found_types import MIN_EXAMPLES, Solved, as_procedure, procedure_code, with_solved
-from planbook.rules.helpers import Helpers, helper_code, helper_sources
-from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
-from planbook.rules.libraries import admit, learn, shown
+from planbook.rules.edits import Applied, Batch, DeleteRule, Edit, History, RuleChange, UpdateRule, WriteRule, say_more
+from planbook.rules.errors import RulesError
+from planbook.rules.found_types import MIN_EXAMPLES, Solved, procedure_code, with_solved
 from planbook.rules.matching import PATTERN, match
-from planbook.rules.memory import LearnedMemory, with_type
-from planbook.rules.naming import citations, read_type, rule_number
-from planbook.rules.obedience import BadCheck, Obedience, check_problem, obeyed, rules_obeyed
-from planbook.rules.plans import plan_shape
-from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
-from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
-from planbook.rules.system import Edited, RuleSystem, run_edits
+from planbook.rules.memory import LearnedMemory, ablated, with_type
+from planbook.rules.obedience import check_problem, rules_obeyed
+from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
+from planbook.rules.retrieval import admit, learn, rules_for
+from planbook.rules.system import RuleSystem
 from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import FoundType, Knowledge, Learned, Reflection, Rule, RuleType, Skill
+from planbook.rules.types import (
+    FoundType,
+    Knowledge,
+    Learned,
+    Reflection,
+    Rule,
+    RuleType,
+    Skill,
+    citations,
+    read_type,
+    rule_number,
+)
 
 __all__ = [
-    "ABLATIONS",
     "BUILDER",
-    "BUILDER_WITHOUT_CASES",
     "CONSOLIDATOR",
     "MIN_EXAMPLES",
     "NO_EVIDENCE",
@@ -73,32 +65,20 @@ __all__ = [
     "PROMPTS",
     "USER",
     "Applied",
-    "Attempt",
-    "Author",
-    "BadCheck",
-    "BadHistory",
     "Batch",
-    "BatchRefused",
     "Blame",
     "BuilderSettings",
-    "Built",
     "Case",
     "Citation",
     "DeleteRule",
     "Edit",
-    "EditFault",
-    "Edited",
-    "Entry",
     "Evidence",
     "Form",
     "FoundType",
-    "Generalised",
-    "Helpers",
     "History",
     "Knowledge",
     "Learned",
     "LearnedMemory",
-    "Obedience",
     "Permissions",
     "Reflection",
     "Rule",
@@ -109,17 +89,13 @@ __all__ = [
     "RulesError",
     "Skill",
     "Solved",
-    "Undone",
-    "UnknownRule",
     "UpdateRule",
     "Verification",
     "WriteRule",
     "ablated",
     "admit",
     "apply",
-    "as_procedure",
     "build_rules",
-    "case_of",
     "check_problem",
     "citations",
     "cites",
@@ -128,27 +104,16 @@ __all__ = [
     "describe_type",
     "evidence_table",
     "generalise",
-    "helper_code",
-    "helper_sources",
     "learn",
     "learned_procedure",
     "match",
-    "most_similar",
-    "obeyed",
-    "plan_shape",
     "procedure_code",
-    "ranked",
-    "read_blame",
     "read_type",
-    "replay",
     "rule_number",
     "rule_text",
     "rules_for",
     "rules_obeyed",
-    "run_edits",
     "say_more",
-    "select_rules",
-    "shown",
     "spare_code",
     "tell_manual",
     "tell_rules",

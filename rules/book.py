@@ -9,9 +9,8 @@ from typing import Self
 from pydantic import Field
 
 from planbook.rules.errors import UnknownRule
-from planbook.rules.naming import citations, rule_id, rule_number
 from planbook.rules.obedience import Obedience
-from planbook.rules.types import Learned, Rule
+from planbook.rules.types import Learned, Rule, citations, rule_id, rule_number
 
 
 class RuleBook(Learned):

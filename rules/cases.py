@@ -34,16 +34,6 @@ class Case(StrEnum):
         return list(Case).index(self) + 1
 
 
-_CASES = {
-    (Outcome.INDIRECT_SUCCESS, Blame.IMPERFECT_RULES): Case.INDIRECT_IMPERFECT_RULES,
-    (Outcome.INDIRECT_SUCCESS, Blame.IMPERFECT_AGENT): Case.INDIRECT_IMPERFECT_AGENT,
-    (Outcome.FAILURE, Blame.IMPERFECT_RULES): Case.FAILURE_IMPERFECT_RULES,
-    (Outcome.FAILURE, Blame.IMPERFECT_AGENT): Case.FAILURE_IMPERFECT_AGENT,
-    (Outcome.OUT_OF_BUDGET, Blame.IMPERFECT_RULES): Case.FAILURE_IMPERFECT_RULES,
-    (Outcome.OUT_OF_BUDGET, Blame.IMPERFECT_AGENT): Case.FAILURE_IMPERFECT_AGENT,
-}
-
-
 def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
     """Return the case of an episode; a direct success needs no verdict.
 
@@ -57,7 +47,8 @@ def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
         raise ValueError(f"an episode that ended {outcome.value} has no case: no rule is learnt from it")
     if verdict is None:
         raise ValueError(f"{outcome.value} needs a verdict, {Blame.IMPERFECT_RULES} or {Blame.IMPERFECT_AGENT}")
-    return _CASES[outcome, verdict]
+    how = "indirect success" if outcome is Outcome.INDIRECT_SUCCESS else "failure"
+    return Case(f"{how}, {verdict.lower()}")
 
 
 _MARKUP = " \t*_#>`-=|~.:"

@@ -9,8 +9,7 @@ from planbook.rules.book import RuleBook, cites
 from planbook.rules.cases import Form, Permissions
 from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, Touched, UpdateRule, WriteRule
 from planbook.rules.errors import BatchRefused, EditFault
-from planbook.rules.naming import listed, read_type, rule_id, rule_number
-from planbook.rules.types import Rule, RuleType
+from planbook.rules.types import Rule, RuleType, listed, read_type, rule_id, rule_number
 
 LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 """Maximum characters of each attribute; for a log, of one entry."""

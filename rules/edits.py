@@ -1,14 +1,15 @@
-"""Edits of rules, batches of edits, and the change that a batch makes."""
+"""Edits of rules, batches of edits, the change that a batch makes, and the log of all changes."""
 
+import difflib
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planbook.rules.book import RuleBook
+from planbook.rules.book import RuleBook, rule_text
 from planbook.rules.cases import Case
 from planbook.rules.errors import BadHistory
-from planbook.rules.naming import rule_number
-from planbook.rules.types import Learned, Rule
+from planbook.rules.types import HOW_IT_IS_DONE, Learned, Rule, rule_number
 
 
 class WriteRule(Learned):
@@ -101,3 +102,129 @@ class RuleChange(Learned):
                 rules[touched.id] = touched.after
         active = sorted(rules.values(), key=lambda rule: rule_number(rule.id))
         return RuleBook(active=tuple(active), next_number=max(self.next_number, book.next_number))
+
+
+# The log of a book
+
+
+class Applied(Learned):
+    """A batch was applied."""
+
+    kind: Literal["applied"] = "applied"
+    change: RuleChange
+
+
+class Undone(Learned):
+    """The rules went back to the state before an entry: it and all later ones are undone."""
+
+    kind: Literal["undone"] = "undone"
+    entry: int = Field(ge=1)
+    who: str = "user"
+
+
+Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
+"""One entry of the log of a rule book: a change that was applied, or one that was undone."""
+
+
+def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:
+    """Return the book that a log leads to. Raises BadHistory for a log that does not fit the book."""
+    return states(initial, entries)[-1]
+
+
+def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
+    """Return the book at the beginning and after each entry. Undone rules keep their numbers: no id is given twice."""
+    books = [initial]
+    for entry in entries:
+        if isinstance(entry, Applied):
+            books.append(entry.change.on(books[-1]))
+        elif entry.entry < len(books):
+            active = books[entry.entry - 1].active
+            books.append(RuleBook(active=active, next_number=books[-1].next_number))
+        else:
+            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which does not come before it")
+    return books
+
+
+def say_more(entries: Iterable[Entry]) -> set[str]:
+    """Return the ids of rules on the world or on errors that were written or reworded: procedures may not know them."""
+    touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
+    return {each.id for each in touched if each.after and each.after.type not in HOW_IT_IS_DONE and _is_reworded(each)}
+
+
+class History(Learned):
+    """The initial rules and all changes since. Entries count from 1; state 0 is the beginning."""
+
+    initial: RuleBook
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def book(self) -> RuleBook:
+        """The current rules. Raises BadHistory."""
+        return replay(self.initial, self.entries)
+
+    def record(self, change: RuleChange) -> "History":
+        """Return the history with one more change. Raises BadHistory unless it was made for the current book."""
+        change.on(self.book)
+        return self._with(Applied(change=change))
+
+    def undo(self, entry: int, who: str = "user") -> "History":
+        """Return the history with an entry and all later ones undone; an undo can be undone. Raises BadHistory."""
+        if not 1 <= entry <= len(self.entries):
+            raise BadHistory(f"there is no change {entry} to undo; {self._known()}")
+        before, now = self._states([entry - 1, len(self.entries)])
+        if before.active == now.active:
+            raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
+        return self._with(Undone(entry=entry, who=who))
+
+    def diff(self, first: int, last: int) -> str:
+        """Return the differences between two states, rule by rule, as unified diffs. Raises BadHistory."""
+        before, after = self._states([first, last])
+        old = {rule.id: rule_text(rule) for rule in before.active}
+        new = {rule.id: rule_text(rule) for rule in after.active}
+        ids = sorted({*old, *new}, key=rule_number)
+        return "".join(_difference(id, old.get(id, ""), new.get(id, ""), first, last) for id in ids)
+
+    def log(self) -> list[str]:
+        """Return one line for each entry."""
+        return [f"{number:>4}  {_told(entry)}" for number, entry in enumerate(self.entries, start=1)]
+
+    def _with(self, entry: Entry) -> "History":
+        return self.model_copy(update={"entries": (*self.entries, entry)})
+
+    def _states(self, numbers: list[int]) -> list[RuleBook]:
+        books = states(self.initial, self.entries)
+        for number in numbers:
+            if not 0 <= number < len(books):
+                raise BadHistory(f"there is no state {number}; {self._known()}")
+        return [books[number] for number in numbers]
+
+    def _known(self) -> str:
+        if not self.entries:
+            return "nothing has been changed yet: there is only state 0, the initial rules"
+        return f"changes count from 1 to {len(self.entries)}, and state 0 is the initial rules"
+
+
+def _is_reworded(touched: Touched) -> bool:
+    before, after = touched.before, touched.after
+    return before is None or after is None or (before.content, before.example) != (after.content, after.example)
+
+
+def _difference(id: str, old: str, new: str, first: int, last: int) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"{id} at {first}", f"{id} at {last}", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _told(entry: Applied | Undone) -> str:
+    if isinstance(entry, Undone):
+        return f"{entry.who}: went back to before change {entry.entry}"
+    batch = entry.change.batch
+    where = " ".join(part for part in (batch.where, f"({batch.case})" if batch.case else "") if part)
+    done = ", ".join(map(_what, entry.change.touched)) or "changed nothing"
+    return f"{batch.who}{f' at {where}' if where else ''}: {done}"
+
+
+def _what(touched: Touched) -> str:
+    if touched.before is None:
+        kind = f" ({touched.after.type})" if touched.after and touched.after.type else ""
+        return f"wrote {touched.id}{kind}"
+    return f"deleted {touched.id}" if touched.after is None else f"updated {touched.id}"

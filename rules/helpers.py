@@ -2,7 +2,8 @@
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -11,7 +12,6 @@ from pydantic import BaseModel
 from planbook.envs import Environment
 from planbook.planner import TASK, functions_to_check, plan_attributes
 from planbook.rules.book import RuleBook
-from planbook.rules.harmless import objections
 from planbook.rules.types import Learned, RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
@@ -127,7 +127,6 @@ class _Collection:
     ) -> Iterator[str]:
         together = [*given.values(), *new]
         imports = [ast.unparse(part.node) for part in together if part.is_import]
-        classes = [p.name for p in together if isinstance(p.node, ast.ClassDef) and not p.node.decorator_list]
         for part in parts:
             if not part.source:
                 yield "a line that it needs holds several statements"
@@ -136,7 +135,7 @@ class _Collection:
             elif part.name in _PYTHONS:
                 yield f"{part.name} belongs to Python"
             elif part in new:
-                yield from objections(part.node, imports, classes)
+                yield from objections(part.node, imports)
             elif not (part.is_definition and given[part.name].is_definition) and _differ(part, given[part.name]):
                 yield f"{part.name} means something else in {given[part.name].origin}"
 
@@ -175,3 +174,89 @@ def _joined(parts: Sequence[_HelperPart]) -> str:
     imports = [part.source for part in parts if part.is_import]
     others = [("\n\n" if part.is_definition else "") + part.source for part in parts if not part.is_import]
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""
+
+
+# Statements that are safe to run anywhere: they cannot fail, and act on nothing
+
+EXCEPTIONS = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
+)
+OF_METHODS = frozenset({"classmethod", "property", "staticmethod"})
+"""Decorators of methods that cannot fail."""
+
+
+def objections(statement: ast.stmt, imports: Collection[str]) -> Iterator[str]:
+    """Return why a statement is not safe to run anywhere; empty if it is.
+
+    ``imports`` are the import statements of the same code. It must not redefine a builtin.
+    """
+    match statement:
+        case ast.Import() | ast.ImportFrom():
+            return
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            if not _is_plain(value) and not _is_pattern(value, imports):
+                yield f"{name} is worked out by code; only plain values can be taken along"
+        case ast.FunctionDef():
+            yield from _of_function(statement, frozenset())
+        case ast.ClassDef():
+            yield from _of_class(statement)
+        case _:
+            yield f"line {statement.lineno} of it does more than define something"
+
+
+def _of_function(node: ast.FunctionDef, decorators: Collection[str]) -> Iterator[str]:
+    for number, decorator in enumerate(map(ast.unparse, node.decorator_list)):
+        if number or decorator not in decorators:
+            yield f"the decorator @{decorator} of {node.name} is run when it is defined"
+    for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+        if not _is_plain(default) and not isinstance(default, ast.Name):
+            yield f"a default of {node.name} is worked out by code: {ast.unparse(default)}"
+
+
+def _of_class(node: ast.ClassDef) -> Iterator[str]:
+    bases = [ast.unparse(base) for base in node.bases]
+    if node.decorator_list or node.keywords or len(bases) > 1 or not EXCEPTIONS.issuperset(bases):
+        yield f"the class {node.name} is more than a plain class or exception"
+    for statement in node.body:
+        match statement:
+            case ast.FunctionDef(name=name) if name not in OF_METHODS:
+                yield from _of_function(statement, OF_METHODS)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                _is_plain(value) and name not in OF_METHODS and not name.startswith("__")
+            ):
+                pass
+            case ast.Pass() | ast.Expr(value=ast.Constant()):
+                pass
+            case _:
+                yield f"the class {node.name} does more than define methods and plain fields"
+
+
+def _is_plain(value: ast.expr) -> bool:
+    """Return whether an expression is a plain value, such as a number or a list of texts."""
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _is_pattern(value: ast.expr, imports: Collection[str]) -> bool:
+    """Return whether an expression is ``re.compile`` of a plain pattern that compiles, with a flag at most."""
+    match value:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),
+            args=[ast.Constant(value=str(pattern))]
+            | [ast.Constant(value=str(pattern)), ast.Attribute(value=ast.Name(id="re"), attr="IGNORECASE" | "I" | "M")],
+            keywords=[],
+        ) if "import re" in imports:
+            try:
+                re.compile(pattern)
+            except (re.error, ValueError, OverflowError, RecursionError):
+                return False
+            return True
+    return False

@@ -1,18 +1,18 @@
 """The memory of what was learned, which a planner is asked for each task."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment, Task
 from planbook.planner import Match, Recall, estimate_tokens
-from planbook.rules.ablations import ablated
 from planbook.rules.book import RuleBook
 from planbook.rules.found_types import type_name
 from planbook.rules.helpers import helper_code, helper_sources
-from planbook.rules.libraries import shown
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
-from planbook.rules.retrieval import other_helpers, rules_for, select_rules
+from planbook.rules.retrieval import other_helpers, rules_for, select_rules, shown
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import definitions
@@ -24,7 +24,7 @@ Tell = Callable[[Sequence[Rule]], str]
 class LearnedMemory:
     """Answers for one state of knowledge; the same task always gets the same answer. Thread-safe.
 
-    ``without`` names ablations (``planbook.rules.ablations``). With ``by_task``, a planner gets the rules that its task
+    ``without`` names ablations (``planbook.rules.memory``). With ``by_task``, a planner gets the rules that its task
     needs, rendered by ``tell``, and a line on how to call each other helper method. No code is shown twice: helper
     methods are signatures, since they are defined beforehand; with the skill of its type come neither the starting
     example nor the examples of success processes. ``rule_tokens`` limits the tokens of the rules: examples are cut
@@ -148,3 +148,34 @@ def _in_short(example: Skill | Reflection | None, defined: Collection[str]) -> S
 
 def _bare(rule: Rule) -> Rule:
     return rule.model_copy(update={"example": ""})
+
+
+# Ablations: knowledge with one part removed, to measure the value of that part (AutoManual, tables 3, 6 and 7)
+
+
+ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
+"""Parts that a memory can leave out; other names are ablations of other parts."""
+
+RULES_NAMED = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
+"""The segment of a reply in which the starting example names rules."""
+
+
+def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
+    """Return the knowledge without the named parts.
+
+    A manual goes too if it still tells what was removed from its rules.
+    """
+    rules: dict[str, Any] = {}
+    if "examples" in without:
+        rules["example"] = ""
+    if "types" in without:
+        rules["type"] = None
+    kept = () if "rules" in without else tuple(rule.model_copy(update=rules) for rule in knowledge.rules)
+    taken: dict[str, Any] = {"rules": kept}
+    if kept != knowledge.rules or "rules" in without or "formulation" in without:
+        taken["manual"] = ""
+    if "libraries" in without:
+        taken |= {"skills": {}, "reflections": {}}
+    if {"rules", "cooperation"} & set(without):
+        taken["example"] = RULES_NAMED.sub("", knowledge.example)
+    return knowledge.model_copy(update=taken)

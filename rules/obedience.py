@@ -6,14 +6,17 @@ True, False, or None where the rule does not apply.
 """
 
 from collections.abc import Iterable, Sequence
+from math import comb
 from typing import Any
 
 from planbook.planner import Trajectory
 from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
-LEAST_EPISODES = 4
-"""Episodes that a check applies to before a rule is called useless; half as many of each kind where it was obeyed."""
+LEAST_EPISODES = 5
+"""Episodes after which a rule is called never obeyed: one that is obeyed half the time seldom is not in so many."""
+NOISE = 0.05
+"""From this p on a difference may be noise."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
@@ -38,10 +41,15 @@ class Obedience(Learned):
         """Why the rule may be dropped; empty if it may help, or if too few episodes tell."""
         if not self.obeyed:
             return "never obeyed" if self.others >= LEAST_EPISODES else ""
-        if min(self.obeyed, self.others) * 2 < LEAST_EPISODES:
-            return ""
-        helps = self.obeyed_solved * self.others > self.others_solved * self.obeyed
-        return "" if helps else "obeying it does not help"
+        return f"fewer are solved where it is obeyed (p = {self.p_fewer:.2g})" if self.p_fewer < NOISE else ""
+
+    @property
+    def p_fewer(self) -> float:
+        """The chance that as few of the solved episodes obeyed the rule if it made no difference (Fisher, exact)."""
+        solved = self.obeyed_solved + self.others_solved
+        least = max(0, solved - self.others)
+        ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
+        return sum(ways) / comb(self.obeyed + self.others, solved)
 
     @property
     def cells(self) -> tuple[str, ...]:

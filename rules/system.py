@@ -120,10 +120,6 @@ class RuleSystem:
         """The calls that are not permitted and were ignored."""
         return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
 
-    def batch(self) -> Batch:
-        """Return the calls as one batch. Raises BatchRefused with all its faults."""
-        return self.change().batch
-
     def sound_part(self) -> RuleChange | None:
         """Return the change that the sound calls make if others invalidate the batch; None if there is none."""
         return self._draft.sound_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
@@ -164,11 +160,6 @@ class Edited:
     stopped: bool = False
     left_out: tuple[str, ...] = ()
     """Calls that were not permitted and changed nothing."""
-
-    @property
-    def batch(self) -> Batch | None:
-        """The edits, if they were accepted."""
-        return self.change.batch if self.change else None
 
 
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> Edited:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from pydantic import BaseModel
 
@@ -16,12 +17,10 @@ from planbook.planner import (
     function_signatures,
     prompt_block,
 )
-from planbook.rules.naming import rule_number
-from planbook.rules.templates import FOLDER
-from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
+from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill, rule_number
 from planbook.sandbox import bound_names, parse_source
 
-PROMPTS = Prompts(FOLDER)
+PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The templates of the Builder and the Consolidator, by path."""
 _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 """A block of code in a manual."""

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from planbook.planner.models import Message, Sampling
-from tests.planner.counsellors import NO, PLAN, YES, aligned, code, question
+from tests.planner.counsellors import NO, PLAN, YES, aligned, question
+from tests.planner.players import code
 
 FETCH = """
 boxes = [word.strip(",.") for word in task.observation.split() if word.startswith("box_")]

@@ -11,7 +11,6 @@ from planbook.envs.browser import chromium
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    AutoManualOptions,
     Ending,
     Episode,
     EpisodeSettings,
@@ -23,8 +22,9 @@ from planbook.planner import (
     read_trajectory,
 )
 from planbook.planner.models import Message, OnText, Reply, Sampling, Usage
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
-from planbook.planner.templates import PROMPTS
+from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser

@@ -20,7 +20,6 @@ from planbook.envs import Selection
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    AutoManualOptions,
     Episode,
     EpisodeSettings,
     FeedbackKind,
@@ -30,6 +29,7 @@ from planbook.planner import (
 )
 from planbook.planner.models import ScriptedModel
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.runs import Run
 from planbook.sandbox import Sandbox
 from planbook.workers import play_episodes

@@ -116,7 +116,7 @@ def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_is_one_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    assert "planbook/manuals/alfworld/procedures/pick_and_place.py" in names
+    assert "planbook/manuals/alfworld/procedures/household.py" in names
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"planbook"}
 
 

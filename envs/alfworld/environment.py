@@ -17,7 +17,6 @@ from planbook.envs.preconditions import Preconditions
 from planbook.envs.resources import package_version
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
 
-OBSERVATION_ACTIONS = frozenset({"look", "inventory", "examine"})
 _ENGINES: dict[str, type[GameEngine]] = {"direct": Direct, "textworld": Reference}
 
 
@@ -31,9 +30,6 @@ class AlfworldOptions(EnvironmentOptions):
         default="hidden",
         description="Some receptacles stand where another stands. In the game, one cannot go_to the second from the "
         'first ("Nothing happens."), so its content stays hidden unless examined. open: go_to it shows it.',
-    )
-    count_observation_actions: bool = Field(
-        default=True, description="look, inventory and examine count towards the action limit."
     )
     paper_actions: bool = Field(
         default=False, description="Only the nine actions of AutoManual: no look, inventory and examine."
@@ -68,6 +64,7 @@ class Alfworld(Environment):
         "holding": f"the object in its hands, or {EMPTY_HANDED!r}",
     }
     helpers = HELPERS
+    paper_actions = tuple(wording.DOCS)
     Options = AlfworldOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -92,14 +89,12 @@ class Alfworld(Environment):
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions with full docs, or the actions and docs that AutoManual's agent had."""
-        chosen = AlfworldOptions.read(options)
-        everything = super().offered(options)
-        offered = everything.only(wording.DOCS) if chosen.paper_actions else everything
-        return wording.with_paper_docs(offered) if chosen.paper_docs else offered
+        """Return the actions, with full docs or with those that AutoManual's agent had."""
+        offered = super().offered(options)
+        return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
+    def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
         """Return whether the split is made from seeds: only the generated one is."""
         return split == "generated"
 
@@ -107,7 +102,7 @@ class Alfworld(Environment):
     def requirements(cls) -> Sequence[Requirement]:
         """Return the three splits on disk, and the package that generated games are made from."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
-        return [*on_disk, Requirement(f"alfworld {generated.SPLIT}", rooms.found(), rooms.remedy())]
+        return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
@@ -116,11 +111,10 @@ class Alfworld(Environment):
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Return engine, options, packages, and the verb of the installed games for putting things down."""
-        grammar = self._puts if self.task else _probe().puts
+        """Return engine, options, packages, and the verb of the game for putting things down."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
-        return {**options, **packages, "grammar": "put" if grammar else "move"}
+        return {**options, **packages, "grammar": "put" if self._puts else "move"}
 
     # Episodes.
 
@@ -160,10 +154,6 @@ class Alfworld(Environment):
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the agent's location and what it holds."""
         return {"location": self._location, "holding": self._holding}
-
-    def counts(self, action: Action) -> bool:
-        """Return whether the action counts; looking may be free, by option."""
-        return self._chosen.count_observation_actions or action.name not in OBSERVATION_ACTIONS
 
     def close(self) -> None:
         """Release the engine."""
@@ -275,8 +265,3 @@ class Alfworld(Environment):
 
 def _game(task: Task) -> AlfworldGame:
     return generated.make(task.type, task.seed) if task.split == generated.SPLIT else tasks.read_game(task.id)
-
-
-def _probe() -> AlfworldGame:
-    """Return a game to learn the grammar from: an installed one, else a generated one."""
-    return tasks.sample_game() or generated.make(TYPES[0], 0)

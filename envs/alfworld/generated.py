@@ -11,13 +11,11 @@ from random import Random
 from typing import NamedTuple
 
 from planbook.envs.alfworld import rooms
-from planbook.envs.alfworld.direct import Direct
+from planbook.envs.alfworld.direct import ABLE, Direct
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
 from planbook.envs.alfworld.goals import GAME_TYPES, params_of
 from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, mangled, problem_text, strew
 from planbook.envs.errors import EnvironmentBroken
-
-_MACHINE_TYPES = {"clean": "sinkbasintype", "heat": "microwavetype", "cool": "fridgetype"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ def _orders(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...
     """Yield the objects to fetch, in order, and the places needed: machine and target, or the lamp."""
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
-    needed = [_MACHINE_TYPES[wanted.change]] if wanted.change else []
+    needed = [f"{_MACHINES[wanted.change].lower()}type"] if wanted.change else []
     needed.append(f"{wanted.lamp or wanted.target}type")
     stands = [sorted(name for name, kind in scene.kinds.items() if kind == need) for need in needed]
     yield from product(permutations(things, wanted.count), product(*stands))
@@ -130,7 +128,6 @@ _ROOMS = {
 }
 """Rooms in which tasks of a type are set, as in alfworld."""
 _CHANGES = {"pick_clean_then_place": "clean", "pick_heat_then_place": "heat", "pick_cool_then_place": "cool"}
-_ABILITIES = {"clean": "Cleanable", "heat": "Heatable", "cool": "Coolable"}
 _MACHINES = {"clean": "SinkBasin", "heat": "Microwave", "cool": "Fridge"}
 
 
@@ -185,7 +182,9 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
     if change := _CHANGES.get(kind):
         things = [
-            thing for thing in things if thing in facts.able[_ABILITIES[change]] and room.of_kind(_MACHINES[change])
+            thing
+            for thing in things
+            if thing in facts.able[ABLE[change].capitalize()] and room.of_kind(_MACHINES[change])
         ]
     targets = sorted({kind_of(receptacle) for receptacle in room.places})
     return [(thing, target) for thing in things for target in targets if thing in facts.holds[target]]
@@ -219,14 +218,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
 
 def wanted(kind: str, goal: str) -> SearchGoal:
     """Return the search goal of a goal sentence."""
-    said = {key: str(value) for key, value in params_of(goal).items()}
-    return SearchGoal(
-        object=said["object"],
-        target=said.get("target", ""),
-        lamp=said.get("lamp", ""),
-        change=_CHANGES.get(kind, ""),
-        count=int(said.get("count", "1")),
-    )
+    return SearchGoal(change=_CHANGES.get(kind, ""), **params_of(goal))  # type: ignore[arg-type]
 
 
 def _is_worth_playing(kind: str, made: GeneratedGame) -> bool:

@@ -12,8 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import install_command, package_folder
+from planbook.envs.resources import PackageData
 
 ROOMS = {"Kitchen": (1, 31), "LivingRoom": (201, 231), "Bedroom": (301, 331), "Bathroom": (401, 431)}
 """Room type to its floor plan numbers, first and one past the last."""
@@ -45,31 +44,20 @@ class FloorPlan:
     kinds: tuple[str, ...]
 
 
-def found() -> str | None:
-    """Return the folder of the alfworld package, or None."""
-    folder = package_folder("alfworld")
-    return str(folder) if folder else None
-
-
-def remedy() -> str:
-    """Return the command that installs only the package, whose data are all that generated games need."""
-    return install_command("alfworld", "--no-deps", only="alfworld")
+PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
+"""The package alone, whose data are all that generated games need."""
 
 
 def wheel_files() -> list[Path]:
     """Return every file that games are generated from. Raises MissingRequirement without the package."""
-    if (folder := found()) is None:
-        raise MissingRequirement(f"alfworld: the package is not installed; add it with: {remedy()}")
-    home = Path(folder)
+    home = PACKAGE.folder()
     plans = (home / "gen" / "layouts").glob("FloorPlan*-o*.json")
     return [*(home / path for path in (CONSTANTS, GOALS, DOMAIN, GRAMMAR)), *plans]
 
 
 def wheel_text(path: str) -> str:
-    """Return a text file of the alfworld package. Raises MissingRequirement if it is missing."""
-    if (folder := found()) and (file := Path(folder) / path).is_file():
-        return file.read_text()
-    raise MissingRequirement(f"alfworld: the package's file {path} is missing; add it with: {remedy()}")
+    """Return a text file of the alfworld package. Raises MissingRequirement without the package."""
+    return (PACKAGE.folder() / path).read_text()
 
 
 def _assigned(source: str, key: str | None = None) -> dict[str, Any]:

@@ -33,7 +33,6 @@ class GameState(NamedTuple):
     clean: Names
     hot: Names
     cool: Names
-    sliced: Names
     toggled: Names
 
 
@@ -161,7 +160,6 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         clean=having("isclean"),
         hot=having("ishot"),
         cool=having("iscool"),
-        sliced=having("issliced"),
         toggled=having("istoggled"),
     )
 
@@ -172,7 +170,6 @@ _CHANGING: dict[str, Callable[[GameState], Iterable[_Fact]]] = {
     "isclean": lambda state: zip(state.clean),
     "ishot": lambda state: zip(state.hot),
     "iscool": lambda state: zip(state.cool),
-    "issliced": lambda state: zip(state.sliced),
     "istoggled": lambda state: zip(state.toggled),
     "holds": lambda state: [("agent1", state.holding)] if state.holding else [],
     "inreceptacle": lambda state: state.inside,

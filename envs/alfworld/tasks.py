@@ -5,7 +5,6 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -110,19 +109,6 @@ def found_splits() -> Iterator[tuple[str, str | None]]:
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
         yield split, str(folder) if folder.is_dir() else None
-
-
-@lru_cache(maxsize=8)
-def _first_game(folder: str) -> Path | None:
-    return next(Path(folder).glob(f"*/*/{GAME_FILE}"), None)
-
-
-def sample_game() -> AlfworldGame | None:
-    """Return any game on disk, to find out the installed grammar; None without data."""
-    for split, folder in found_splits():
-        if folder and (path := _first_game(folder)):
-            return read_game(f"{split}/{path.parent.parent.name}/{path.parent.name}")
-    return None
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")

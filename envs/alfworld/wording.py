@@ -32,13 +32,12 @@ _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c708
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The differences between games: words, whether there is ``help``, and what one can clean in."""
+    """The differences between games: words, and what one can clean in."""
 
     puts: bool
     """Objects are put in/on receptacles (before 0.4), not moved to them."""
     arrives_at_location: bool
     """``go to`` names the location, not the receptacle."""
-    helps: bool
     machines: dict[str, frozenset[str]]
     """Treatment (``heat``) to the kinds of receptacles that provide it."""
 
@@ -85,7 +84,6 @@ def _read(domain: str, grammar: str) -> Dialect | None:
     return Dialect(
         puts="put {o} in/on {r}" in grammar,
         arrives_at_location="{lend.name}" in grammar,
-        helps="\naction help {" in grammar,
         machines={
             "heat": frozenset({"microwavetype"}),
             "cool": frozenset({"fridgetype"}),
@@ -105,21 +103,6 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
     return dialect
 
 
-HELP = """Available commands:
-  look:                             look around your current location
-  inventory:                        check your current inventory
-  go to (receptacle):               move to a receptacle
-  open (receptacle):                open a receptacle
-  close (receptacle):               close a receptacle
-  take (object) from (receptacle):  take an object from a receptacle
-  move (object) to (receptacle):  place an object in or on a receptacle
-  examine (something):              examine a receptacle or an object
-  use (object):                     use an object
-  heat (object) with (receptacle):  heat an object using a receptacle
-  clean (object) with (receptacle): clean an object using a receptacle
-  cool (object) with (receptacle):  cool an object using a receptacle
-  slice (object) with (object):     slice an object using a sharp object
-"""
 _ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
 
@@ -172,17 +155,13 @@ def looked_at(scene: GameScene, state: GameState, thing: str) -> str:
     if thing in scene.has("isreceptacleobject"):
         within = listed([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
         return f"This is a normal {name}. In it, you see {within}."
-    clean, hot, cool, sliced = (thing in marked for marked in (state.clean, state.hot, state.cool, state.sliced))
+    clean, hot, cool = (thing in marked for marked in (state.clean, state.hot, state.cool))
     warmth = "hot" if hot else "cool" if cool else ""
-    if sliced and (clean or warmth):
-        return f"This is a {_joined(warmth, clean)} sliced {name}."
     if clean or warmth:
         alone = "cold" if warmth == "cool" and not clean else _joined(warmth, clean)
         return f"This is a {alone} {name}."
     if thing in scene.has("toggleable") and thing in state.toggled:
         return f"This {name} is on."
-    if sliced and thing in scene.has("sliceable"):
-        return f"This is a sliced {name}."
     return f"There's nothing special about {name}."
 
 
@@ -264,12 +243,13 @@ _COMMANDS = {
     "examine * *": "examine",
 }
 """Form of a command to its action; ``slice`` and ``help`` are not offered."""
-_FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): name for form, name in _COMMANDS.items()}
+FORMS = {re.compile(form.replace("* *", r"([a-z]+ \d+)")): (form.split()[0], name) for form, name in _COMMANDS.items()}
+"""The pattern of each command to its verb and its action."""
 
 
 def as_action(command: str) -> Action | None:
     """Return the action of a command, or None for one that plans cannot give."""
-    for form, name in _FORMS.items():
+    for form, (_, name) in FORMS.items():
         if match := form.fullmatch(command):
             return Action(name, tuple(thing.replace(" ", "_") for thing in match.groups()))
     return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from planbook.envs.browser.devtools import Connection
 from planbook.envs.errors import EnvironmentBroken, MissingRequirement
-from planbook.envs.resources import install_command, missing_extra, package_folder
+from planbook.envs.resources import PackageData, missing_extra
 from planbook.envs.types import Requirement
 
 if TYPE_CHECKING:
@@ -60,10 +60,7 @@ def find(name: str) -> str | None:
 
 def requirements() -> Sequence[Requirement]:
     """Return Chromium and its driver as requirements."""
-    packages = [
-        Requirement(name, str(package_folder(module) or "") or None, install_command("browser"))
-        for name, module in PACKAGES.items()
-    ]
+    packages = [PackageData(module, "browser").requirement(name) for name, module in PACKAGES.items()]
     return [*packages, *(Requirement(name, find(name), REMEDY) for name, _, _ in PROGRAMS)]
 
 

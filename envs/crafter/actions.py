@@ -61,7 +61,7 @@ def is_luckless(game: "CrafterGame", act: CrafterAction, faced: str, before: Map
     if act.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
-    return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced].receive)
+    return all(counts[f"collect_{name}"] == before[f"collect_{name}"] for name in rules().collect[faced]["receive"])
 
 
 def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
@@ -102,9 +102,9 @@ def _do(game: "CrafterGame", _: str) -> str:
     collected = rules().collect.get(kind)
     if collected is None:
         return f"there is nothing to be done with {kind}"
-    if _lacking(game, collected.require):
+    if _lacking(game, collected["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in collected.receive if name in rules().things and _held(game)[name] >= rules().most[name]]
+    full = [name for name in collected["receive"] if name in rules().things and _held(game)[name] >= rules().most[name]]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
@@ -114,16 +114,16 @@ def _sleep(game: "CrafterGame", _: str) -> str:
 
 def _place(game: "CrafterGame", thing: str) -> str:
     placed, kind = rules().place[thing], faced_kind(game)
-    if kind not in placed.where:
+    if kind not in placed["where"]:
         return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
-    return _not_enough(game, placed.uses)
+    return _not_enough(game, placed["uses"])
 
 
 def _make(game: "CrafterGame", tool: str) -> str:
     made, near = rules().make[tool], game.land.nearby(game.player.pos, 1)[0]
-    if absent := [station for station in made.nearby if station not in near]:
+    if absent := [station for station in made["nearby"] if station not in near]:
         return f"there is no {' and no '.join(absent)} right beside you"
-    return _not_enough(game, made.uses)
+    return _not_enough(game, made["uses"])
 
 
 def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:

@@ -21,7 +21,7 @@ from planbook.envs.crafter.actions import (
 )
 from planbook.envs.crafter.view import STEPS, beside, found_in
 from planbook.envs.errors import EpisodeEnded
-from planbook.envs.resources import folder_digest, install_command
+from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
@@ -134,12 +134,12 @@ class Crafter(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the game's package as a requirement."""
-        return (Requirement("crafter", rules.found(), install_command(rules.EXTRA)),)
+        return (rules.PACKAGE.requirement("crafter"),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the package: its tables, and its code, which is the game."""
-        return {"crafter's tables and code": folder_digest(rules.home(), ("*.py", "*.yaml"))}
+        return {"crafter's tables and code": folder_digest(rules.PACKAGE.folder(), ("*.py", "*.yaml"))}
 
     def versions(self) -> Mapping[str, str]:
         """Return the version of the package."""
@@ -212,15 +212,11 @@ class Crafter(Environment):
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
-        from planbook.envs.crafter.game import save
-
-        return save(self.game), self.moment
+        return self.game.save(), self.moment
 
     def _load(self, native: Any) -> None:
-        from planbook.envs.crafter.game import load
-
         saved, self._moment = native
-        load(self.game, saved)
+        self.game.load(saved)
 
     # Actions.
 

@@ -71,11 +71,9 @@ def look(game: "CrafterGame") -> Rows:
     x, y = map(int, game.player.pos)
     west, north = x - EAST, y - SOUTH
     rows = [[EDGE] * WIDE for _ in range(HIGH)]
-    names = game.land.names
+    names = game.names
     left, top = max(west, 0), max(north, 0)
-    for column, numbers in enumerate(
-        game.land.materials[left : x + EAST + 1, top : y + SOUTH + 1].tolist(), left - west
-    ):
+    for column, numbers in enumerate(game.materials[left : x + EAST + 1, top : y + SOUTH + 1].tolist(), left - west):
         for row, number in enumerate(numbers, top - north):
             rows[row][column] = names[number]
     for thing in game.land.objects:

@@ -61,7 +61,7 @@ def _gather(
     text = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
         text = f"kill {units} {source.name}"
-    return GoalEffects(text, source.name, ceil(done.spot.tick - player.spot.tick), gains, {}, done, held)
+    return GoalEffects(text, source.name, ceil(done.spot.tick - player.spot.tick), gains, {}, done)
 
 
 def _make(

@@ -39,7 +39,6 @@ class MinecraftOptions(EnvironmentOptions):
         default=False,
         description="Goals that fail do not say why: only that they failed, the biome and the inventory, as in DEPS.",
     )
-    durability: bool = Field(default=False, description="Tools wear out and break.")
 
 
 REASONS = (
@@ -221,9 +220,8 @@ class Minecraft(Environment):
         if failure:
             wait(self._terrain, self._player, ticks)
             return self._failed(f"In vain: {failure}.")
-        return self._observe(
-            f"You {effects.text}.{carry_out(self._terrain, self._player, effects, self._chosen.durability)}"
-        )
+        carry_out(self._terrain, self._player, effects)
+        return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
         """Return the ticks that a goal takes, unless luck is bad."""

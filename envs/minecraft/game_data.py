@@ -28,15 +28,6 @@ DIGGING: Mapping[str, int] = {
     "diamond_pickaxe": 6,
 }
 """Ticks for a block of stone."""
-DURABILITY: Mapping[str, int] = {
-    "wooden_pickaxe": 60,
-    "golden_pickaxe": 33,
-    "stone_pickaxe": 132,
-    "iron_pickaxe": 251,
-    "diamond_pickaxe": 1562,
-    "shears": 238,
-}
-"""Number of blocks that a tool lasts for."""
 
 
 class Source(NamedTuple):

@@ -254,8 +254,7 @@ def _gather(verb: str, obj: Given, tool: Given) -> Deed:
     given = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[given])
     changes = [Change.by(_held(name), each * units) for name, each in source.gives.items()]
-    worn_out = [Change(_held(tool), UNKNOWN)] if needs and tool else []
-    return Deed(needs, [*changes, *worn_out])
+    return Deed(needs, changes)
 
 
 def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:

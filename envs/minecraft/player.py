@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from planbook.envs.minecraft.game_data import DURABILITY, SOURCES
+from planbook.envs.minecraft.game_data import SOURCES
 from planbook.envs.minecraft.terrain import Sight, Spot, Terrain, Trip, visible
 
 START = Spot(0.0, 0.0, 0, 0)
@@ -24,7 +24,6 @@ class GoalEffects:
     gains: Mapping[str, int] = field(default_factory=dict)
     losses: Mapping[str, int] = field(default_factory=dict)
     trip: Trip | None = None
-    tool: str = ""
     worn: str = ""
 
 
@@ -37,8 +36,6 @@ class MinecraftPlayer:
     worn: tuple[str, ...] = ()
     gone: dict[int, int] = field(default_factory=dict)
     """Amount taken from each site, by number."""
-    uses: dict[str, int] = field(default_factory=dict)
-    """Number of blocks that the tool in use has dug."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     """By source: when one was last seen at the end of a successful goal, and where."""
     first: dict[str, float] = field(default_factory=dict)
@@ -54,7 +51,6 @@ class MinecraftPlayer:
             self,
             inventory=dict(self.inventory),
             gone=dict(self.gone),
-            uses=dict(self.uses),
             memory=dict(self.memory),
             first=dict(self.first),
         )
@@ -83,17 +79,6 @@ class MinecraftPlayer:
         """Remember what is in sight."""
         for source, (_, x, y) in self.sight(terrain).items():
             self.memory[source] = self.spot.tick, x, y
-
-    def wear_out(self, tool: str, blocks: int) -> bool:
-        """Use a tool and return whether it broke. One that lasts into a goal lasts to its end."""
-        if tool not in DURABILITY:
-            return False
-        used = self.uses.get(tool, 0) + blocks
-        broken = used >= DURABILITY[tool]
-        self.uses[tool] = 0 if broken else used
-        if broken:
-            self.exchange({tool: 1}, {})
-        return broken
 
 
 CHANCES = {
@@ -159,16 +144,15 @@ def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
     player.look(terrain)
 
 
-def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects, durability: bool) -> str:
-    """Apply the effects of a goal, and return what else there is to report."""
+def carry_out(terrain: Terrain, player: MinecraftPlayer, effects: GoalEffects) -> None:
+    """Apply the effects of a goal."""
     spot = effects.trip.spot if effects.trip else player.spot
     player.spot = spot._replace(tick=player.spot.tick + effects.ticks)
     player.exchange(effects.losses, effects.gains)
     if effects.worn and effects.worn not in player.worn:
         player.worn = (*player.worn, effects.worn)
     if effects.trip is None:
-        return ""
+        return
     for number, count in effects.trip.taken.items():
         player.gone[number] = player.gone.get(number, 0) + count
     player.look(terrain)
-    return f" Your {effects.tool} broke." if durability and player.wear_out(effects.tool, effects.trip.dug) else ""

@@ -1,10 +1,9 @@
 """The map of a seed: biomes and sites of each source, what is in sight, and how long the way to a site takes."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import product
 from math import sqrt
 from typing import NamedTuple
 
@@ -74,16 +73,8 @@ PACE = 0.025
 
 Regions = tuple[tuple[float, float, str], ...]
 """The centre of each region, and its biome."""
-Cell = tuple[int, int]
-CELL = 32
-"""Size of the square cells of the map, for finding near sites quickly."""
 SIGHT, VEIN_SIGHT = 48, 7
 """Blocks of sight on the surface, and in a tunnel."""
-
-
-def cell_of(x: float, y: float) -> Cell:
-    """Return the cell of a position."""
-    return int(x // CELL), int(y // CELL)
 
 
 @dataclass(frozen=True)
@@ -91,11 +82,8 @@ class Terrain:
     """A map at the start. The player records what was taken from it."""
 
     regions: Regions
+    sites: tuple[Location, ...]
     by_source: Mapping[str, tuple[Location, ...]]
-    herds: tuple[Location, ...]
-    surface: Mapping[Cell, tuple[Location, ...]]
-    veins: Mapping[Cell, tuple[Location, ...]]
-    """Lasting sites that may be in sight from a cell, above and under the ground."""
 
     def biome(self, x: float, y: float) -> str:
         """Return the biome of a place: that of the nearest region."""
@@ -119,29 +107,13 @@ def terrain_of(seed: int) -> Terrain:
     meadows = [_around(dice, *REACH) for _ in range(MEADOWS)]
     sites += [_lasting(source, *dice.choice(meadows), dice) for source in CERTAIN]
     sites = [_numbered(site, number, regions) for number, site in enumerate(sites)]
-    still = [site for site in sites if site.gone_at == FOREVER]
-    return Terrain(
-        regions,
-        {name: tuple(site for site in sites if site.source == name) for name in SOURCES},
-        tuple(site for site in sites if site.gone_at != FOREVER),
-        _by_cell([site for site in still if not site.depth], SIGHT),
-        _by_cell([site for site in still if site.depth], VEIN_SIGHT),
-    )
+    by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
+    return Terrain(regions, tuple(sites), by_source)
 
 
 def _numbered(site: Location, number: int, regions: Regions) -> Location:
     soil = BIOMES[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
     return replace(site, number=number, soil=min(soil, site.depth))
-
-
-def _by_cell(sites: Sequence[Location], reach: int) -> dict[Cell, tuple[Location, ...]]:
-    """Return, for each cell, the sites within reach of some position in it."""
-    found: dict[Cell, list[Location]] = {}
-    for site in sites:
-        (left, top), (right, bottom) = cell_of(site.x - reach, site.y - reach), cell_of(site.x + reach, site.y + reach)
-        for cell in product(range(left, right + 1), range(top, bottom + 1)):
-            found.setdefault(cell, []).append(site)
-    return {cell: tuple(there) for cell, there in found.items()}
 
 
 def _region(x: float, y: float, regions: Regions) -> tuple[float, float, str]:
@@ -219,19 +191,11 @@ class Spot(NamedTuple):
     tick: float
 
 
-class Leg(NamedTuple):
-    """A way to a site: where and when it ends, and how many blocks of stone were dug."""
-
-    spot: Spot
-    dug: int
-
-
 @dataclass
 class Trip:
     """Everything that gathering takes. ``taken`` counts by the site's number."""
 
     spot: Spot
-    dug: int = 0
     taken: dict[int, int] = field(default_factory=dict)
 
 
@@ -241,18 +205,16 @@ def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source,
     ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
-    wear = source.work if source.tool == "pickaxe" else 1
     done = Trip(start)
     while units > 0:
         reached = _nearest(terrain, done, gone, source, dig)
         if reached is None:
             return None
-        leg, site, left = reached
+        spot, site, left = reached
         took = min(left, units)
         units -= took
         done.taken[site] = done.taken.get(site, 0) + took
-        done.spot = leg.spot._replace(tick=leg.spot.tick + took * work)
-        done.dug += leg.dug + took * wear
+        done.spot = spot._replace(tick=spot.tick + took * work)
     done.taken.pop(NOWHERE, None)
     return done
 
@@ -263,19 +225,19 @@ NOWHERE = -1
 
 def _nearest(
     terrain: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
-) -> tuple[Leg, int, int] | None:
+) -> tuple[Spot, int, int] | None:
     """Return the quickest way to a site that has something left, with its number and how many are left."""
     if source.name in EVERYWHERE:
         return _below(terrain, done.spot, source), NOWHERE, FOREVER
-    best: tuple[Leg, int, int] | None = None
+    best: tuple[Spot, int, int] | None = None
     spot = done.spot
     for site in terrain.by_source[source.name]:
         left = site.amount - gone.get(site.number, 0) - done.taken.get(site.number, 0)
-        if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].spot.tick):
+        if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].tick):
             continue
-        leg = way(spot, site, dig)
-        if leg.spot.tick <= site.gone_at and (best is None or leg.spot.tick < best[0].spot.tick):
-            best = leg, site.number, left
+        there = way(spot, site, dig)
+        if there.tick <= site.gone_at and (best is None or there.tick < best[0].tick):
+            best = there, site.number, left
     return best
 
 
@@ -284,16 +246,16 @@ def _at_least(spot: Spot, site: Location) -> float:
     return spot.tick + sqrt((site.x - spot.x) ** 2 + (site.y - spot.y) ** 2) * WALK
 
 
-def _below(terrain: Terrain, spot: Spot, source: Source) -> Leg:
-    """Return the way down to the stone, or up to the surface for soil."""
+def _below(terrain: Terrain, spot: Spot, source: Source) -> Spot:
+    """Return the end of the way down to the stone, or up to the surface for soil."""
     if source is STONE:
         depth = max(spot.depth, terrain.soil(spot.x, spot.y))
-        return Leg(spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL), 0)
-    return Leg(spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB), 0)
+        return spot._replace(depth=depth, tick=spot.tick + (depth - spot.depth) * SOIL)
+    return spot._replace(depth=0, tick=spot.tick + spot.depth * CLIMB)
 
 
-def way(spot: Spot, site: Location, dig: int) -> Leg:
-    """Return the faster way to a site: over the surface, or through the stone where the agent is deep already."""
+def way(spot: Spot, site: Location, dig: int) -> Spot:
+    """Return where and when the faster way ends: over the surface, or through the stone where the agent is deep."""
     over = _over(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
         return over
@@ -301,11 +263,11 @@ def way(spot: Spot, site: Location, dig: int) -> Leg:
     down = site.depth - spot.depth
     dug = int(across) * TUNNEL + max(down, 0)
     tick = spot.tick + dug * dig + across * WALK + max(-down, 0) * CLIMB
-    return min(over, Leg(Spot(site.x, site.y, site.depth, tick), dug), key=lambda leg: leg.spot.tick)
+    return min(over, Spot(site.x, site.y, site.depth, tick), key=lambda end: end.tick)
 
 
-def _over(spot: Spot, site: Location, dig: int) -> Leg:
-    """Return the way over the surface. A herd is met where it will be when the agent arrives."""
+def _over(spot: Spot, site: Location, dig: int) -> Spot:
+    """Return the end of the way over the surface. A herd is met where it will be when the agent arrives."""
     tick = spot.tick + spot.depth * CLIMB
     x, y = site.x, site.y
     if site.dx or site.dy:
@@ -313,9 +275,8 @@ def _over(spot: Spot, site: Location, dig: int) -> Leg:
         x, y = site.at(tick + sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK)
     tick += sqrt((x - spot.x) ** 2 + (y - spot.y) ** 2) * WALK
     if not site.depth:
-        return Leg(Spot(x, y, 0, tick), 0)
-    dug = site.depth - site.soil
-    return Leg(Spot(x, y, site.depth, tick + site.soil * SOIL + dug * dig), dug)
+        return Spot(x, y, 0, tick)
+    return Spot(x, y, site.depth, tick + site.soil * SOIL + (site.depth - site.soil) * dig)
 
 
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
@@ -339,8 +300,9 @@ def visible(terrain: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
     x, y, depth, tick = spot
     reach = VEIN_SIGHT if depth else SIGHT
     squares: dict[str, tuple[float, float, float]] = {}
-    still = (terrain.veins if depth else terrain.surface).get(cell_of(x, y), ())
-    for site in (*still, *(() if depth else terrain.herds)):
+    for site in terrain.sites:
+        if bool(site.depth) != bool(depth):
+            continue
         there = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
         square = (there[0] - x) ** 2 + (there[1] - y) ** 2 + (site.depth - depth) ** 2
         if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):

@@ -13,11 +13,10 @@ from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.miniwob import task_types
 from planbook.envs.miniwob.tab import MiniwobTab, PageState
-from planbook.envs.resources import folder_digest, install_command, package_folder
+from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
-from planbook.envs.types import EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 
-PAPER_ACTIONS = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
 DEFAULT_SEEDS = (0, 1, 2, 3, 4)
 LONGEST_CHANGE = 300
 """Maximum characters of a page's change in feedback on one action."""
@@ -50,6 +49,7 @@ class Miniwob(Environment):
     seeded = True
     action_limit = 20
     pauses = True
+    paper_actions = ("click_xpath", "click_option", "type", "press_key", "move_mouse_on")
     Options: ClassVar[type[BaseModel]] = MiniwobOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -68,12 +68,6 @@ class Miniwob(Environment):
         return list(in_turn(([cls._task(name, seed) for seed in seeds] for name in chosen), selection.limit))
 
     @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions, or those that the papers' agents had."""
-        everything = super().offered(options)
-        return everything.only(PAPER_ACTIONS) if MiniwobOptions.read(options).paper_actions else everything
-
-    @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
         """Return nothing for goals in free wording: there the page itself gives what a reader has to understand."""
         return {} if task.type in task_types.FREE_WORDING else task.params
@@ -81,10 +75,7 @@ class Miniwob(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the pages, the browser packages, Chromium and its driver."""
-        pages = Requirement(
-            "miniwob", str(package_folder("miniwob") or "") or None, install_command("browser", only="miniwob")
-        )
-        return [pages, *chromium.requirements()]
+        return [task_types.PACKAGE.requirement("miniwob"), *chromium.requirements()]
 
     @classmethod
     def _task(cls, type_name: str, seed: int) -> Task:
@@ -127,7 +118,7 @@ class Miniwob(Environment):
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the pages with all that they load."""
-        return {"pages": folder_digest(task_types.package() / "html")}
+        return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of browser, Selenium and MiniWoB++, and which sentences the pages use."""

@@ -1,15 +1,13 @@
 """The 53 task types that the papers evaluate, and the params of a goal."""
 
-import importlib.util
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from runpy import run_path
 
 from pydantic import JsonValue
 
-from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import install_command, missing_extra, package_folder
+from planbook.envs.resources import PackageData
 
 FEEDBACK = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
@@ -42,28 +40,18 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
 Pairs = Sequence[tuple[str, str]]
 
 
-def package() -> Path:
-    """Return the folder of the miniwob package. Raises MissingRequirement."""
-    if (folder := package_folder("miniwob")) is None:
-        raise missing_extra("browser", "MiniWoB++")
-    return folder
+PACKAGE = PackageData("miniwob", "browser", only=("miniwob",))
 
 
 def page(type_name: str) -> str:
     """Return the address of a type's page."""
-    return (package() / "html" / "miniwob" / f"{type_name}.html").as_uri()
+    return (PACKAGE.folder() / "html" / "miniwob" / f"{type_name}.html").as_uri()
 
 
 @cache
 def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
     """Return miniwob's own field extractors; its module needs nothing but the standard library."""
-    spec = importlib.util.spec_from_file_location("planbook_miniwob_fields", package() / "fields.py")
-    if spec is None or spec.loader is None:
-        command = install_command("browser", "--force-reinstall", only="miniwob")
-        raise MissingRequirement(f"miniwob's fields.py is not there; add it with: {command}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    extractors: Mapping[str, Callable[[str], Pairs]] = module.FIELD_EXTRACTORS
+    extractors: Mapping[str, Callable[[str], Pairs]] = run_path(str(PACKAGE.folder() / "fields.py"))["FIELD_EXTRACTORS"]
     return extractors
 
 

@@ -4,7 +4,6 @@ Of each kind of product there are ten families. The three products of a family l
 that the others do not have in place of one that they have, the third costs more and lacks some of the options.
 """
 
-import hashlib
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,43 +97,18 @@ def price_clause(upper: float) -> str:
     return f", and price lower than {upper:.2f} dollars"
 
 
-_BEGINS = ("Al", "Bren", "Cor", "Dal", "Em", "Fen", "Gar", "Hol", "Is", "Kel", "Lor", "Mar", "Nor", "Os", "Per")
-_ENDS = ("bury", "cott", "den", "field", "gate", "hurst", "ley", "mere", "more", "rick", "stead", "ton", "vale", "wyn")
-_LINES = tuple("Aurora Birch Cascade Dune Ember Fable Grove Harbor Juniper Lark Meadow Orbit".split())
-_PHRASES: Mapping[str, Sequence[str]] = {
-    "description": (
-        "A {noun} for every day, made with {extra}. It is {first} and {second}, and comes from a small workshop.",
-        "Meet the {noun} that our customers asked for: {first}, {second}, with {extra} where it matters.",
-        "This {noun} goes back to an old design. New about it: {extra}. In short: {first}, {second}.",
-    ),
-    "bullet": (
-        "What it is: {attribute}, in each {noun} that leaves our house",
-        "{attribute} as one expects it",
-        "Known for this: {attribute}",
-    ),
-    "review": (
-        "Came in two days. The {noun} does what it should.",
-        "My second {noun} of this kind; I would buy it again.",
-        "Not quite what the picture shows, but a decent {noun}.",
-        "A gift for my sister, who says that she likes the {noun}.",
-    ),
-    "wish": (
-        "find me {listed} {noun} with {given}",
-        "i am looking for {noun} that is {joined}, in {values}",
-        "i need {listed} {noun}, and i would like it in {values}",
-        "i want to buy {noun} with {given}, and it should be {joined}",
-    ),
-    "plain wish": (
-        "find me {listed} {noun}",
-        "i am looking for {noun} that is {joined}",
-        "i want to buy {noun}, and it should be {joined}",
-    ),
-}
+KINDS = Path(__file__).with_name("kinds.json")
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    return json.loads(KINDS.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def brand(dice: random.Random) -> str:
     """Return a maker and a product line, such as ``Fenmere Juniper``."""
-    return f"{dice.choice(_BEGINS)}{dice.choice(_ENDS)} {dice.choice(_LINES)}"
+    names = _data()["names"]
+    return f"{dice.choice(names['begins'])}{dice.choice(names['ends'])} {dice.choice(names['lines'])}"
 
 
 def heading(text: str) -> str:
@@ -144,10 +118,9 @@ def heading(text: str) -> str:
 
 def phrase(of: str, dice: random.Random) -> str:
     """Return one of the phrases, with placeholders."""
-    return dice.choice(_PHRASES[of])
+    return str(dice.choice(_data()["phrases"][of]))
 
 
-KINDS = Path(__file__).with_name("kinds.json")
 SHUFFLED_WITH = 233
 """The seed with which WebShop shuffles its goals."""
 FAMILIES, WISHES = 10, 546
@@ -160,7 +133,7 @@ Data = Mapping[str, Any]
 @cache
 def own_shop() -> Shop:
     """Return the whole catalogue, made once per process (about 50 ms)."""
-    data = json.loads(KINDS.read_text(encoding="utf-8"))
+    data = _data()
     products = {
         product.id: product
         for category, details in data["categories"].items()
@@ -168,14 +141,6 @@ def own_shop() -> Shop:
         for product in _kind(category, details["path"], kind, data["axes"])
     }
     return Shop(products, _wishes(list(products.values())))
-
-
-@cache
-def own_digest() -> str:
-    """Return the digest of this catalogue."""
-    shop = own_shop()
-    details = "\n".join(map(repr, [*shop.products.values(), *shop.wishes]))
-    return hashlib.sha256(details.encode()).hexdigest()[:16]
 
 
 def upper_price(price: float, dice: random.Random) -> float:

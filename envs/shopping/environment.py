@@ -12,7 +12,7 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection
 from planbook.envs.resources import files_digest
 from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
-from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_digest, own_shop
+from planbook.envs.shopping.catalogue import KINDS, Shop, Wish, own_shop
 from planbook.envs.shopping.pages import (
     BACK,
     BUY,
@@ -27,7 +27,7 @@ from planbook.envs.shopping.pages import (
     ShopState,
     line,
 )
-from planbook.envs.shopping.product_files import digest_of, shop_of
+from planbook.envs.shopping.product_files import shop_of
 from planbook.envs.shopping.webshop import ProductSearch, reward
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Selection, Task, Verdict
 
@@ -170,9 +170,7 @@ agent.click("Buy Now")
 
     def versions(self) -> Mapping[str, str]:
         """Return the digest of the products."""
-        named = self._options.items, self._options.attributes, self._options.goals
-        products = digest_of(*named) if self._options.items else own_digest()
-        return {"products": products}
+        return self.checksums((), self._options)
 
     # Episodes.
 

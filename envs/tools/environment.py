@@ -4,23 +4,23 @@ import inspect
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, JsonValue, field_validator
 
 from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import BadSelection
+from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
-from planbook.envs.tools.judging import Looking, Situation, judged
+from planbook.envs.tools.judging import Situation, judged
 from planbook.envs.tools.schemas import Argument, given
 from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
-from planbook.sandbox import did_you_mean
+from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MANY = 50
 """Number of tools above which prompts list a selection, and plans may search."""
@@ -36,6 +36,10 @@ EFFECTS: Mapping[Effect, str] = {
     "write": "It changes something.",
     "destroy": "It may destroy something.",
 }
+UNMARKED = (
+    "is not marked as a tool that only reads, and assertions call no others; mark it (@query() in Python, readOnlyHint "
+    "in MCP), or judge by `answer` or `python`"
+)
 
 
 class ToolOptions(EnvironmentOptions):
@@ -54,6 +58,10 @@ class ToolOptions(EnvironmentOptions):
 
 class ToolFailed(Exception):
     """A tool was called and failed; the plan gets the text as a RuntimeError."""
+
+
+class ToolSilent(ToolFailed):
+    """A tool did not answer in time."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +119,6 @@ class ToolEnvironment(Environment):
         """What a judge's Python function gets as ``state``."""
         return self
 
-    def reading(self) -> Iterable[Tool]:
-        """Return the tools that a judge's assertions may call."""
-        return [tool for tool in self.tools.values() if tool.effect == "read"]
-
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._answers: list[JsonValue] = []
@@ -128,12 +132,29 @@ class ToolEnvironment(Environment):
         path = getattr(options, "tasks", "")
         if not path:
             raise BadSelection(f"{cls.name} has no tasks of its own; name a file of them: --option tasks=FILE.yaml")
-        return read_goals(Path(path))
+        return read_goals(Path(path), cls.assertion_faults)
+
+    @classmethod
+    def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
+        """Yield why assertions of a judge cannot be run, each with its number from 0."""
+        looking, names = cls.looking(cls.call), {"answer", "task"}
+        for number, code in enumerate(assertions):
+            acting = (name for name in cls.tools if f"agent.{name}" not in looking and _calls(code, name))
+            if name := next(acting, ""):
+                yield number, f"agent.{name} {UNMARKED}"
+            elif faults := check(code, looking, names=names):
+                yield from ((number, _told(fault, code)) for fault in faults)
+            names |= bound_names(code)
+
+    @classmethod
+    def looking(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
+        """Return the tools that a judge's assertions may call, those that only read, by their names in plans."""
+        return {f"agent.{tool.name}": _looking(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
         """Return the tasks of the file."""
-        return tasks_of(cls.file_goals(options), cls.name, selection)
+        return tasks_of(cls.file_goals(options), cls.name)
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
@@ -148,6 +169,14 @@ class ToolEnvironment(Environment):
         return tuple(dict.fromkeys(goal.type for goal in cls.file_goals(options).values()))
 
     @classmethod
+    def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
+        """Return the splits that the file's tasks name, after the one that has all tasks."""
+        if not getattr(options, "tasks", ""):
+            return cls.splits
+        named = {goal.split for goal in cls.file_goals(options).values()}
+        return tuple(name for name in SPLITS if name == SPLITS[0] or name in named)
+
+    @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the digest of the file of tasks."""
         path = getattr(options, "tasks", "")
@@ -159,7 +188,11 @@ class ToolEnvironment(Environment):
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
         """Return a class of this kind for these tools. Many of them can be searched."""
         by_name = {tool.name: tool for tool in tools}
-        made: type[ToolEnvironment] = type("Tools", (cls,), {"name": name, "about": about, "tools": by_name, **members})
+        made: type[ToolEnvironment] = type(
+            "Tools",
+            (cls,),
+            {"__module__": cls.__module__, "name": name, "about": about, "tools": by_name, **members},
+        )
         made.actions = {**{each: tool.spec for each, tool in by_name.items()}, **made.actions}
         made.queries = made.queries if len(by_name) > MANY else {}
         return made
@@ -231,34 +264,33 @@ class ToolEnvironment(Environment):
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
         if self._judged is None or self._judged[0] != len(self.history):
-            looking = {f"agent.{tool.name}": self._looking(tool) for tool in self.reading()}
-            now = self._situation(self.task)
+            now, looking = self._situation(self.task), self.looking(self.call)
             self._judged = len(self.history), judged(judge, now, self.judged_state, looking, self.sandbox)
         return self._judged[1]
 
     def unjudged(self) -> str:
         """Return the answer of a task that nobody judges."""
-        if self._goal is None or self._goal.judge is not None:
+        if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
 
     @property
     def _goal(self) -> TaskGoal | None:
-        path = getattr(self.options, "tasks", "")
-        return read_goals(Path(path)).get(self.task.id) if path and self.task else None
+        if self.task is None or not getattr(self.options, "tasks", ""):
+            return None
+        return self.file_goals(self.options).get(self.task.id)
 
     def _situation(self, task: Task) -> Situation:
         answer = self._answers[-1] if self._answers else None
         folder = Path(getattr(self.options, "tasks", "")).parent
         return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
 
-    def _looking(self, tool: Tool) -> Callable[..., JsonValue]:
-        def call(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-            bound = tool.signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            return self.call(tool, given(tool.arguments, deepcopy(list(bound.arguments.values()))))
-
-        return Looking(tool.name, tool.signature, call)
+    def take_back_answer(self) -> bool:
+        """Let the episode go on if an answer ended it: the tools are as they were. Return whether one did."""
+        answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
+        if answered:
+            self._last = replace(self._last, terminated=False)
+        return answered
 
     def _save(self) -> object:
         """Return a copy of the tools' state and the answers."""
@@ -276,6 +308,28 @@ class ToolEnvironment(Environment):
 
     def load_state(self, state: Any) -> None:
         """Return to a copy of the tools' state."""
+
+
+def _looking(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
+    def look(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+        bound = tool.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        try:
+            return call(tool, given(tool.arguments, deepcopy(list(bound.arguments.values()))))
+        except (EnvironmentBroken, ToolSilent) as error:
+            raise SandboxError(str(error)) from error  # which no assertion can catch, and which is no verdict
+
+    look.__signature__ = tool.signature  # type: ignore[attr-defined]
+    return look
+
+
+def _told(fault: Fault, code: str) -> str:
+    where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
+    return where + "; ".join(filter(None, (fault.message, fault.hint)))
+
+
+def _calls(code: str, name: str) -> bool:
+    return re.search(rf"\bagent\.{re.escape(name)}\b", code) is not None
 
 
 def _observation(name: str, result: JsonValue) -> Observation:

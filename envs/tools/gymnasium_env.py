@@ -70,9 +70,9 @@ class GymEnvironment(ToolEnvironment):
         return [Task(id=f"seed/{s}", env=cls.name, split=split, type=cls.types[0], goal=goal, seed=s) for s in seeds]
 
     @classmethod
-    def takes_seeds(cls, split: str) -> bool:
-        """Return True: a seed makes a task."""
-        return True
+    def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
+        """Return whether a seed makes a task: without a file of tasks."""
+        return not getattr(options, "tasks", "")
 
     def start(self, task: Task) -> str:
         """Reset the environment by the task's seed."""

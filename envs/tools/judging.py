@@ -1,7 +1,6 @@
 """Judge a task of tools: assertions over the state, an exact answer, a Python function, or nobody."""
 
 import atexit
-import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -106,14 +105,3 @@ def _made() -> Sandbox:
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox
-
-
-class Looking:
-    """A tool that only reads, as a judge's plan code calls it."""
-
-    def __init__(self, name: str, signature: inspect.Signature, call: Callable[..., JsonValue]) -> None:
-        self.__name__, self.__signature__, self._call = name, signature, call
-
-    def __call__(self, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        """Call as plan code does."""
-        return self._call(*args, **kwargs)

@@ -7,6 +7,7 @@ like a secret in a command or a URL is refused, as these are recorded with the r
 
 import asyncio
 import json
+import logging
 import os
 import re
 import shlex
@@ -19,11 +20,11 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlsplit
 
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment
 from planbook.envs.resources import missing_extra
-from planbook.envs.tools.environment import MAX_TEXT, ToolFailed
+from planbook.envs.secrets import SECRET_LENGTH, literal_secrets
+from planbook.envs.tools.environment import MAX_TEXT, ToolFailed, ToolSilent
 
 try:
     from mcp import Client, MCPError, StdioServerParameters, types
@@ -33,14 +34,10 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # what goes wrong is told as an error
 T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-SECRET_LENGTH = 4
-"""Characters from which on a value counts as a secret; shorter ones, such as "1", are in any text."""
 STRUCK = "***"
-_NAMES_SECRET = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
-_IS_SECRET = re.compile(r"(?:sk|pk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|hf|AKIA|eyJ)[-_\w]{12,}")
-_IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 LAST_WORDS = 500
 """Characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
@@ -82,21 +79,6 @@ class McpServer:
         return made, tuple(sorted((each for each in secrets if len(each) >= SECRET_LENGTH), key=len, reverse=True))
 
 
-def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return what looks like a secret among the words of a command, or in a URL: by its name, or by its form."""
-    found = {word for word in words if _IS_SECRET.fullmatch(word)}
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        url = urlsplit(word) if re.match(r"\w+://", word) else None
-        if url is not None:
-            named = parse_qsl(url.query)
-            found |= {url.password or "", *filter(_IN_PATH.fullmatch, url.path.split("/"))}
-        else:
-            name, assigned, value = word.partition("=")
-            named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
-        found |= {value for name, value in named if _NAMES_SECRET.search(name) or _IS_SECRET.fullmatch(value)}
-    return {each for each in found if len(each) >= SECRET_LENGTH and each[0] not in "$-"}
-
-
 def _refuse_secrets(words: Sequence[str]) -> None:
     if literal_secrets(words):
         raise UnknownEnvironment(
@@ -112,7 +94,10 @@ def servers(rest: str) -> list[McpServer]:
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
     if rest.endswith(".json") and " " not in rest:
         return list(_of_file(Path(rest)))
-    words = shlex.split(rest)
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise UnknownEnvironment(f"mcp: the command cannot be read: {error}; close its quotes") from error
     if not words:
         raise UnknownEnvironment("mcp: names no server; write mcp:COMMAND, mcp:https://HOST/PATH or mcp:FILE.json")
     _refuse_secrets(words)
@@ -122,19 +107,20 @@ def servers(rest: str) -> list[McpServer]:
 
 def _of_file(path: Path) -> Iterator[McpServer]:
     """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
+    place = str(path)
     try:
-        listed = json.loads(path.read_text())["mcpServers"]
-        for name, each in listed.items():
+        for name, each in json.loads(path.read_text())["mcpServers"].items():
+            place = f"{path}: {name}"
             command = (each["command"], *each.get("args", ())) if "command" in each else ()
             yield McpServer(name, command, each.get("url", ""), each.get("env", {}), each.get("headers", {}))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise UnknownEnvironment(f"{path}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
+        raise UnknownEnvironment(f"{place}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
 
 
 class McpConnection:
     """One connection to a server. Belongs to one thread at a time, and is closed by ``close``."""
 
-    def __init__(self, server: McpServer, timeout: float) -> None:
+    def __init__(self, server: McpServer, timeout: float, ready: float = WAIT) -> None:
         self._server, self._secrets = server.replaced()
         self._timeout = timeout
         self.changed = False
@@ -144,12 +130,13 @@ class McpConnection:
         self._done = asyncio.Event()
         self._client: Client | None = None
         connected: Future[None] = Future()
+        self._held_open = self._loop.create_task(self._held(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
-            connected.result(max(timeout, WAIT))
+            connected.result(ready)
         except TooSlow as error:
-            broken = self._broken(f"did not get ready within {max(timeout, WAIT):g} s")
+            broken = self._broken(f"did not get ready within {ready:g} s")
             self.close()
             raise broken from error
         except Exception as error:
@@ -173,7 +160,7 @@ class McpConnection:
     def close(self) -> None:
         """Disconnect, and end the server if it was started here."""
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._done.set)
+            self._loop.call_soon_threadsafe(self._done.set if self._client else self._held_open.cancel)
         self._thread.join(self._timeout)
         self._errors.close()
 
@@ -194,7 +181,7 @@ class McpConnection:
     def _run(self, connected: "Future[None]") -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._held(connected))
+            self._loop.run_until_complete(self._held_open)
         except BaseException as error:
             if not connected.done():
                 connected.set_exception(error)
@@ -242,12 +229,12 @@ class McpConnection:
             return waiting.result(self._timeout + 1)
         except TooSlow as error:
             waiting.cancel()
-            raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+            raise self._silent(doing) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._broken(f"died, {doing}") from error
             if "timed out" in str(error):
-                raise self._failed(f"did not answer within {self._timeout:g} s, {doing}") from error
+                raise self._silent(doing) from error
             raise self._failed(f"refused, {doing}: {error}") from error
         except RuntimeError as error:
             raise self._failed(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
@@ -259,6 +246,9 @@ class McpConnection:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
+
+    def _silent(self, doing: str) -> ToolSilent:
+        return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s, {doing}")
 
     def _failed(self, what: str) -> ToolFailed:
         return ToolFailed(self.struck(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])

@@ -85,7 +85,7 @@ class McpEnvironment(ToolEnvironment):
             self.close()
             timeout = getattr(self.options, "timeout", WAIT)
             for server in self.named:
-                self._connections[server.name] = McpConnection(server, timeout)
+                self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
         for name in self._connections:
             self._hold_to_tools(name)
         return ""

@@ -65,10 +65,6 @@ class ModuleEnvironment(ToolEnvironment):
         """The object or the module."""
         return self._state
 
-    def reading(self) -> list[Tool]:
-        """Return the functions marked ``@query()``; where none is, all, since the state is restored afterwards."""
-        return [tool for tool in self.tools.values() if tool.effect == "read"] or list(self.tools.values())
-
     def verdict(self) -> Any:
         """Return the judge's verdict, which leaves the state as it was."""
         kept = self.save_state()
@@ -102,7 +98,7 @@ def environment(rest: str) -> type[ToolEnvironment]:
     file = Path(module.__file__) if module.__file__ else None
     title = "_".join(filter(None, (Path(place).stem.rpartition(".")[2], attribute)))
     name = f"module_{python_name(title).lower()}"
-    about = inspect.getdoc(module) or f"The functions of {place}."
+    about = inspect.getdoc(module) or f"The functions of {Path(place).name}."
     if not attribute:
         tools = list(_functions(module))
         return _made(name, about, tools, rest, make=staticmethod(lambda task: load()), file=file)

@@ -6,24 +6,27 @@ tasks:
     judge: {assert: "'report.txt' in agent.ls('done')"}
 """
 
-import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from planbook.envs.errors import BadSelection
 from planbook.envs.registry import CannotLoad, load_module
-from planbook.envs.types import Selection, Task
+from planbook.envs.types import Task
 from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
+from planbook.sandbox import did_you_mean
 
+M = TypeVar("M", bound=BaseModel)
 SPLITS = ("all", "train", "test")
-"""The first holds the tasks of both others. A task that names no split is in all of them."""
+"""The first holds the tasks of both others, and those that name no split."""
 PythonJudge = Callable[..., bool | float]
+FaultsOf = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
+"""Returns what is wrong with assertions: the number of each faulty one from 0, and why it cannot be run."""
 
 
 class Judge(BaseModel):
@@ -69,56 +72,74 @@ class TaskFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tasks: tuple[TaskGoal, ...]
+    tasks: tuple[Any, ...]
 
 
-def read_goals(path: Path) -> Mapping[str, TaskGoal]:
+def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
     """Return the goals of a file, by id. Raises BadSelection with all its faults and their lines."""
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        return _read(path, path.stat().st_mtime_ns, faults_of)
     except OSError as error:
         raise BadSelection(f"{path} cannot be read: {error.strerror}; tasks=FILE names a YAML or JSON file") from error
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, changed: int) -> Mapping[str, TaskGoal]:
+def _read(path: Path, changed: int, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
     file = read_yaml(path.read_text(errors="replace"))
-    faults = file if isinstance(file, list) else []
-    goals: Sequence[TaskGoal] = ()
-    if isinstance(file, YamlFile):
-        try:
-            goals = TaskFile.model_validate(file.value).tasks
-        except ValidationError as error:
-            faults = [file.fault(_place(each["loc"]), each["msg"]) for each in error.errors()]
-        faults = faults or list(_faults(file, goals, path.parent))
+    goals, faults = ([], file) if isinstance(file, list) else _checked(file, path.parent, faults_of)
     if faults:
         raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
     return {goal.id: goal for goal in goals}
+
+
+def _checked(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[list[TaskGoal], list[FileFault]]:
+    """Return the goals that are in order, and all that is wrong with the others."""
+    _, faults = _validated(TaskFile, file.value, file, ())
+    listed = file.value.get("tasks") if isinstance(file.value, dict) else None
+    if listed == []:
+        faults.append(file.fault(("tasks",), "there are no tasks; write at least one"))
+    goals, ids = list[TaskGoal](), list[object]()
+    for number, value in enumerate(listed if isinstance(listed, list) else ()):
+        goal, found = _validated(TaskGoal, value, file, ("tasks", number))
+        faults += [*found, *(_judge_faults(file, number, goal.judge, folder, faults_of) if goal and goal.judge else ())]
+        goals += [goal] if goal else []
+        id = value.get("id") if isinstance(value, dict) else None
+        if id is not None and id in ids:
+            faults.append(file.fault(("tasks", number, "id"), f"{id} stands twice; give each task an id of its own"))
+        ids.append(id)
+    return goals, faults
+
+
+def _validated(model: type[M], value: object, file: YamlFile, where: Where) -> tuple[M | None, list[FileFault]]:
+    """Return a part of the file, or all that is wrong with it."""
+    try:
+        return model.model_validate(value), []
+    except ValidationError as error:
+        return None, [file.fault((*where, *_place(each["loc"])), _message(each, model)) for each in error.errors()]
 
 
 def _place(where: tuple[int | str, ...]) -> Where:
     return tuple(each for each in where if each not in ("str", "tuple[str, ...]"))
 
 
-def _faults(file: YamlFile, goals: Sequence[TaskGoal], folder: Path) -> Iterator[FileFault]:
-    if not goals:
-        yield file.fault(("tasks",), "there are no tasks; write at least one")
-    seen: set[str] = set()
-    for number, goal in enumerate(goals):
-        if goal.id in seen:
-            yield file.fault(("tasks", number, "id"), f"{goal.id} stands twice; give each task an id of its own")
-        seen.add(goal.id)
-        judge = goal.judge or Judge(answer=None)
-        if judge.python:
-            try:
-                judge_function(judge.python, folder)
-            except BadSelection as error:
-                yield file.fault(("tasks", number, "judge", "python"), str(error))
-        for code in judge.assertions:
-            try:
-                ast.parse(code)
-            except (SyntaxError, ValueError) as error:
-                yield file.fault(("tasks", number, "judge", "assert"), f"not Python: {error}")
+def _message(error: Any, model: type[BaseModel]) -> str:
+    if error["type"] != "extra_forbidden":
+        return str(error["msg"])
+    *inside, key = error["loc"]
+    fields = (Judge if inside else model).model_fields
+    known = [field.alias or name for name, field in fields.items()]
+    return f"there is no such key{did_you_mean(str(key), known)}"
+
+
+def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, faults_of: FaultsOf) -> Iterator[FileFault]:
+    place = ("tasks", number, "judge")
+    if judge.python:
+        try:
+            judge_function(judge.python, folder)
+        except BadSelection as error:
+            yield file.fault((*place, "python"), str(error))
+    for each, fault in faults_of(judge.assertions):
+        yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [each])), fault)
 
 
 def judge_function(name: str, folder: Path) -> PythonJudge:
@@ -144,13 +165,13 @@ def call_with(function: Callable[..., Any], **values: object) -> Any:
     return function(**{name: value for name, value in values.items() if name in {each.name for each in parameters}})
 
 
-def tasks_of(goals: Mapping[str, TaskGoal], env: str, selection: Selection) -> list[Task]:
-    """Return the tasks of a file's goals. Those that name no split belong to the selected one."""
+def tasks_of(goals: Mapping[str, TaskGoal], env: str) -> list[Task]:
+    """Return the tasks of a file's goals."""
     return [
         Task(
             id=goal.id,
             env=env,
-            split=goal.split or selection.split or SPLITS[0],
+            split=goal.split or SPLITS[0],
             type=goal.type,
             goal=goal.goal,
             params=goal.params,

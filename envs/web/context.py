@@ -89,7 +89,6 @@ class Context:
         self.popups: list[TabTarget] = []
         self._targets: dict[str, TabTarget] = {}
         self._awaited = 0
-        self._origins: set[str] = set()
         self.connection = Connection(browser.url, on_event=self._handle)
         made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
         self._id = str(made["browserContextId"])
@@ -104,21 +103,6 @@ class Context:
             pass
         finally:
             self.connection.close()
-
-    def renew(self) -> TabTarget:
-        """End all tabs and start again with an empty one, without cookies and storage.
-
-        The browser's HTTP cache stays, so this is only for servers of ours.
-        """
-        first = self.open()
-        for target in [*self._targets.values()]:
-            if target is not first:
-                self.drop(target)
-        self._browser("Storage.clearCookies", browserContextId=self._id)
-        for origin in sorted(self._origins):
-            self.call(first, "Storage.clearDataForOrigin", origin=origin, storageTypes="all")
-        self.popups, self.news = [], News()
-        return first
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
         """Set cookies, as ``Storage.setCookies`` takes them. Raises EnvironmentBroken if one is refused."""
@@ -241,8 +225,6 @@ class Context:
             handler(self, params)
         elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
             target.traffic.handle(method, params)
-            if method == "Page.frameNavigated":
-                self._origins.add(str(params["frame"].get("securityOrigin", "")))
             if handler := _OF_TAB.get(method):
                 handler(self, target, params)
 

@@ -12,17 +12,17 @@ from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.selection import chosen_split, find_task, fitting
-from planbook.envs.types import Action, EnvironmentOptions, Observation, Offered, Requirement, Selection, Task, Verdict
+from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import actions, page, sites
 from planbook.envs.web.actions import Acting
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
 from planbook.envs.web.context import Context
-from planbook.envs.web.judging import BrowserEvidence, judge
-from planbook.envs.web.logins import log_in, read_login
-from planbook.envs.web.sites import LocalSite
+from planbook.envs.web.judging import EpisodeEnd, judge, page_text
+from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
 from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, load_tasks, offered, placed, to_task, types
+from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
 """Id and type of the user's own task."""
@@ -67,17 +67,10 @@ class WebOptions(EnvironmentOptions):
     paper_actions: bool = Field(
         default=False, description="Only the actions of the paper, and no find (also --paper-actions)."
     )
-    approximate: bool = Field(
-        default=False,
-        description="For WebArena's files: a comparison of words stands in for the model that judges there.",
-    )
     logins: Path | None = Field(
         default=None,
         description="For WebArena's files: the folder of the logins that tasks name (storage_state), as its auto_login "
         "writes them.",
-    )
-    logged_in: bool = Field(
-        default=False, description="For WebArena's files: the sites log the browser in by themselves."
     )
 
     @model_validator(mode="after")
@@ -100,9 +93,7 @@ def every_task(options: BaseModel | None) -> list[WebTask]:
     if given.start is not None:
         goal = given.goal or f"look around at {given.start}"
         return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=given.start)]
-    return load_tasks(
-        given.tasks, given.sites, approximate=given.approximate, logged_in=given.logged_in, logins=given.logins
-    )
+    return load_tasks(given.tasks, given.sites, given.logins)
 
 
 def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
@@ -111,9 +102,6 @@ def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
     public = not options.allowed and not any(is_near(host_of(url)[0]) for url in starts)
     return AddressPolicy((*hosts, *options.allowed), public)
-
-
-PAPER_ACTIONS = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
 
 
 class Web(Acting):
@@ -144,12 +132,13 @@ class Web(Acting):
         "are not."
     )
     attributes = {"url": "the address of the current tab"}
+    paper_actions = ("click", "type", "scroll", "goto", "go_back", "go_forward", "note_down", "stop")
     Options: ClassVar[type[BaseModel]] = WebOptions
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._set = WebOptions.read(options)
-        self._site: LocalSite | None = None
+        self._site: TracSite | None = None
         self._web_task: WebTask | None = None
 
     # Tasks.
@@ -174,12 +163,6 @@ class Web(Acting):
         return Counter(reasons[task.id] for task in left_out if task.id in reasons)
 
     @classmethod
-    def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return all actions, or those that the paper's agent had."""
-        everything = super().offered(options)
-        return everything.only(PAPER_ACTIONS) if WebOptions.read(options).paper_actions else everything
-
-    @classmethod
     def requirements(cls) -> Sequence[Requirement]:
         """Return Chromium and its driver, and the site for the tasks on it."""
         return [*chromium.requirements(), *sites.requirements()]
@@ -192,19 +175,12 @@ class Web(Acting):
         if found is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
         if found.site:
-            self._site = self._site or sites.site_of(found.site)
+            self._site = self._site or sites.take_trac()
             self._site.reset()
         own: dict[str, str] = {found.site: self._site.url} if found.site and self._site else {}
         self._web_task = placed(found, {**self._set.sites, **own})
         self._notes, self._answer, self._verdict = [], None, None
-        used = self._context is not None
-        try:
-            return self._begin(self._web_task, Names(own))
-        except EnvironmentBroken:
-            if not used:
-                raise
-            self._drop()  # the browser died since the last episode; start another
-            return self._begin(self._web_task, Names(own))
+        return self._begin(self._web_task, Names(own))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
         login = read_login(task.login) if task.login else None
@@ -226,12 +202,9 @@ class Web(Acting):
         return first
 
     def _enter(self, task: WebTask, names: Names) -> Browsing:
-        """Return a clean browser: a new context, or on a site of ours the last one, cleared."""
-        gate, context = gate_of(self._set, task), self._context
-        if context is not None and task.site and context.gate == gate:
-            return Browsing(context, context.renew(), names, self._set.characters)
+        """Return a clean browser."""
         self._drop()
-        context = self._context = Context(chromium.shared(), gate, self._set.patience)
+        context = self._context = Context(chromium.shared(), gate_of(self._set, task), self._set.patience)
         return Browsing(context, context.open(), names, self._set.characters)
 
     def close(self) -> None:
@@ -262,11 +235,11 @@ class Web(Acting):
 
     def verdict(self) -> Verdict:
         """Return the result of the task's checks on the current state."""
-        if self._verdict is None and self._visit is not None and self._web_task is not None:
+        visit, task = self._visit, self._web_task
+        if self._verdict is None and visit is not None and task is not None:
+            changes = self._site.changes if self._site and task.site else None
             try:
-                self._verdict = judge(
-                    self._web_task, BrowserEvidence(self._visit, self._answer, self._visit.url, self._site_of_task())
-                )
+                self._verdict = judge(task, EpisodeEnd(self._answer, visit.url, partial(page_text, visit), changes))
             except EnvironmentBroken:
                 self._drop()
                 raise
@@ -277,9 +250,6 @@ class Web(Acting):
         if self._web_task is None or self._web_task.checks:
             return ""
         return f"answer: {self._answer}" if self._answer else "no answer"
-
-    def _site_of_task(self) -> LocalSite | None:
-        return self._site if self._web_task and self._web_task.site else None
 
     def brief(self, observation: Observation, before: Observation) -> str:
         """Return what the action changed: why nothing happened, the new page, or the new and removed lines."""
@@ -298,7 +268,7 @@ class Web(Acting):
         found = {} if given.start is not None else {"list of tasks": file_digest(given.tasks or SHIPPED)}
         wanted = {task.id for task in tasks}
         used = {task.site for task in chosen(options) if task.site and task.id in wanted}
-        return found | {f"the site {name}": sites.checksum(name) for name in sorted(used)}
+        return found | {f"the site {name}": sites.checksum() for name in sorted(used)}
 
     def versions(self) -> Mapping[str, str]:
         """Return the versions of browser and Selenium, and which actions there are."""

@@ -9,13 +9,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from planbook.envs.text_matching import token_set_ratio
 from planbook.envs.types import Verdict
 from planbook.envs.web import addresses
 from planbook.envs.web.context import TabGone
-from planbook.envs.web.sites import LocalSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
 from planbook.envs.web.tasks import (
@@ -32,8 +30,6 @@ from planbook.envs.web.tasks import (
 
 OR = " |OR| "
 """Between alternatives of one value, as in WebArena's files."""
-ALIKE = 85
-"""From this similarity on (0 to 100), two wordings count as the same for ``fuzzy``."""
 QUOTES = "\"'`“”‘’„«»"
 
 
@@ -83,17 +79,6 @@ def items(answer: str, values: Sequence[str]) -> bool:
     return {clean(part) for part in parts if part.strip()} == {clean(value) for value in values}
 
 
-def fuzzy(answer: str, values: Sequence[str]) -> bool:
-    """Return whether the answer is worded like each value and has every number of it.
-
-    This approximates the model that WebArena asks: a synonym fails, and a small contradiction may pass.
-    """
-    text = clean(answer)
-    return all(
-        token_set_ratio(text, clean(value)) >= ALIKE and _numbers_of(value) <= _numbers_of(answer) for value in values
-    )
-
-
 def says_impossible(answer: str) -> bool:
     """Return whether the answer begins with N/A; a reason may follow."""
     return re.match(r"n/?a\b", clean(answer)) is not None
@@ -105,10 +90,6 @@ def _occurs(value: str, text: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(value)}(?!\.?\w)", text) is not None
 
 
-def _numbers_of(text: str) -> set[float]:
-    return {_number(match) for match in NUMBER.findall(text)}
-
-
 def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
@@ -118,34 +99,24 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
     "must_include": must_include,
     "numbers": numbers,
     "items": items,
-    "fuzzy": fuzzy,
 }
 
 
-class EpisodeEvidence(Protocol):
+@dataclass(frozen=True)
+class EpisodeEnd:
     """What judging may look at."""
 
-    @property
-    def answer(self) -> str | None:
-        """The argument of ``stop``; None if the episode ended without it."""
-
-    @property
-    def url(self) -> str:
-        """The address of the current tab."""
-
-    @property
-    def site(self) -> LocalSite | None:
-        """The site of ours that the task is on."""
-
-    def page_text(self, url: str, selector: str = "", script: str = "") -> str:
-        """Return text of a page as the agent's browser sees it: the current page, or another loaded in a hidden tab.
-
-        It is the text of the first element that a CSS selector matches, the value of a JavaScript expression, or the
-        text of the whole page. Empty if the page cannot be loaded or nothing matches.
-        """
+    answer: str | None
+    """The argument of ``stop``; None if the episode ended without it."""
+    url: str
+    """The address of the current tab."""
+    page_text: Callable[[str, str, str], str]
+    """For an address, a selector and a script: the text of a page, see ``page_text``."""
+    changes: Callable[[], Mapping[str, str | None]] | None = None
+    """What differs on our site; None if the task is not on it."""
 
 
-def judge(task: WebTask, facts: EpisodeEvidence) -> Verdict:
+def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
     """Return the verdict on a task with real addresses (``tasks.placed``); a task without checks is never solved."""
     if not task.checks or task.unjudged or _changed_unasked(task, facts):
         return Verdict(solved=False, score=0.0)
@@ -153,26 +124,26 @@ def judge(task: WebTask, facts: EpisodeEvidence) -> Verdict:
     return Verdict(solved=all(mark == 1 for mark in marks), score=sum(marks) / len(marks))
 
 
-def _changed_unasked(task: WebTask, facts: EpisodeEvidence) -> bool:
+def _changed_unasked(task: WebTask, facts: EpisodeEnd) -> bool:
     """Return whether our site was changed although the task asks for no change."""
-    if facts.site is None or any(isinstance(check, ServerCheck) for check in task.checks):
+    if facts.changes is None or any(isinstance(check, ServerCheck) for check in task.checks):
         return False
-    return bool(facts.site.changes())
+    return bool(facts.changes())
 
 
-def _answer(check: AnswerCheck, facts: EpisodeEvidence) -> float:
+def _answer(check: AnswerCheck, facts: EpisodeEnd) -> float:
     return float(facts.answer is not None and ANSWERS[check.how](facts.answer, check.values))
 
 
-def _unachievable(check: UnachievableCheck, facts: EpisodeEvidence) -> float:
+def _unachievable(check: UnachievableCheck, facts: EpisodeEnd) -> float:
     return float(facts.answer is not None and says_impossible(facts.answer))
 
 
-def _url(check: UrlCheck, facts: EpisodeEvidence) -> float:
+def _url(check: UrlCheck, facts: EpisodeEnd) -> float:
     return float(addresses.MATCHES[check.how](facts.url, check.any_of))
 
 
-def _page(check: PageCheck, facts: EpisodeEvidence) -> float:
+def _page(check: PageCheck, facts: EpisodeEnd) -> float:
     address = facts.url if check.url == "last" else check.url
     text = facts.page_text(address, check.selector, check.script)
     return float(
@@ -183,11 +154,11 @@ def _page(check: PageCheck, facts: EpisodeEvidence) -> float:
     )
 
 
-def _server(check: ServerCheck, facts: EpisodeEvidence) -> float:
+def _server(check: ServerCheck, facts: EpisodeEnd) -> float:
     """Return the share of right changes among those wanted and those made."""
-    if facts.site is None:
+    if facts.changes is None:
         return 0.0
-    made = facts.site.changes()
+    made = facts.changes()
     right = sum(place in made and _is(made[place], wanted) for place, wanted in check.changes.items())
     return right / len(made.keys() | check.changes.keys())
 
@@ -200,7 +171,7 @@ def _is(value: str | None, wanted: str | Text | None) -> bool:
     return holds(value, wanted.must_include) and not any(holds(value, (each,)) for each in wanted.must_exclude)
 
 
-_JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEvidence], float]] = {
+_JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEnd], float]] = {
     AnswerCheck: _answer,
     UrlCheck: _url,
     PageCheck: _page,
@@ -212,29 +183,23 @@ _JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEvidence], float]] = {
 WHOLE = "document.body?.innerText"
 
 
-@dataclass
-class BrowserEvidence:
-    """The end of an episode; pages are loaded in hidden tabs that the episode does not notice."""
+def page_text(visit: Browsing, url: str, selector: str, script: str) -> str:
+    """Return text of a page as the agent's browser sees it: the current page, or another loaded in a hidden tab.
 
-    visit: Browsing
-    answer: str | None
-    url: str
-    site: LocalSite | None
-
-    def page_text(self, url: str, selector: str = "", script: str = "") -> str:
-        """Return the text of a page; empty if it cannot be loaded or nothing matches."""
-        asked = script or (_first(selector) if selector else WHOLE)
+    It is the text of the first element that a CSS selector matches, the value of a JavaScript expression, or the text
+    of the whole page. Empty if the page cannot be loaded or nothing matches. The episode does not notice.
+    """
+    asked = script or (_first(selector) if selector else WHOLE)
+    try:
+        if url == visit.url:
+            return _text(visit.tab, asked)
+        tab = WebTab(visit.context, visit.context.open(hidden=True))
         try:
-            if url == self.url:
-                return _text(self.visit.tab, asked)
-            context = self.visit.context
-            tab = WebTab(context, context.open(hidden=True))
-            try:
-                return "" if tab.fetch(url) else _text(tab, asked)
-            finally:
-                context.drop(tab.target)
-        except TabGone:
-            return ""
+            return "" if tab.fetch(url) else _text(tab, asked)
+        finally:
+            visit.context.drop(tab.target)
+    except TabGone:
+        return ""
 
 
 def _first(selector: str) -> str:

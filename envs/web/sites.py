@@ -1,4 +1,4 @@
-"""Sites that planbook runs itself on loopback, for tasks that change what a server stores: Trac 1.6.
+"""The site that planbook runs itself on loopback, for tasks that change what a server stores: Trac 1.6.
 
 The Trac project is Tidemark, the made-up software project in ``trac_project``.
 """
@@ -12,25 +12,39 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
-from planbook.envs.resources import folder_digest, install_command, package_folder, texts_digest
+from planbook.envs.errors import EnvironmentBroken
+from planbook.envs.resources import PackageData, folder_digest, texts_digest
 from planbook.envs.types import Requirement
 
-FIELDS = "type component severity priority owner reporter cc version milestone status resolution summary keywords"
-"""Fields of a ticket, besides its description."""
-PREFERENCES = ("name", "email", "tz", "language", "dateinfo", "default_format")
-TABLES = {
-    "milestone": ("due", "completed", "description"),
-    "component": ("owner", "description"),
-    "version": ("time", "description"),
-    "report": ("title", "description", "query"),
+TICKET = (*"type component severity priority owner reporter cc version milestone status".split(),
+          "resolution", "summary", "keywords", "description")  # fmt: skip
+"""Fields of a ticket."""
+THINGS = {
+    "milestone": ("name", "due", "completed", "description"),
+    "component": ("name", "owner", "description"),
+    "version": ("name", "time", "description"),
+    "report": ("id", "title", "description", "query"),
 }
 """Tables with one row for each thing, named by the first column, and their other columns."""
+STATE = (
+    *(f"'ticket/' || id || '/{field}', {field} FROM ticket" for field in TICKET),
+    "'ticket/' || ticket || '/' || name, value FROM ticket_custom",
+    "'ticket/' || ticket || '/comment/' || substr(oldvalue, instr(oldvalue, '.') + 1), newvalue FROM ticket_change "
+    "WHERE field = 'comment'",
+    "'wiki/' || name, text FROM (SELECT name, text, max(version) FROM wiki GROUP BY name)",
+    "'choice/' || type || '/' || name, value FROM enum",
+    *(f"'{table}/' || {key}, 'there' FROM {table}" for table, (key, *_) in THINGS.items()),
+    *(f"'{table}/' || {key} || '/{column}', {column} FROM {table}" for table, (key, *rest) in THINGS.items()
+      for column in rest),
+    "'preference/' || sid || '/' || name, value FROM session_attribute WHERE authenticated = 1 AND name IN "
+    "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
+    "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
+)  # fmt: skip
+"""Queries for place and value. Of preferences, only those that users set: Trac also stores their last searches."""
 
 
 def state_of(database: Path) -> dict[str, str]:
@@ -40,66 +54,14 @@ def state_of(database: Path) -> dict[str, str]:
     """
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
         connection.execute("BEGIN")
-        found = {place: value for read in _READERS for place, value in read(connection) if value}
+        rows = [row for query in STATE for row in connection.execute(f"SELECT {query}")]
     connection.close()
-    return found
+    return {place: _plain(value) for place, value in rows if value}
 
 
-def _tickets(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    fields = (*FIELDS.split(), "description")
-    for number, *values in connection.execute(f"SELECT id, {', '.join(fields)} FROM ticket"):
-        yield from ((f"ticket/{number}/{field}", value or "") for field, value in zip(fields, values, strict=True))
-    for number, name, value in connection.execute("SELECT ticket, name, value FROM ticket_custom"):
-        yield f"ticket/{number}/{name}", value or ""
-
-
-def _comments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    comments = "SELECT ticket, oldvalue, newvalue FROM ticket_change WHERE field = 'comment'"
-    for ticket, number, text in connection.execute(comments):
-        yield f"ticket/{ticket}/comment/{number.rpartition('.')[2]}", text or ""
-
-
-def _pages(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the newest version of each page."""
-    for name, text, _ in connection.execute("SELECT name, text, max(version) FROM wiki GROUP BY name"):
-        yield f"wiki/{name}", text
-
-
-def _choices(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the choices of priority, resolution and type, with their position in the list."""
-    yield from connection.execute("SELECT 'choice/' || type || '/' || name, value FROM enum")
-
-
-def _things(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    for table, columns in TABLES.items():
-        key = "id" if table == "report" else "name"
-        for name, *values in connection.execute(f"SELECT {key}, {', '.join(columns)} FROM {table}"):
-            yield f"{table}/{name}", "there"
-            for column, value in zip(columns, values, strict=True):
-                yield f"{table}/{name}/{column}", _plain(value)
-
-
-def _preferences(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the preferences that users set themselves; Trac also stores what they last searched for."""
-    preferences = "SELECT sid, name, value FROM session_attribute WHERE authenticated = 1"
-    for user, name, value in connection.execute(preferences):
-        if name in PREFERENCES:
-            yield f"preference/{user}/{name}", value or ""
-
-
-def _attachments(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    for kind, of, name in connection.execute("SELECT type, id, filename FROM attachment"):
-        yield f"attachment/{kind}/{of}/{name}", "there"
-
-
-def _plain(value: str | int | None) -> str:
+def _plain(value: str | int) -> str:
     """Return a value as text; times, which Trac stores in microseconds, as days."""
-    if isinstance(value, int):
-        return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if value else ""
-    return value or ""
-
-
-_READERS = (_tickets, _comments, _pages, _choices, _things, _preferences, _attachments)
+    return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
 PROJECT = Path(__file__).with_name("trac_project")
@@ -108,21 +70,17 @@ PATIENCE = 60
 """Seconds until a silent server is considered dead. This is for a stalled machine: it answers within a second."""
 
 
-def remedy() -> str:
-    """Return the command that installs Trac."""
-    return install_command("browser", only=("setuptools", "trac"))
+PACKAGE = PackageData("trac", "browser", only=("setuptools", "trac"))
 
 
-def trac_requirements() -> Sequence[Requirement]:
-    """Return the Trac package as a requirement, without importing it."""
-    return (Requirement("trac", "Trac (Python package)" if package_folder("trac") else None, remedy()),)
+def requirements() -> Sequence[Requirement]:
+    """Return the Trac package as a requirement."""
+    return (PACKAGE.requirement("trac"),)
 
 
-def trac_checksum() -> str:
+def checksum() -> str:
     """Return the digest of the project and of Trac itself. Raises MissingRequirement."""
-    if (package := package_folder("trac")) is None:
-        raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
-    return texts_digest([folder_digest(PROJECT), folder_digest(package)])
+    return texts_digest([folder_digest(PROJECT), folder_digest(PACKAGE.folder())])
 
 
 class TracSite:
@@ -212,8 +170,7 @@ _sharing = threading.Lock()
 def take_trac() -> TracSite:
     """Return a free server, reset. Raises MissingRequirement, EnvironmentBroken."""
     global _trac_pool
-    if trac_requirements()[0].found is None:
-        raise MissingRequirement(f"the site trac needs Trac: {remedy()}")
+    PACKAGE.folder()
     with _sharing:
         if _trac_pool is None or _trac_pool.owner != os.getpid():
             _trac_pool = _TracPool()
@@ -251,41 +208,3 @@ def end_all() -> None:
                 site.end()
             shutil.rmtree(_trac_pool.folder, ignore_errors=True)
         _trac_pool = None
-
-
-class LocalSite(Protocol):
-    """A running site. It belongs to one environment at a time, and ends with this process."""
-
-    @property
-    def url(self) -> str:
-        """Its address, without a slash at the end."""
-
-    def reset(self) -> None:
-        """Restore its initial content. Raises EnvironmentBroken if the server is gone."""
-
-    def changes(self) -> Mapping[str, str | None]:
-        """Return what differs from the initial content: places and their values now, None for what is gone."""
-
-    def close(self) -> None:
-        """Release it for reuse. Closing twice is harmless."""
-
-
-SITES: Mapping[str, Callable[[], LocalSite]] = {"trac": take_trac}
-CHECKSUMS: Mapping[str, Callable[[], str]] = {"trac": trac_checksum}
-
-
-def site_of(name: str) -> LocalSite:
-    """Return a running site, started at first use. Raises MissingRequirement, EnvironmentBroken, BadSelection."""
-    if name not in SITES:
-        raise BadSelection(f"there is no site {name!r}; there are {', '.join(SITES)}")
-    return SITES[name]()
-
-
-def requirements() -> Sequence[Requirement]:
-    """Return what the sites need beyond planbook's own Python packages."""
-    return trac_requirements()
-
-
-def checksum(name: str) -> str:
-    """Return the digest of a site's initial content. Raises MissingRequirement, KeyError."""
-    return CHECKSUMS[name]()

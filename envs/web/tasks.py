@@ -32,11 +32,10 @@ class AnswerCheck(_FrozenModel):
     - ``must_include``: every value is in it (a value may hold alternatives, ``a |OR| b``).
     - ``numbers``: the numbers in it are exactly the values, in any order, whatever the words around them.
     - ``items``: split at commas, semicolons and line ends, it is exactly the values, in any order.
-    - ``fuzzy``: an approximation of WebArena's judging model, see ``planbook.envs.web.judging``.
     """
 
     kind: Literal["answer"] = "answer"
-    how: Literal["exact", "must_include", "numbers", "items", "fuzzy"]
+    how: Literal["exact", "must_include", "numbers", "items"]
     values: tuple[str, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -135,22 +134,16 @@ class WebTask(BaseModel):
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
     login: Path | None = None
-    """The login file that the browser starts with (``planbook.envs.web.logins``)."""
+    """The login file that the browser starts with (``planbook.envs.web.webarena``)."""
 
 
 def load_tasks(
-    path: Path | None = None,
-    sites: Mapping[str, str] | None = None,
-    *,
-    approximate: bool = False,
-    logged_in: bool = False,
-    logins: Path | None = None,
+    path: Path | None = None, sites: Mapping[str, str] | None = None, logins: Path | None = None
 ) -> list[WebTask]:
     """Return the tasks of a file, by default the shipped ones, in the file's order.
 
-    The other arguments are for WebArena's files: ``sites`` (name to address) replaces its placeholders, ``approximate``
-    replaces its judging model by a comparison of words, ``logged_in`` says that the sites log the browser in by
-    themselves, ``logins`` is the folder of the logins that tasks name. Raises BadSelection.
+    The other arguments are for WebArena's files: ``sites`` (name to address) replaces its placeholders, ``logins`` is
+    the folder of the logins that tasks name. Raises BadSelection.
     """
     if path is None:
         return list(_shipped())
@@ -164,7 +157,7 @@ def load_tasks(
         raise BadSelection(f"the task file {path} cannot be read: {error}") from error
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise BadSelection(f"the task file {path} must hold a list of at least one task, each an object")
-    read = partial(webarena.converted, sites=sites or {}, approximate=approximate, logged_in=logged_in, logins=logins)
+    read = partial(webarena.converted, sites=sites or {}, logins=logins)
     tasks = [_task(entry, f"{path}, task {number}", read) for number, entry in enumerate(entries)]
     if repeated := sorted({task.id for task in tasks if sum(task.id == other.id for other in tasks) > 1}):
         raise BadSelection(f"the task file {path} has the ids {', '.join(repeated)} more than once")

@@ -47,6 +47,11 @@ REPORT = """SELECT p.value AS __color__, t.id AS ticket, t.summary, t.component,
 TICKET = "type component priority owner reporter version milestone status resolution summary description keywords"
 
 
+def lines(name: str) -> list[dict[str, Any]]:
+    """Return the objects in a file of the project, one a line."""
+    return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
+
+
 def at(seconds: int) -> int:
     """Return the time as Trac stores it."""
     return seconds * 1_000_000
@@ -86,10 +91,8 @@ def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
 def fill_wiki(database: sqlite3.Connection) -> None:
     """Insert one version of each page."""
     database.execute("DELETE FROM wiki")
-    folder = PROJECT / "wiki"
-    for number, file in enumerate(sorted(folder.rglob("*.txt"))):
-        name = file.relative_to(folder).with_suffix("").as_posix()
-        row = (name, 1, at(FIRST + number * HOUR), "mira", file.read_text(encoding="utf-8").strip(), "", 0)
+    for number, page in enumerate(lines("wiki.jsonl")):
+        row = (page["page"], 1, at(FIRST + number * HOUR), "mira", page["text"], "", 0)
         database.execute("INSERT INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
@@ -118,8 +121,8 @@ def main(folder: Path) -> None:
     with sqlite3.connect(folder / "db" / "trac.db") as database:
         fill_project(database, json.loads((PROJECT / "project.json").read_text(encoding="utf-8")))
         fill_wiki(database)
-        for line in (PROJECT / "tickets.jsonl").read_text(encoding="utf-8").splitlines():
-            fill_ticket(database, json.loads(line))
+        for ticket in lines("tickets.jsonl"):
+            fill_ticket(database, ticket)
     database.execute("VACUUM")
     database.close()
 

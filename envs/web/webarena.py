@@ -1,14 +1,15 @@
-"""WebArena's task files (Zhou et al., 2024): a list of objects with ``intent``, ``start_url`` and ``eval``.
+"""WebArena's task files (Zhou et al., 2024), and the logins that their tasks begin with.
+
+A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a storage state of Playwright
+(cookies and local storage), as WebArena's ``auto_login.py`` writes one for each site.
 
 Users run the six sites of the published tasks themselves; their addresses replace the placeholders ``__SHOPPING__``,
 ``__REDDIT__`` and so on. A task whose original check cannot be made here is never counted as solved: it keeps the
 reason in ``unjudged`` and is not offered. This concerns
 
-- ``fuzzy_match``, which the original lets a language model judge. With ``approximate``, a comparison of words replaces
-  the model (``planbook.envs.web.judging.fuzzy``); such figures cannot be compared with published ones.
+- ``fuzzy_match``, which the original lets a language model judge.
 - ``func:`` in addresses and locators: Python functions of the original that query its sites' interfaces.
-- tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name, or
-  ``logged_in`` says that the sites log the browser in by themselves.
+- tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name.
 
 An expected "N/A" is met by an answer that begins with it; the original also accepts a reason alone if its model finds
 it the same. Prompts, actions and waiting times are this environment's own.
@@ -18,10 +19,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from planbook.envs.errors import BadSelection
+from planbook.envs.errors import BadSelection, EnvironmentBroken
+from planbook.envs.web.context import Context
+from planbook.envs.web.tab import WebTab
 
 SITES = {
     "__SHOPPING_ADMIN__": "shopping_admin",
@@ -71,15 +75,7 @@ def is_theirs(entry: Mapping[str, JsonValue]) -> bool:
     return "intent" in entry and "eval" in entry
 
 
-def converted(
-    entry: Entry,
-    where: str,
-    sites: Mapping[str, str],
-    *,
-    approximate: bool = False,
-    logged_in: bool = False,
-    logins: Path | None = None,
-) -> Entry:
+def converted(entry: Entry, where: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
     """Return the task as ``WebTask`` has it. ``where`` is for messages. Raises BadSelection."""
     entry = json.loads(_with_sites(json.dumps(entry), where, sites))
     try:
@@ -92,13 +88,10 @@ def converted(
     unjudged = ""
     if login and not login.is_file():
         unjudged = f"it begins logged in, and there is no {login}; write it with WebArena's auto_login"
-    elif theirs.storage_state and not login and not logged_in:
-        unjudged = (
-            "it begins logged in; name the folder of the logins with -o logins=FOLDER, or let the site log the browser "
-            "in by itself and say -o logged_in=true"
-        )
+    elif theirs.storage_state and not login:
+        unjudged = "it begins logged in; name the folder of the logins with -o logins=FOLDER"
     try:
-        checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval, approximate))
+        checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval))
     except Unjudged as reason:
         unjudged = str(reason)
     start, *more = theirs.start_url.split(" |AND| ")
@@ -136,36 +129,33 @@ def _kind(evaluation: _Eval) -> str:
     return "unachievable" if (evaluation.reference_answers or {}).get("fuzzy_match") == "N/A" else "look_up"
 
 
-def _checks(eval_type: str, evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
     if eval_type not in _READERS:
         raise Unjudged(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
-    checks = _READERS[eval_type](evaluation, approximate)
+    checks = _READERS[eval_type](evaluation)
     if not checks:
         raise Unjudged(f"its eval type {eval_type!r} says nothing that could be checked")
     return checks
 
 
-def _answer_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _answer_checks(evaluation: _Eval) -> list[JsonValue]:
     checks: list[JsonValue] = []
     for how, value in (evaluation.reference_answers or {}).items():
         if how == "fuzzy_match" and value == "N/A":
             checks.append({"kind": "unachievable"})
             continue
-        if how == "fuzzy_match" and not approximate:
-            raise Unjudged(
-                "fuzzy_match is judged by a language model in the original; "
-                "-o approximate=true lets a comparison of words stand in for it"
-            )
+        if how == "fuzzy_match":
+            raise Unjudged("fuzzy_match is judged by a language model in the original, and there is none here")
         if how not in _HOW:
             raise Unjudged(f"its answer is compared by {how!r}, which is unknown")
         checks.append({"kind": "answer", "how": _HOW[how], "values": _listed(value)})
     return checks
 
 
-_HOW = {"exact_match": "exact", "must_include": "must_include", "fuzzy_match": "fuzzy"}
+_HOW = {"exact_match": "exact", "must_include": "must_include"}
 
 
-def _url_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _url_checks(evaluation: _Eval) -> list[JsonValue]:
     rules = {"GOLD in PRED": "within", "EXACT": "equal"}
     if evaluation.url_note not in rules:
         raise Unjudged(f"its address is compared by {evaluation.url_note!r}, which is unknown")
@@ -174,7 +164,7 @@ def _url_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
     return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": _listed(evaluation.reference_url, " |OR| ")}]
 
 
-def _page_checks(evaluation: _Eval, approximate: bool) -> list[JsonValue]:
+def _page_checks(evaluation: _Eval) -> list[JsonValue]:
     return [_page_check(target) for target in evaluation.program_html or ()]
 
 
@@ -204,8 +194,73 @@ def _listed(value: str | Sequence[str], separator: str = "") -> list[JsonValue]:
     return list(value)
 
 
-_READERS: Mapping[str, Callable[[_Eval, bool], list[JsonValue]]] = {
+_READERS: Mapping[str, Callable[[_Eval], list[JsonValue]]] = {
     "string_match": _answer_checks,
     "url_match": _url_checks,
     "program_html": _page_checks,
 }
+
+
+class _Cookie(BaseModel):
+    name: str
+    value: str
+    domain: str
+    path: str = "/"
+    expires: float = -1
+    http_only: Annotated[bool, Field(alias="httpOnly")] = False
+    secure: bool = False
+    same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
+
+    def parameter(self) -> dict[str, JsonValue]:
+        """Return the cookie as the browser takes it; without ``expires``, it lasts as long as the context.
+
+        Playwright wrote "None" if a cookie does not state ``sameSite``; without ``secure``, Chromium silently drops
+        such a cookie.
+        """
+        unstated = {"expires"} if self.expires <= 0 else set()
+        if self.same_site == "None" and not self.secure:
+            unstated.add("same_site")
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=unstated)
+
+
+class _StoredItem(BaseModel):
+    name: str
+    value: str
+
+
+class _StoredOrigin(BaseModel):
+    origin: str
+    items: Annotated[tuple[_StoredItem, ...], Field(alias="localStorage")] = ()
+
+
+class Login(BaseModel):
+    """The content of a login file."""
+
+    cookies: tuple[_Cookie, ...] = ()
+    origins: tuple[_StoredOrigin, ...] = ()
+
+
+def read_login(path: Path) -> Login:
+    """Read a login. Raises BadSelection, which says what to do."""
+    try:
+        return Login.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise BadSelection(f"the login {path} cannot be read: {error.strerror}; log in again and write it") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise BadSelection(
+            f"{path} is not a login ({where or 'the file'}: {first['msg']}); it has to be a storage state of Playwright"
+        ) from error
+
+
+def log_in(context: Context, login: Login) -> None:
+    """Set the login's cookies and local storage. Raises EnvironmentBroken if a site does not open."""
+    context.set_cookies([cookie.parameter() for cookie in login.cookies])
+    for origin in login.origins:
+        tab = WebTab(context, context.open(hidden=True))
+        if why := tab.fetch(origin.origin):
+            raise EnvironmentBroken(f"the login is for {origin.origin}, which cannot be opened: {why}")
+        for item in origin.items:
+            tab.value(f"localStorage.setItem({json.dumps(item.name)}, {json.dumps(item.value)})")
+        context.drop(tab.target)

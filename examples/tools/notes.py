@@ -9,7 +9,7 @@ class Notes:
     def __init__(self, params: dict[str, list[str]]) -> None:
         self._notes: dict[int, dict] = {}
         for text in params.get("notes", []):
-            self.add(text)
+            self.add(text, [])
 
     def add(self, text: str, tags: list[str] = []) -> int:  # noqa: B006 - each call gets a list of its own
         """Add a note, and return its number."""

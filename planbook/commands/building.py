@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.table import Table
 
 from planbook import errors
-from planbook.commands.effects import STOPPED, Effects, PlayOne, play_effects
+from planbook.commands.effects import STOPPED, Effects, Series, play_effects
 from planbook.commands.playing import play, play_settings
 from planbook.config import LEARNED_LIBRARY, LIBRARIES, Config
 from planbook.console import console, right_aligned
@@ -20,7 +19,7 @@ from planbook.learning import formulate as formulate_rules
 from planbook.papers import PaperComparison, compare_with_papers, paper_tables, publications
 from planbook.planner import BudgetEnded, method
 from planbook.results import BuildingCost, Paying, Reached, Summary, building_cost, paying_table, reached_after
-from planbook.results.statistics import wilson
+from planbook.results.measures import ALL
 from planbook.runs import Run, RunFile, is_run, new_folder
 from planbook.settings import Settings
 from planbook.terminal.printing import print_parts, spending
@@ -151,14 +150,14 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
     """Play test tasks with what was learned; for several numbers of building tasks, one run each."""
     after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
-    play_one = partial(play, hosting=settings.hosting(), as_json=as_json, store=settings.store)
+    series = Series(settings, as_json=as_json)
     if not after:
-        code, summary = play_one(config, settings.out)
+        code, summary = series.play(config, settings.out)
         if not table:
             return code, summary
         return code, Tested.of(summary, show_beside(config, summary, as_json=as_json))
     out = settings.out or new_folder(config)
-    code, curve = play_curve(config, after, out, play_one, as_json=as_json)
+    code, curve = play_curve(config, after, out, series, as_json=as_json)
     if table:
         last = curve.curve[-1]
         beside = show_beside(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
@@ -168,13 +167,20 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
 
 def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
     """Measure what each rule and skill of a library is worth, or those that are named, on test tasks."""
-    env = settings.env or (RunFile.read(folder).config.env if is_run(folder) else "")
+    there = RunFile.read(folder).config if is_run(folder) else None
+    env = settings.env or (there.env if there else "")
     config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
     known = known_parts(config)
     if unknown := sorted(set(parts) - set(known)):
         raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
-    play_one = partial(play, hosting=settings.hosting(), as_json=as_json, store=settings.store)
-    return play_effects(config, parts or known, settings.out or new_folder(config), play_one, as_json=as_json)
+    if not settings.models and not settings.planner:
+        models = ", ".join(dict.fromkeys(there.models.values())) if there else ""
+        raise errors.BadArgument(
+            f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
+            "measure the procedures alone, which ask no model, with --planner procedures"
+        )
+    series = Series(settings, as_json=as_json)
+    return play_effects(config, parts or known, settings.out or new_folder(config), series, as_json=as_json)
 
 
 def test_config(settings: Settings) -> Config:
@@ -182,7 +188,7 @@ def test_config(settings: Settings) -> Config:
     planner = settings.planner or ("automanual" if settings.models else "procedures")
     if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
         settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
-    drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen",))
+    drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return drawn.config(planner, ablated_options(planner, settings.without))
 
 
@@ -229,9 +235,7 @@ TARGET = 0.95
 """The share solved that the headline is about."""
 
 
-def play_curve(
-    config: Config, after: Sequence[int], out: Path, play_one: PlayOne, *, as_json: bool
-) -> tuple[int, Curve]:
+def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, *, as_json: bool) -> tuple[int, Curve]:
     """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
 
     The first run that is stopped, or whose budget ends, is the last; the same command goes on. Raises BadArgument,
@@ -239,10 +243,9 @@ def play_curve(
     """
     cost, points, worst = _cost_of(config, after), list[Point](), errors.OK
     for number in after:
-        code, summary = play_one(config.model_copy(update={"after": number}), out / f"after-{number}")
-        interval = wilson(summary.solved, summary.tasks)
+        code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
         until_then = reached_after(cost, number)
-        points.append(Point(after=number, interval=interval, until_then=until_then, summary=summary))
+        points.append(Point(after=number, interval=summary.intervals[ALL], until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
             goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."

@@ -8,7 +8,7 @@ import click
 
 from planbook import errors
 from planbook.commands.playing import play
-from planbook.console import ERRORS, console
+from planbook.console import ERRORS, console, quiet
 from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER, Command, options
 from planbook.settings import Settings
@@ -115,7 +115,7 @@ def skills_export(run: Path, out: Path | None, as_json: bool) -> int:
 
 @skills.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=RUN_FOLDER)
-@options("env", "out", "jobs", "unsafe_no_sandbox")
+@options("env", "env_options", "out", "jobs", "unsafe_no_sandbox")
 @JSON
 def verify(folder: Path, settings: Settings, as_json: bool) -> int:
     """Play the skills in DIR on the tasks of their evidence again, and compare the verdicts.
@@ -124,25 +124,26 @@ def verify(folder: Path, settings: Settings, as_json: bool) -> int:
     """
     from planbook.export import skill_folders
 
-    played = [_verified(each, settings, as_json=as_json) for each in skill_folders(folder)]
+    played = [_verified(each, settings) for each in skill_folders(folder)]
     for _, each in played:
         changed = f"; changed files: {', '.join(each.changed_files)}" if each.changed_files else ""
         verdicts = f"other verdicts on {', '.join(each.changed)}" if each.changed else "every verdict is as recorded"
-        told = f"{each.name}: {each.solved} of {counted(each.tasks, 'task')} solved; {verdicts}{changed}."
-        console(as_json).print(told, markup=False, soft_wrap=True)
+        told = f"{each.name}: {each.solved} of {counted(each.tasks, 'task')} solved; {verdicts}{changed}"
+        console(as_json).print(f"{told}; the run is in {each.run}", markup=False, soft_wrap=True)
     code = max(code or (errors.OK if each.holds else errors.BROKEN) for code, each in played)
     return answer(code, {"skills": [each.model_dump(mode="json") for _, each in played]}, as_json=as_json)
 
 
-def _verified(folder: Path, settings: Settings, *, as_json: bool) -> tuple[int, "VerifiedSkill"]:
+def _verified(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in a run of its own."""
     from planbook.export import read_evidence, verified_skill, verifying_config
 
     evidence = read_evidence(folder)
-    config = verifying_config(folder, evidence, settings.env)
+    config = verifying_config(folder, evidence, settings.env, settings.env_options)
     tasks = [each.task for each in evidence.tasks]
     out = settings.out and settings.out / evidence.skill
-    code, summary = play(config, out, settings.hosting(), as_json=as_json, tasks=tasks)
+    with quiet():
+        code, summary = play(config, out, settings.hosting(), as_json=True, tasks=tasks)
     return code, verified_skill(folder, evidence, Path(summary.run))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import BaseModel
 from rich.table import Table
 
 from planbook import errors
@@ -32,6 +33,7 @@ from planbook.planner import (
     registered_methods,
 )
 from planbook.sandbox import Sandbox
+from planbook.settings import Settings
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
@@ -53,14 +55,17 @@ def show_benchmark(part: str, *, as_json: bool) -> int:
     return measure(part, as_json=as_json)
 
 
-def show_worlds(env: str | None, *, as_json: bool) -> int:
-    """Print environments with splits, task types and requirements, and the sandbox's mechanisms."""
+def show_worlds(env: str | None, settings: Settings, *, as_json: bool) -> int:
+    """Print environments with splits, task types and requirements, and the sandbox's mechanisms. Raises BadArgument."""
+    if settings.env_options and not env:
+        raise errors.BadArgument("--option belongs to one environment; name it with --env")
+    options = settings.model_copy(update={"env": env}).world_options() if settings.env_options else None
     worlds = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for world in worlds:
-        out.print(_world_table(world))
+        out.print(_world_table(world, options))
         if env:
             if world.Options.model_fields:
                 out.print(options_table(world.Options, "--option"))
@@ -74,7 +79,7 @@ def show_worlds(env: str | None, *, as_json: bool) -> int:
         click.echo(
             json.dumps(
                 {
-                    "worlds": {world.name: _facts(world) for world in worlds},
+                    "worlds": {world.name: _facts(world, options) for world in worlds},
                     "sandbox": [dataclasses.asdict(each) for each in mechanisms],
                 }
             )
@@ -82,20 +87,22 @@ def show_worlds(env: str | None, *, as_json: bool) -> int:
     return errors.OK
 
 
-def _world_table(world: type[Environment]) -> Table:
+def _world_table(world: type[Environment], options: BaseModel | None) -> Table:
     table = Table(title=world.name, title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     procedures = ProcedureLibrary(world).files
-    table.add_row("splits", ", ".join(world.splits))
-    table.add_row(counted(len(world.types), "task type") if world.types else "task types", _types(world))
+    types = world.task_types(options)
+    table.add_row("splits", ", ".join(world.task_splits(options)))
+    listed = ", ".join(types) or "those of its file of tasks (-o tasks=FILE)"
+    table.add_row(counted(len(types), "task type") if types else "task types", listed)
     table.add_row("actions", ", ".join(map(_call, world.actions.values())))
     if world.queries:
         table.add_row("queries", ", ".join(map(_call, world.queries.values())))
     if world.attributes:
         table.add_row("attributes", ", ".join(world.attributes))
-    if options := world.Options.model_fields:
-        table.add_row("options", ", ".join(options))
+    if fields := world.Options.model_fields:
+        table.add_row("options", ", ".join(fields))
     if world.restores:
         table.add_row("turning back", world.restores)
     if world.types:
@@ -103,10 +110,6 @@ def _world_table(world: type[Environment]) -> Table:
     for each in world.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
     return table
-
-
-def _types(world: type[Environment]) -> str:
-    return ", ".join(world.types) or "those of its file of tasks (-o tasks=FILE)"
 
 
 def _action_table(world: type[Environment]) -> Table:
@@ -123,10 +126,10 @@ def _call(spec: ActionSpec) -> str:
     return f"{spec.name}({', '.join(spec.signature.parameters)})"
 
 
-def _facts(world: type[Environment]) -> dict[str, object]:
+def _facts(world: type[Environment], options: BaseModel | None) -> dict[str, object]:
     return {
-        "splits": world.splits,
-        "types": world.types,
+        "splits": world.task_splits(options),
+        "types": world.task_types(options),
         "actions": sorted(world.actions),
         "options": option_facts(world.Options),
         "requirements": [dataclasses.asdict(each) for each in world.requirements()],

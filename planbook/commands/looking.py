@@ -6,6 +6,7 @@ import webbrowser
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console, RenderableType
@@ -44,7 +45,11 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
         if not events:
             raise BadArgument(f"{entry.task.id} (episode {entry.index}) has not begun; there is nothing to show")
         if as_json:
-            click.echo(_trajectory(opened, entry, entry.index in endings).model_dump_json())
+            from planbook.export import facts_of  # its schema takes a while to import
+
+            facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
+            found = _trajectory(opened, entry, entry.index in endings)
+            click.echo(found.model_copy(update=facts).model_dump_json())
             return errors.OK
         out = Console(highlight=False, emoji=False, markup=False, width=_width())
         for piece in _head(entry, endings.get(entry.index), events):

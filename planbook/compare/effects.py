@@ -6,22 +6,24 @@ from statistics import fmean
 from planbook.compare.differences import Compared
 from planbook.planner import Grid
 from planbook.results import RunResults
-from planbook.results.statistics import benjamini_hochberg, paired_difference, paired_t, success_tails
+from planbook.results.statistics import benjamini_hochberg, paired_difference, paired_t, swapped_tails
 from planbook.wording import NO_FIGURE, UNPLAYED, counted
 
-FALSE_SHARE = 0.1
-"""Of the effects that are told apart from noise, how many may be noise (the false discovery rate)."""
+FALSE_SHARE = 0.05
+"""Of the effects that are told apart from noise, the share that may be noise (the false discovery rate)."""
+SUSPECT = 0.05
+"""Runs that solve fewer than the others, with a one-sided p below this, are no measure for the others."""
 EVERYTHING = ""
 """Stands for the run with all rules and skills."""
-Solved = Mapping[tuple[str, int, int], bool]
-"""By task id, seed and repeat."""
+Solved = Mapping[tuple[str, int], Mapping[int, bool]]
+"""What was solved, by the task's id and seed, and by repeat."""
 
 
 class PartEffect(Compared):
     """What leaving out a rule or a skill changes, as a share of all tasks; below 0, fewer are solved without it.
 
     ``affected`` counts the tasks whose planner was told something else without it; no others were played. ``expected``
-    of these are solved in the other runs, on average, and ``solved`` without it.
+    of their episodes are solved in the other runs, on average, and ``solved`` without it. ``p`` is two-sided.
     """
 
     part: str
@@ -34,7 +36,7 @@ class PartEffect(Compared):
     high: float
     p: float
     p_corrected: float
-    """After Benjamini and Hochberg, over all parts that were left out."""
+    """After Benjamini and Hochberg, over all parts that any task is affected by."""
 
     @property
     def is_told_apart(self) -> bool:
@@ -42,51 +44,65 @@ class PartEffect(Compared):
         return self.p_corrected < FALSE_SHARE
 
 
+class _Pairs:
+    """For each task played without a part: how often it was solved without it, and in each run of a pool with it."""
+
+    def __init__(self, part: str, solved: Mapping[str, Solved], pool: Sequence[str]) -> None:
+        self.counts: list[tuple[int, list[int]]] = []
+        self.changes: list[float] = []
+        for task, own in solved.get(part, {}).items():
+            runs = [solved[name].get(task, {}) for name in pool if name != part]
+            if others := [sum(run[repeat] for repeat in own) for run in runs if own.keys() <= run.keys()]:
+                self.counts.append((sum(own.values()), others))
+                self.changes.append((sum(own.values()) - fmean(others)) / len(own))
+
+    @property
+    def tails(self) -> tuple[float, float]:
+        """The chances of solving as few, and as many, if it made no difference which run was the one without it."""
+        return swapped_tails([(own, *others) for own, others in self.counts])
+
+
 def part_effects(everything: RunResults, without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
     """Return the effect of each part; None for a part that no task's planner is told.
 
-    A run without one part has all the others. So the chance that a task is solved with a part is known from all runs
-    but the one without it, and the number solved without it is held against these chances. Runs that turn out to have
-    solved fewer than noise would give are no measure for the others, and are left out of them.
+    A run without one part has all the others, so that all other runs show how often a task is solved with it. The test
+    swaps runs within tasks: without an effect, the one without the part could be any of them. Runs that lack something
+    that is needed would hide the effects of other parts. So the runs that solved least are set aside first, as long as
+    they are suspect by themselves.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
-    pool = dict(solved)
-    while True:
-        found = _corrected([_effect(part, solved, pool) for part in without])
-        lost = {each.part for each in found if each.part in pool and each.is_told_apart and each.difference < 0}
-        if not lost:
-            return found
-        pool = {name: run for name, run in pool.items() if name not in lost}
-
-
-def _corrected(effects: Sequence[PartEffect]) -> tuple[PartEffect, ...]:
-    corrected = benjamini_hochberg([each.p for each in effects])
-    return tuple(each.model_copy(update={"p_corrected": p}) for each, p in zip(effects, corrected, strict=True))
+    pool = list(solved)
+    while fewer := {part: _Pairs(part, solved, pool).tails[0] for part in pool if part != EVERYTHING}:
+        least = min(fewer, key=lambda part: fewer[part])
+        if fewer[least] >= SUSPECT:
+            break
+        pool.remove(least)
+    tasks = len(set[object]().union(*solved.values()))
+    found = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in without}
+    tested = [part for part, each in found.items() if each.affected]
+    chances = dict(zip(tested, benjamini_hochberg([found[part].p for part in tested]), strict=True))
+    return tuple(each.model_copy(update={"p_corrected": chances.get(part, 1.0)}) for part, each in found.items())
 
 
 def _solved(run: RunResults) -> Solved:
-    played = (row for row in run.counted if row.outcome not in UNPLAYED)
-    return {(row.task.id, row.task.seed, row.repeat): row.solved for row in played}
+    found: dict[tuple[str, int], dict[int, bool]] = {}
+    for row in run.counted:
+        if row.outcome not in UNPLAYED:
+            found.setdefault((row.task.id, row.task.seed), {})[row.repeat] = row.solved
+    return found
 
 
-def _effect(part: str, solved: Mapping[str, Solved], pool: Mapping[str, Solved]) -> PartEffect:
-    own = solved.get(part, {})
-    others = {key: [run[key] for name, run in pool.items() if name != part and key in run] for key in own}
-    own = {key: each for key, each in own.items() if others[key]}
-    tasks = max(len(solved[EVERYTHING]), len(own))
-    chances = [(sum(others[key]) + 0.5) / (len(others[key]) + 1) for key in own]
-    fewer, more = success_tails(chances, sum(own.values()))
-    changes = [each - fmean(others[key]) for key, each in own.items()]
-    low, high = _interval(own, solved[EVERYTHING], [*changes, *([0.0] * (tasks - len(own)))])
-    p = min(1.0, 2 * min(fewer, more)) if own else 1.0
+def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
+    low, high = _interval([*pairs.changes, *([0.0] * (tasks - len(pairs.changes)))])
+    p = min(1.0, 2 * min(pairs.tails))
     return PartEffect(
         part=part,
         tasks=tasks,
-        affected=len(own),
-        expected=sum(fmean(others[key]) for key in own),
-        solved=sum(own.values()),
-        difference=sum(changes) / tasks if tasks else 0.0,
+        affected=len(pairs.counts),
+        expected=sum(fmean(others) for _, others in pairs.counts),
+        solved=sum(own for own, _ in pairs.counts),
+        difference=sum(pairs.changes) / tasks if tasks else 0.0,
         low=low,
         high=high,
         p=p,
@@ -94,14 +110,13 @@ def _effect(part: str, solved: Mapping[str, Solved], pool: Mapping[str, Solved])
     )
 
 
-def _interval(own: Solved, everything: Solved, changes: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean change; where nothing varies, that of the pairs with and without it."""
-    if len(changes) > 1:
-        low, high, _ = paired_t(changes)
-        if low is not None and high is not None and low < high:
-            return max(-1.0, low), min(1.0, high)
-    pairs = [(everything[key], each) for key, each in own.items() if key in everything]
-    return paired_difference(pairs.count((False, True)), pairs.count((True, False)), len(changes))
+def _interval(changes: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean change over tasks; where nothing varies, that of so many equal pairs."""
+    low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
+    if low is not None and high is not None and low < high:
+        return max(-1.0, low), min(1.0, high)
+    more = round(sum(changes))
+    return paired_difference(max(more, 0), max(-more, 0), len(changes))
 
 
 def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
@@ -114,15 +129,15 @@ def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     needed = [each.part for each in apart if each.difference < 0]
     harmful = [each.part for each in apart if each.difference > 0]
     unused = [each.part for each in ordered if not each.affected]
-    yield f"Needed: {', '.join(needed) or 'none for which it can be told'}."
+    yield f"Fewer tasks are solved without: {', '.join(needed) or 'none for which this is more than noise'}."
     if harmful:
-        yield f"In the way: {', '.join(harmful)}."
+        yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
-        yield f"Told in none of the tasks, and not left out: {', '.join(unused)}."
+        yield f"Not measured, as no task's planner is told them: {', '.join(unused)}."
     yield (
-        "p: the number solved without it, held against the chances of its tasks in all other runs; corrected after "
-        f"Benjamini and Hochberg over {counted(len(effects), 'part')}. Of what is told apart from noise, at most "
-        f"{FALSE_SHARE:.0%} may be noise."
+        "p: runs swapped within tasks, exact, against the runs that lack nothing needed; corrected after Benjamini and "
+        f"Hochberg over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more than noise, "
+        f"{FALSE_SHARE:.0%} are expected to be noise at most."
     )
 
 

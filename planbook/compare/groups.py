@@ -4,18 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from planbook.compare.differences import setting
+from planbook.compare.differences import Compared, in_short, setting, settings
 from planbook.planner import Outcome, Spent
-from planbook.results import Paying, Result, RunResults, mean_actions, mean_errors
-from planbook.results.statistics import wilson
+from planbook.results import Paying, Result, RunResults, by_task, mean_actions, mean_errors, solved_interval
 
 
-class PerSolved(BaseModel):
+class PerSolved(Compared):
     """Costs of the runs for each task solved; None where none was solved."""
-
-    model_config = ConfigDict(frozen=True)
 
     calls: float | None
     tokens: float | None
@@ -25,21 +22,21 @@ class PerSolved(BaseModel):
     seconds: float | None
 
 
-class GroupRow(BaseModel):
+class GroupRow(Compared):
     """A run, or a group of them; counts are over all episodes of all its runs. ``seconds`` are those of its episodes.
 
     ``calls``, ``tokens`` and ``money`` are all that the runs spent themselves, on learning too; episodes that a run has
     copied from another cost that one.
 
-    ``share`` is of all tasks, what was broken or not run included, with Wilson's interval; ``share_mean`` and
+    ``share`` is of all tasks, what was broken or not run included, with its interval; ``share_mean`` and
     ``share_sd`` are over the runs, where there are several. ``once`` and ``every_time`` count the tasks that were
     played several times (``several``), whether as repeats or in several runs.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     name: str
     runs: tuple[str, ...]
+    differ: tuple[str, ...] = ()
+    """Settings in which the runs of the group differ, seeds left out."""
     building: bool
     """True if it has building runs, whose later tasks are played with more than the earlier ones."""
     tasks: int
@@ -72,7 +69,7 @@ def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[Grou
     """Return a row for each run, or for each combination of the settings that they are grouped by."""
     groups = defaultdict[str, list[RunResults]](list)
     for run in runs:
-        groups[", ".join(f"{name}={setting(run.run.config, name)}" for name in by) or run.name].append(run)
+        groups[", ".join(f"{name}={in_short(setting(run.run.config, name))}" for name in by) or run.name].append(run)
     paying = paying_beside(groups)
     return tuple(_group_row(name, each, paying[name]) for name, each in groups.items())
 
@@ -80,31 +77,50 @@ def group_rows(runs: Sequence[RunResults], by: Sequence[str] = ()) -> tuple[Grou
 def paying_beside(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Paying | None]:
     """Return what a solved task cost in each group with learning included, beside the same model without knowledge.
 
-    That is the first group that plays in the same environment by the same method and model, and learned nothing.
+    That is the first group of the same settings, library and seeds left out, that learned nothing. A group whose runs
+    have several settings has none.
     """
     found = {name: _paying(runs) for name, runs in groups.items()}
-    without = {_asked(groups[name][0]): name for name, paying in reversed(found.items()) if paying and not paying.knows}
+    asked = {name: _settings_but(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
+    without = {asked[name]: name for name, paying in reversed(found.items()) if paying and not paying.knows}
     for name, paying in found.items():
-        beside = without.get(_asked(groups[name][0]), "")
         building = any(run.builds for run in groups[name])  # its tasks are others
+        beside = without.get(asked[name], "") if len(asked[name]) == 1 else ""
         if paying and paying.knows and not building and (other := found.get(beside)):
             found[name] = paying.against(beside, other)
     return found
 
 
-def _asked(run: RunResults) -> tuple[str, str, str]:
-    """Return what two runs share that differ in their knowledge alone."""
-    config = run.run.config
-    return config.env, config.planner, str(sorted(config.models.items()))
+SEEDS = ("seed", "selection.seeds", "repeats")
+"""Settings in which runs differ that try the same once more."""
+KNOWLEDGE = ("library", "after", "rule_tokens")
+"""Settings that say what a run knows."""
+
+
+def _settings_but(runs: Sequence[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:
+    """Return the different settings of some runs, without those of these names."""
+    return frozenset(
+        tuple((name, value) for name, value in settings(run.run.config).items() if name not in names) for run in runs
+    )
+
+
+def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
+    """Return the settings in which runs differ, seeds left out."""
+    each = [dict(every) for every in _settings_but(runs, SEEDS)]
+    names = dict.fromkeys(name for known in each for name in known)
+    return tuple(name for name in names if len({known.get(name) for known in each}) > 1)
 
 
 def _paying(runs: Sequence[RunResults]) -> Paying | None:
-    """Return the cost of a solved task in several runs; what they learned from one library counts once."""
+    """Return the cost of a solved task in several runs; of each library, the run that knew most of it counts."""
     each = [run.paying() for run in runs]
     known = [paying for paying in each if paying]
     if len(known) < len(each):
         return None
-    learned = {(run.run.config.library, run.run.config.after): run.learning_behind or Spent() for run in runs}
+    behind = sorted(
+        ((run.run.config.library, run.learning_behind or Spent()) for run in runs), key=lambda each: each[1].tokens
+    )
+    learned = dict(behind)
     outside = [run.outside_cost for run in runs]
     playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
     return Paying.of(sum(paying.solved for paying in known), playing, sum([*learned.values(), *outside], Spent()))
@@ -113,17 +129,17 @@ def _paying(runs: Sequence[RunResults]) -> Paying | None:
 def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> GroupRow:
     rows = [row for run in runs for row in run.counted]
     solved = _solved(rows)
-    low, high = wilson(solved, len(rows))
+    low, high = solved_interval(rows)
     shares = [_solved(run.counted) / len(run.counted) for run in runs if run.counted]
-    counts = _several(rows)
+    counts = [each for each in by_task(rows) if len(each) > 1]
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
-    spent_by_name = {name: getattr(spent, name) for name in ("calls", "tokens", "actions")}
-    spent_by_name |= {"money": money, "seconds": seconds}
+    costs = {"calls": spent.calls, "tokens": spent.tokens, "actions": spent.actions, "money": money, "seconds": seconds}
     return GroupRow(
         name=name,
         runs=tuple(run.name for run in runs),
+        differ=_differing(runs),
         building=any(run.builds for run in runs),
         tasks=len(rows),
         solved=solved,
@@ -139,7 +155,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
         tokens=spent.tokens,
         money=money,
         seconds=round(seconds, 3),
-        per_solved=PerSolved(**{name: _each(amount, solved) for name, amount in spent_by_name.items()}),
+        per_solved=PerSolved(**{name: _each(amount, solved) for name, amount in costs.items()}),
         paying=paying,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,
@@ -155,12 +171,3 @@ def _solved(rows: Iterable[Result]) -> int:
 
 def _each(amount: float | None, solved: int) -> float | None:
     return round(amount / solved, 6) if solved and amount is not None else None
-
-
-def _several(rows: Iterable[Result]) -> list[list[bool]]:
-    """Return the successes of each task that was played more than once."""
-    found = defaultdict[tuple[str, str, int], list[bool]](list)
-    for row in rows:
-        task = row.entry.task
-        found[task.env, task.id, task.seed].append(row.solved)
-    return [each for each in found.values() if len(each) > 1]

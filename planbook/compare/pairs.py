@@ -11,7 +11,6 @@ from planbook.compare.differences import (
     SettingDifference,
     SolvedDifference,
     corrected,
-    corrected_measures,
     cost_differences,
     differing_settings,
     gain,
@@ -20,8 +19,7 @@ from planbook.compare.differences import (
 )
 from planbook.errors import BadArgument
 from planbook.planner import Outcome
-from planbook.results import Paying, Result, RunResults
-from planbook.results.statistics import wilson
+from planbook.results import Paying, Result, RunResults, solved_interval
 from planbook.wording import UNPLAYED
 
 
@@ -32,7 +30,7 @@ class Side(Compared):
     solved: int
     low: float
     high: float
-    """Wilson's interval of the share."""
+    """The interval of the share."""
     broken: int
     not_run: int
     """These count as not solved."""
@@ -110,9 +108,7 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
     found = [compare(runs[0], other) for other in runs[1:]]
     overall = corrected({each.second.run: each.overall for each in found})
     played = corrected({each.second.run: each.played or each.overall for each in found})
-    measures = corrected_measures(
-        {(number, name): of for number, each in enumerate(found) for name, of in each.measures.items()}
-    )
+    measures = corrected({(n, name): of for n, each in enumerate(found) for name, of in each.measures.items()})
     return tuple(
         each.model_copy(
             update={
@@ -150,7 +146,7 @@ def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     outcomes = [row.outcome for row in rows]
     solved = sum(outcome.solved for outcome in outcomes)
-    low, high = wilson(solved, len(outcomes))
+    low, high = solved_interval(rows)
     broken, not_run = outcomes.count(Outcome.BROKEN), outcomes.count(Outcome.NOT_RUN)
     paying = run.paying(rows)
     return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=paying)

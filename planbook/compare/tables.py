@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference
+from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, SolvedDifference, in_short
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
@@ -23,7 +23,9 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
     yield "Other settings:" if compared.settings else "Both have the same settings and versions."
-    yield from (f"  {each.name}: {each.first}; in {name}: {each.second}" for each in compared.settings)
+    yield from (
+        f"  {each.name}: {in_short(each.first)}; in {name}: {in_short(each.second)}" for each in compared.settings
+    )
     yield from _unpaired(compared, name)
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
@@ -208,6 +210,8 @@ def _spent(row: GroupRow) -> Iterator[str]:
 
 
 def _group_lines(row: GroupRow) -> Iterator[str]:
+    if row.differ:
+        yield f"the runs are pooled, and differ in {listed(row.differ, TOLD_UNPAIRED)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
     if row.several:

@@ -8,21 +8,23 @@ and what it takes to play them again.
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import FOUND, Config
-from planbook.envs import Selection, Task
+from planbook.envs import Selection, Task, holds_secret
 from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
-from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory
+from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory, unmarked
 from planbook.rules import Knowledge, tell_manual, tell_world
-from planbook.runs import Run, recorded_endings, without_folders
+from planbook.runs import Run, recorded_endings
 from planbook.sandbox import Limits
 from planbook.wording import UNPLAYED, counted
 
@@ -34,6 +36,9 @@ NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 EXAMPLES = 3
 """Goals that the description quotes."""
 MATCHED = "its params are matched from goals (--types found), which a skill cannot do"
+_FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
+"""The folders of a file that is named from the root."""
+_FILES = re.compile(r"[\w./-]+\.(?:py|ya?ml|json)\b")
 UNVERIFIED = "no verification of it is in the run"
 
 
@@ -67,6 +72,7 @@ class SkillEvidence(Proof):
     task_type: str
     env: str
     env_options: dict[str, JsonValue]
+    """The options that are not as by default, without those that hold a secret."""
     actions: int
     """Actions that one episode may take."""
     limits: Limits
@@ -137,25 +143,23 @@ def verified_task(episode: Trajectory) -> VerifiedTask:
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
     """Return a name as the specification has it: lower case, letters and digits, single hyphens."""
-    name = re.sub(r"[\W_]+", "-", text.lower()).strip("-")[:NAME_CHARACTERS].rstrip("-")
-    number = 2
-    while name in taken:
-        name = f"{name[: NAME_CHARACTERS - 4]}-{number}"
-        number += 1
-    return name
+    base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_CHARACTERS - 4].rstrip("-") or "skill"
+    numbered = (f"{base}-{number}" for number in count(2))
+    return base if base not in taken else next(name for name in numbered if name not in taken)
 
 
 def _files(
     run: Run, name: str, knowledge: Knowledge, procedure: Procedure, tasks: tuple[VerifiedTask, ...]
 ) -> dict[str, str]:
-    config = without_folders(run.config)
-    about = tell_world(run.config.world, run.config.world_options)
-    texts = {SCRIPT: standalone(procedure), MANUAL: f"# {procedure.world}\n\n{about}\n\n{tell_manual(knowledge)}\n"}
+    config = run.config
+    about, rules = tell_world(config.world, config.world_options), unmarked(tell_manual(knowledge))
+    script = standalone(procedure).replace(procedure.source, without_folders(procedure.source), 1)
+    texts = {SCRIPT: script, MANUAL: f"# {procedure.world}\n\n{about}\n\n{rules}\n"}
     evidence = SkillEvidence(
         skill=name,
         task_type=procedure.type,
-        env=config.env,
-        env_options=config.env_options,
+        env=without_folders(config.env),
+        env_options=_told_options(config),
         actions=config.actions,
         limits=config.limits,
         seed=config.seed,
@@ -168,6 +172,28 @@ def _files(
     return {SKILL: _skill_text(evidence, procedure), **texts, EVIDENCE: f"{told}\n"}
 
 
+def without_folders(text: str) -> str:
+    """Return a text with the names of files alone: the folders they are in are this machine's."""
+    return _FOLDERS.sub("", text)
+
+
+def _told_options(config: Config) -> dict[str, JsonValue]:
+    options = config.world_options.model_dump(mode="json", exclude_defaults=True)
+    told = {name: value for name, value in options.items() if not holds_secret(name, value)}
+    return dict(json.loads(without_folders(json.dumps(told))))
+
+
+def _command(evidence: SkillEvidence) -> tuple[str, str]:
+    """Return the command that plays a task, and a sentence on the files that it needs."""
+    options = {name: each if isinstance(each, str) else json.dumps(each) for name, each in evidence.env_options.items()}
+    words = [part for name, text in options.items() for part in ("-o", f"{name}={text}")]
+    play = ["planbook", "exec", SCRIPT, "--env", evidence.env, *words, "--task", evidence.tasks[0].task.id]
+    files = {Path(file).name: None for file in _FILES.findall(" ".join((evidence.env, *options.values())))}
+    named = ", ".join(f"`{file}`" for file in files)
+    needed = f"\nThese commands need files of the environment: copy {named} into this folder, or give the paths.\n"
+    return shlex.join(play), needed if files else ""
+
+
 def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
     solved = sum(each.solved for each in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
@@ -178,13 +204,14 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
         "compatibility": f"Needs planbook and its environment {procedure.world}",
     }
+    play, needed = _command(evidence)
     lines = "\n".join(f"{key}: {_scalar(value)}" for key, value in header.items())
     return f"""---
 {lines}
 metadata:
   task-type: {_scalar(procedure.type)}
   environment: {_scalar(procedure.world)}
-  source: {_scalar(procedure.source)}
+  source: {_scalar(without_folders(procedure.source))}
 ---
 
 # {evidence.skill}
@@ -194,7 +221,7 @@ metadata:
 `{SCRIPT}` defines `solve(agent, task)`: Python that acts by calling methods of `agent`. It needs no model. To play it
 on a task, in this folder:
 
-    planbook exec {SCRIPT} --env {evidence.env} --task '{evidence.tasks[0].task.id}'
+    {play}
 
 `{MANUAL}` describes the environment with its actions, and has the rules that were learned of it. Read it to plan a
 task that the script does not solve.
@@ -202,7 +229,7 @@ task that the script does not solve.
 When it was verified, {verdict}. `{EVIDENCE}` lists them. To play them all again, in this folder:
 
     {evidence.verify}
-"""
+{needed}"""
 
 
 def _scalar(text: str) -> str:
@@ -270,10 +297,11 @@ def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
     )
 
 
-def verifying_config(folder: Path, evidence: SkillEvidence, env: str) -> Config:
+def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    ``env`` is the environment's name here; the evidence names it without its folder. Raises BadArgument, BadProcedure.
+    ``env`` and ``env_options`` are those of this machine; the evidence has neither folders nor secrets. Raises
+    BadArgument, BadProcedure.
     """
     try:
         text = (folder / SCRIPT).read_text(encoding="utf-8")
@@ -283,7 +311,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str) -> Config:
         planner="code",
         planner_options=code_of(parse_procedure(text, Path(SCRIPT).name)).model_dump(mode="json"),
         env=env or evidence.env,
-        env_options=evidence.env_options,
+        env_options={**evidence.env_options, **env_options},
         actions=evidence.actions,
         limits=evidence.limits,
         seed=evidence.seed,

@@ -15,19 +15,16 @@ from planbook.knowledge.state import (
     already,
     beginning_path,
     check_ablations,
-    check_single,
     form_without,
     formulating_path,
     fresh_beginning,
     group_of,
     learned_in,
     once,
-    single_parts,
     start_of,
     undone,
     with_manual,
     with_undone,
-    without_single,
 )
 
 __all__ = [
@@ -41,7 +38,6 @@ __all__ = [
     "already",
     "beginning_path",
     "check_ablations",
-    "check_single",
     "demonstrating",
     "form_without",
     "formulating_path",
@@ -52,10 +48,8 @@ __all__ = [
     "memory_of",
     "once",
     "remembering",
-    "single_parts",
     "start_of",
     "undone",
     "with_manual",
     "with_undone",
-    "without_single",
 ]

@@ -10,6 +10,7 @@ from planbook.envs import Task
 from planbook.errors import BadArgument
 from planbook.knowledge.state import (
     RETRIEVAL,
+    SKILL,
     check_single,
     check_world,
     form_without,
@@ -70,13 +71,20 @@ def _knowing(config: Config, folder: Path) -> Memory:
     if config.after is not None:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
     if config.planner == PROCEDURES and config.types != FOUND:
-        return ProcedureLibrary(config.world, folder, config.world_options)
+        return _procedures(config, folder)
     knowledge = read_knowledge(folder, config.world, config.world_options)
     learned = bool(knowledge.rules)
     if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
     check_single(config.without, [knowledge])
     return remembering(config, knowledge, learned=learned)
+
+
+def _procedures(config: Config, folder: Path) -> ProcedureLibrary:
+    left_out = [name.removeprefix(SKILL) for name in config.without if name.startswith(SKILL)]
+    if left_out:
+        check_single(config.without, [read_knowledge(folder, config.world, config.world_options)])
+    return ProcedureLibrary(config.world, folder, config.world_options, left_out)
 
 
 def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:

@@ -32,7 +32,8 @@ ABLATIONS: Mapping[str, str] = {
 }
 
 
-SINGLE = re.compile(r"rule_\d+|skill:.+")
+SKILL = "skill:"
+SINGLE = re.compile(rf"rule_\d+|{SKILL}.+")
 """A single rule, or all that is shown or run because of a success of a task type."""
 
 
@@ -55,7 +56,7 @@ def check_single(names: Iterable[str], known: Iterable[Knowledge]) -> None:
 def single_parts(knowledge: Knowledge) -> list[str]:
     """Return the names of the rules and skills that can be left out one by one."""
     kinds = sorted({*knowledge.skills, *knowledge.procedures})
-    return [*(rule.id for rule in knowledge.rules), *(f"skill:{kind}" for kind in kinds)]
+    return [*(rule.id for rule in knowledge.rules), *(f"{SKILL}{kind}" for kind in kinds)]
 
 
 def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
@@ -68,7 +69,7 @@ def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
         return knowledge
     rules = tuple(rule for rule in knowledge.rules if rule.id not in named)
     left: dict[str, Any] = {
-        part: {kind: each for kind, each in getattr(knowledge, part).items() if f"skill:{kind}" not in named}
+        part: {kind: each for kind, each in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in named}
         for part in ("skills", "procedures")
     }
     manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""
@@ -151,9 +152,15 @@ class KnowledgeState(Learned):
         return self.model_copy(update={"procedures_at": at})
 
     def with_history(self, history: History) -> "KnowledgeState":
-        """Return the state with other rules."""
+        """Return the state with other rules. Whether a rule is obeyed is counted anew if its check is another."""
+        before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
+        edited = {id for id, check in after.items() if before.get(id, check) != check}
+        citations = tuple(
+            each.model_copy(update={"obeyed": {id: done for id, done in each.obeyed.items() if id not in edited}})
+            for each in self.citations
+        )
         knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
-        return self.model_copy(update={"history": history, "knowledge": knowledge})
+        return self.model_copy(update={"history": history, "knowledge": knowledge, "citations": citations})
 
 
 def group_of(learning: Learning, task_type: str) -> str:

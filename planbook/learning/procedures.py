@@ -44,7 +44,7 @@ def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
     if not split:
         return []
     world = run.config.world
-    seeds = tuple(range(int(count))) if world.takes_seeds(split) else ()
+    seeds = tuple(range(int(count))) if world.takes_seeds(split, run.config.world_options) else ()
     if run.config.types == FOUND:
         every = world.select(Selection(split=split, seeds=seeds), run.config.world_options)
         told = (with_found_type(knowledge, task.model_copy(update=run.config.told(task))) for task in every)

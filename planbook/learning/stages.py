@@ -77,11 +77,10 @@ def building_tasks(config: Config) -> list[Task]:
 def check_learning(config: Config) -> None:
     """Check that the split on which procedures are verified exists. Raises BadArgument."""
     assert config.learning is not None
-    world, verify = config.world, config.learning.verify
+    known, verify = config.world.task_splits(config.world_options), config.learning.verify
     split, _, count = verify.partition(":")
-    if verify and not (split in world.splits and count.isdecimal() and int(count)):
-        splits = ", ".join(world.splits)
-        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {world.splits[0]}:20; the splits: {splits}")
+    if verify and not (split in known and count.isdecimal() and int(count)):
+        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits: {', '.join(known)}")
 
 
 def build(

@@ -1,6 +1,6 @@
 """Our run compared with the tables of papers."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -9,7 +9,7 @@ from planbook.config import Config
 from planbook.papers.published import ALL, PaperSetting, Publication, PublishedTable, papers_of
 from planbook.papers.settings import OurRun, PaperDifference, differences, our_run
 from planbook.results import Summary, overall
-from planbook.results.statistics import percent, wilson
+from planbook.results.statistics import percent
 
 REWARD = "reward"
 Figure = Callable[[OurRun], float | None]
@@ -66,7 +66,7 @@ class OurRow(ComparedWithPapers):
     repeats: int
     overall: float
     interval: tuple[float, float]
-    """The Wilson interval of the overall share, over all episodes."""
+    """The interval of the overall share; repeats of a task are one case."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -134,7 +134,7 @@ def _our_row(run: OurRun) -> OurRow:
         tasks=run.tasks,
         repeats=summary.repeats,
         overall=percent(summary.by_type.values()) or 0.0,
-        interval=tuple(round(100 * end, 1) for end in wilson(summary.solved, run.tasks * summary.repeats)),
+        interval=tuple(round(100 * end, 1) for end in summary.intervals[ALL]),
         spread=None if summary.spread is None else round(100 * summary.spread, 1),
         by_type=_by_type(run),
         error_steps=summary.mean_error_steps,
@@ -171,7 +171,7 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
 
 
 def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
-    types = _types(table, paper)
+    types, measured = _types(table, paper), [name for name in table.columns if name in COLUMNS]
     ours = _by_type(run) if table.by == "type" else run.by_object
     figures = {name: ours[name] for name in table.columns if name in ours}
     share = _overall(types, setting, run)
@@ -181,8 +181,8 @@ def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, 
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
-        ours=figures | _measured(table.columns, run),
-        spread=_spreads(table.columns, run),
+        ours=figures | _told({name: COLUMNS[name].of(run) for name in measured}),
+        spread=_told({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
         otherwise={
@@ -205,13 +205,6 @@ def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float
     return percent(each for kind, each in run.summary.by_type.items() if not types or kind in types)
 
 
-def _measured(names: Iterable[str], run: OurRun) -> dict[str, float]:
-    """Return our figures for the columns that are measures of the whole run."""
-    figures = {name: COLUMNS[name].of(run) for name in names if name in COLUMNS}
-    return {name: figure for name, figure in figures.items() if figure is not None}
-
-
-def _spreads(names: Iterable[str], run: OurRun) -> dict[str, float]:
-    """Return their standard deviations."""
-    figures = {name: COLUMNS[name].spread(run) for name in names if name in COLUMNS}
+def _told(figures: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the figures that there are."""
     return {name: figure for name, figure in figures.items() if figure is not None}

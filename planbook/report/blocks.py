@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from planbook.results.statistics import wilson
 from planbook.wording import PRICE_UNKNOWN, counted
 
 Part = str | dict[str, str]
@@ -102,9 +101,8 @@ def share(solved: int, tasks: int) -> str:
     return f"{solved / tasks:.1%}" if tasks else DASH
 
 
-def within(solved: int, tasks: int) -> str:
-    """Return Wilson's 95 % interval of a share of tasks."""
-    low, high = wilson(solved, tasks)
+def within(low: float, high: float) -> str:
+    """Return an interval of a share, in percent."""
     return f"{100 * low:.1f} to {100 * high:.1f}%"
 
 

@@ -14,7 +14,6 @@ from planbook.config import Config, by_dotted_name, chosen_options
 from planbook.envs import EnvsError
 from planbook.knowledge import LEARNED, SPOILT, group_of
 from planbook.results import Result, RunResults, building_cost
-from planbook.results.statistics import wilson
 from planbook.wording import UNPLAYED, counted, in_words, outcome_of
 
 Chart = dict[str, Any]
@@ -57,9 +56,9 @@ def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
     if all(each.solved in (0, each.tasks) for each in summaries) or len(names) == len(runs) == 1:
         return
     series = []
-    for number, (run, of) in enumerate(zip(runs, shares, strict=True), first):
+    for number, (run, of, summary) in enumerate(zip(runs, shares, summaries, strict=True), first):
         counts = [of.get(name, (0, 0)) for name in names]
-        bounds = [wilson(*each) if each[1] else None for each in counts]
+        bounds = [summary.intervals[name] if of.get(name, (0, 0))[1] else None for name in names]
         values = [solved / tasks if tasks else None for solved, tasks in counts]
         tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
         series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
@@ -123,7 +122,7 @@ def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]
         return
     drawn = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in known)
     series = [{"name": name, "hue": hue, "points": thinned(points)} for name, hue, points in drawn if points]
-    title = "Tokens for each task solved so far, learning included"
+    title = "Tokens per solved task so far, with learning"
     if series:
         yield {"kind": "lines", "title": title, "form": "count", "over": EPISODES, "series": series}
 
@@ -171,7 +170,7 @@ def learning_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
 def _curve(alike: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
     summaries = {number: alike[number].summary() for number in sorted(alike)}
     points = [(number, each.solved / each.tasks) for number, each in summaries.items()]
-    bounds = [wilson(each.solved, each.tasks) for each in summaries.values()]
+    bounds = [each.intervals[ALL] for each in summaries.values()]
     config = next(iter(alike.values())).run.config
     library = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))

@@ -57,12 +57,12 @@ def facts(shown: RunResults, run: RunResults) -> Block:
     """Return what came out, what was learned, and what it cost."""
     summary, cost = shown.summary(), run.cost
     waiting = sum(each.outcome is Outcome.NOT_RUN for each in shown.counted)
-    under = f"{share(summary.solved, summary.tasks)} ({within(summary.solved, summary.tasks)})" if summary.tasks else ""
+    under = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
     if waiting:
         under = f"Unfinished: {waiting:,} of {counted(summary.tasks, 'episode')} had not ended by {moment(run.last)}; "
         under += "they count as not solved."
     rows: list[tuple[str, Line, Line]] = [
-        ("Came out", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], under)
+        ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], under)
     ]
     if states := learned(run):
         known, changes = learned_in_short(states)

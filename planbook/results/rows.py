@@ -8,6 +8,7 @@ from typing import Any
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.planner import (
+    LEFT_OUT_OF_FIGURES,
     OLD_SPAN_KINDS,
     Claim,
     Ending,
@@ -17,7 +18,6 @@ from planbook.planner import (
     RecordedSpan,
     Spans,
     Spent,
-    left_out_of_figures,
 )
 from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
 from planbook.runs import DIVERGED, Entry
@@ -182,7 +182,7 @@ class _Play:
 
     def __init__(self, restarts: int = 0) -> None:
         self.restarts = restarts
-        self.spans = Spans(left_out_of_figures())
+        self.spans = Spans(LEFT_OUT_OF_FIGURES)
         self.last_act: Any = None
         """The last action with its observation, as recorded."""
         self.claim: Claim | None = None

@@ -1,5 +1,6 @@
 """Intervals, tests and ratio estimators; all in plain Python, so that no table needs numpy."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import comb, copysign, exp, fsum, isfinite, lgamma, log, log1p, sqrt
 from statistics import fmean, stdev
@@ -10,7 +11,7 @@ TERMS = 200
 """Of a continued fraction; it has settled long before."""
 
 
-def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
+def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
     """Return the Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
     if total == 0:
         return 0.0, 1.0
@@ -19,6 +20,25 @@ def wilson(successes: int, total: int, z: float = Z_95) -> tuple[float, float]:
     spread = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
+    """Return the interval of the share solved, of tasks with their repeats; without repeats it is Wilson's.
+
+    Repeats of a task are alike. So there are fewer independent cases than episodes, by the design effect: the variance
+    over tasks as a multiple of that of independent episodes (Kish, Survey Sampling, 1965). Where all episodes came out
+    the same there is no variance, and tasks are what counts.
+    """
+    groups = [each for each in tasks if each]
+    total, solved = sum(map(len, groups)), sum(map(sum, groups))
+    most = total / len(groups) if groups else 1.0
+    effect = most
+    if 0 < solved < total and len(groups) > 1:
+        share = solved / total
+        squares = fsum((sum(each) - share * len(each)) ** 2 for each in groups)
+        effect = len(groups) / (len(groups) - 1) * squares / (total * share * (1 - share))
+    effect = min(max(effect, 1.0), most)
+    return wilson(solved / effect, total / effect)
 
 
 def percent(counts: Iterable[tuple[int, int]]) -> float | None:
@@ -50,17 +70,9 @@ def mcnemar(gained: int, lost: int) -> float:
 def sign_flips(differences: Sequence[int]) -> float:
     """Return the exact two-sided p of the sum if each task's sides could as well have been swapped.
 
-    The chances of all sums are worked out task by task, which gives the same as trying all swaps. With one pair a task
-    it is McNemar's exact test.
+    With one pair a task it is McNemar's exact test.
     """
-    chances = {0: 1.0}
-    for size in map(abs, differences):
-        flipped = dict.fromkeys((total + sign * size for total in chances for sign in (1, -1)), 0.0)
-        for total, chance in chances.items():
-            flipped[total + size] += chance / 2
-            flipped[total - size] += chance / 2
-        chances = flipped
-    return min(1.0, fsum(chance for total, chance in chances.items() if abs(total) >= abs(sum(differences))))
+    return min(1.0, 2 * min(swapped_tails([(each, -each) for each in differences])))
 
 
 def t_below(t: float, freedom: int) -> float:
@@ -100,12 +112,6 @@ def _beta_share(x: float, a: float, b: float) -> float:
     return front / fraction
 
 
-def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
-    """Return the interval of a mean of at least two values, by the normal distribution."""
-    spread = z * stdev(values) / sqrt(len(values))
-    return fmean(values) - spread, fmean(values) + spread
-
-
 def holm(chances: Sequence[float]) -> list[float]:
     """Return the p values of several tests, corrected after Holm for the chance of any false finding among them."""
     corrected, least = [0.0] * len(chances), 0.0
@@ -124,13 +130,22 @@ def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
     return corrected
 
 
-def success_tails(chances: Iterable[float], successes: int) -> tuple[float, float]:
-    """Return the chances of at most and of at least so many successes, of cases with these chances, exactly."""
-    counts = [1.0]
-    for chance in chances:
-        both = zip([*counts, 0.0], [0.0, *counts], strict=True)
-        counts = [failed * (1 - chance) + succeeded * chance for failed, succeeded in both]
-    return fsum(counts[: successes + 1]), fsum(counts[successes:])
+def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
+    """Return the chances that the sum of one count a group is at most, and at least, that of the first ones, exactly.
+
+    Each count of a group is as likely as the others.
+    """
+    chances, first = {0: 1.0}, 0
+    for counts in groups:
+        totals = defaultdict[int, float](float)
+        for total, chance in chances.items():
+            for count, times in Counter(counts).items():
+                totals[total + count] += chance * times / len(counts)
+        chances, first = totals, first + counts[0]
+    return (
+        min(1.0, fsum(chance for total, chance in chances.items() if total <= first)),
+        min(1.0, fsum(chance for total, chance in chances.items() if total >= first)),
+    )
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:

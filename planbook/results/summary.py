@@ -1,18 +1,18 @@
 """The summary of a run: counts over every task that it was asked to play."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from planbook.planner import FIGURES, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of
-from planbook.results.claims import ClaimCounts, count_claims
+from planbook.planner import FIGURE_KEYS, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of, shipped_figures
+from planbook.results.claims import ClaimCounts, MatchCounts, count_claims, count_matches
 from planbook.results.learning_cost import Paying
-from planbook.results.matches import MatchCounts, count_matches
-from planbook.results.measures import Measure, measures, milestones, unlocked
+from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
+from planbook.results.statistics import wilson_over
 from planbook.wording import TYPE_SOLVED
 
 NONE: Mapping[str, int] = {}
@@ -64,6 +64,8 @@ class Summary(BaseModel):
     """Crafter's score, in percent, of an environment that names all its milestones."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
     """The environment's measures beside success, by task type (``all`` where there are several)."""
+    intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
+    """The 95 % interval of the share solved, by task type and under ``all``; repeats of a task are one case."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
     """[broken, not run] of the task types that have such episodes; these count as not solved."""
     seconds: float
@@ -77,7 +79,7 @@ class Summary(BaseModel):
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found: dict[str, Any] = plain(self)
-        none = dict.fromkeys(figures.key for figures in FIGURES)
+        none = dict.fromkeys(FIGURE_KEYS)
         return {**found, **none, **found.pop("methods")}
 
     @property
@@ -105,7 +107,7 @@ def summarise(
     spent: Spent | None = None,
     known: Sequence[str] = (),
     unjudgeable: Mapping[str, int] = NONE,
-    figures: Sequence[type[Figures]] = FIGURES,
+    figures: Sequence[type[Figures]] | None = None,
     paying: Paying | None = None,
 ) -> Summary:
     """Count the episodes of a run; one without an ending counts as NOT_RUN, and those left out on purpose do not count.
@@ -114,6 +116,7 @@ def summarise(
     tasks that were never played, by reason; ``figures`` are what the method counts of its own, ``paying`` is what
     learning cost beside them.
     """
+    counting = shipped_figures() if figures is None else figures
     counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
@@ -136,18 +139,33 @@ def summarise(
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(row for row in counted if row.repeat == number) for number in range(repeats)),
-        methods={each.key: found for each in figures if (found := each.count(played)) is not None},
+        methods={each.key: found for each in counting if (found := each.count(played)) is not None},
         claims=count_claims([row.claim for row in counted]),
         matches=count_matches(counted),
         milestones=reached,
         unlock_score=unlocked(reached, known),
         measures=measures(counted),
+        intervals={kind: solved_interval(each) for kind, each in {**of_type, ALL: counted}.items()},
         unplayed_by_type={kind: counts for kind, each in of_type.items() if any(counts := _unplayed(each))},
         seconds=round(seconds, 3),
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in counted if row.outcome is Outcome.BROKEN},
         unjudged_messages={row.entry.task.id: row.ending.message for row in counted if row.ending.cause == NOT_JUDGED},
     )
+
+
+def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
+    """Return the 95 % interval of the share solved; several episodes of one task are not independent."""
+    return wilson_over(by_task(rows))
+
+
+def by_task(rows: Iterable[Result]) -> list[list[bool]]:
+    """Return the successes of each task."""
+    found = defaultdict[tuple[str, str, int], list[bool]](list)
+    for row in rows:
+        task = row.entry.task
+        found[task.env, task.id, task.seed].append(row.solved)
+    return list(found.values())
 
 
 def _costs(spent: Spent) -> dict[str, Any]:

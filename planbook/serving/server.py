@@ -2,17 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar, Union
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
 from planbook.envs import Task, missing_extra, python_name
-from planbook.planner import Procedure
-from planbook.rules import Knowledge, tell_rules
+from planbook.planner import Procedure, unmarked
+from planbook.rules import Knowledge, tell_manual
 from planbook.serving.session import PlanAnswer, PlanFault, PlanSession, SessionFailed
 
 try:
@@ -28,7 +28,8 @@ MARKDOWN, JSON = "text/markdown", "application/json"
 INSTRUCTIONS = (
     "Write Python plans over the methods of `agent`, which the resource planbook://environment lists. `check_plan` "
     "finds faults without running anything; `run_plan` runs a plan. Names and effects last from plan to plan, until "
-    "`begin_task` begins anew. What comes back is what a plan prints and the value of its last line."
+    "`begin_task` begins anew. What comes back is what a plan prints and the value of its last line. A tool "
+    "named after a type of tasks runs verified code for it."
 )
 
 
@@ -48,14 +49,19 @@ class PlanTools:
         return await self._within(partial(self.session.run, code))
 
     async def begin_task(self, task: str = "") -> str:
-        """Begin a task of planbook://tasks anew, by default the first. What plans defined is forgotten."""
+        """Begin a task of planbook://tasks anew, by default the first, and return its goal and what can be observed.
+
+        What plans defined is forgotten.
+        """
         return await self._within(partial(self.session.begin, task))
 
-    def solving(self, procedure: Procedure) -> Callable[..., object]:
-        """Return the tool that runs a procedure."""
+    def solving(self, procedure: Procedure, alike: Sequence[Task]) -> Callable[..., object]:
+        """Return the tool that runs a procedure. Its params have the types that those of tasks of its type have."""
+        like: Any = params_of([task.params for task in alike])
 
-        async def run(params: dict[str, JsonValue] | None = None, task: str = "") -> PlanAnswer:
-            return await self._within(partial(self.session.run_procedure, procedure, params or {}, task))
+        async def run(params: like | None = None, task: str = "") -> PlanAnswer:
+            given = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
+            return await self._within(partial(self.session.run_procedure, procedure, given, task))
 
         return run
 
@@ -88,28 +94,49 @@ def server_of(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowledge
     taken = ["check_plan", "run_plan", "begin_task"]
     for procedure in (each for part in known for each in part.procedures.values()):
         taken.append(python_name(procedure.type, taken))
-        server.add_tool(tools.solving(procedure), name=taken[-1], description=_described(procedure, tasks))
+        alike = [task for task in tasks if task.type == procedure.type]
+        server.add_tool(tools.solving(procedure, alike), name=taken[-1], description=_described(procedure, alike))
     return server
 
 
-def _described(procedure: Procedure, tasks: Sequence[Task]) -> str:
-    alike = [task for task in tasks if task.type == procedure.type]
+def params_of(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
+    """Return the model of params like the examples; any params fit where there are none."""
+    if not examples:
+        return create_model("Params", __config__=ConfigDict(extra="allow"))
+    fields: dict[str, Any] = {}
+    for key in dict.fromkeys(key for params in examples for key in params):
+        values = [params[key] for params in examples if key in params]
+        default = ... if len(values) == len(examples) else None
+        fields[python_name(key, fields)] = (_annotation(values), Field(default, alias=key))
+    return create_model("Params", __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+
+def _annotation(values: Sequence[JsonValue]) -> Any:
+    """Return the annotation that all values fit, and values like them; the items of objects are free."""
+    kinds: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
+    if lists := [value for value in values if isinstance(value, list)]:
+        kinds.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
+    return Union[tuple(kinds)] if kinds else Any  # noqa: UP007 - made of values
+
+
+def _described(procedure: Procedure, alike: Sequence[Task]) -> str:
     example = f", such as {json.dumps(alike[0].params)} to {alike[0].goal!r}" if alike and alike[0].params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
-        f"`task` it begins that task anew; else it goes on from what is there, with `params`{example}."
+        f"`task` it begins that task anew; else it goes on from what is there, with `params`{example}. "
+        "`solved` is the verdict on the task."
     )
 
 
 def resources(about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
     """Yield what a client can read: the environment, its tasks, and the manual if there is one."""
     listed = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
-    manual = "\n\n".join(filter(None, (part.manual.strip() or str(tell_rules(part.rules)) for part in known)))
-    yield _text("environment", about, MARKDOWN)
-    yield _text("tasks", json.dumps(listed, ensure_ascii=False), JSON)
+    manual = "\n\n".join(filter(None, (unmarked(tell_manual(part)) for part in known)))
+    yield _text("environment", "What the environment is, and all that plans can call.", about, MARKDOWN)
+    yield _text("tasks", "The tasks that can be begun.", json.dumps(listed, ensure_ascii=False), JSON)
     if manual:
-        yield _text("manual", manual, MARKDOWN)
+        yield _text("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)
 
 
-def _text(name: str, text: str, kind: str) -> TextResource:
-    return TextResource(uri=f"planbook://{name}", name=name, text=text, mime_type=kind)
+def _text(name: str, meaning: str, text: str, kind: str) -> TextResource:
+    return TextResource(uri=f"planbook://{name}", name=name, description=meaning, text=text, mime_type=kind)

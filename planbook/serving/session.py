@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 from pydantic import BaseModel, JsonValue
 
-from planbook.envs import Environment, EnvsError, Task
+from planbook.envs import Environment, EnvsError, Task, ToolEnvironment
 from planbook.planner import (
     Episode,
     EpisodeBroken,
@@ -39,13 +39,15 @@ class PlanAnswer(BaseModel):
 
     printed: str = ""
     value: JsonValue = None
-    """The value of the last line, if that is an expression."""
+    """The value of the last line, if that is an expression; the answer, if one ended the task."""
     faults: list[PlanFault] = []
     """Why the plan was refused before it ran, or the error that it ended in."""
     actions: int = 0
     """Number of actions that it took."""
     ended: str = ""
-    """Why the task is over; no more plans run before another task is begun."""
+    """Why the task is over. Plans go on after an answer; after any other end, another task must be begun."""
+    solved: bool | None = None
+    """The verdict on the task, after a procedure with its params and where it ended. Else, and unless judged, None."""
 
 
 class SessionFailed(Exception):
@@ -65,27 +67,34 @@ class PlanSession:
 
     def close(self) -> None:
         """Close the environment."""
-        self._open.close()
+        self.end()
         self._world.close()
 
+    def end(self) -> None:
+        """End the current task."""
+        self._open.close()
+        self._episode = self._frame = None
+
     def begin(self, task_id: str = "") -> str:
-        """Begin a task anew, by default the first, and return the goal and what can be observed.
+        """Begin a task anew, by default the first, and return its id, its goal and what can be observed.
 
         Raises SessionFailed.
         """
         task = self.tasks.get(task_id or next(iter(self.tasks)))
         if task is None:
             raise SessionFailed(f"there is no task {task_id!r}; there are {', '.join([*self.tasks][:10])}")
-        self._open.close()
-        self._ended, self._frame = "", None
+        self.end()
+        self._ended = ""
         self._episode = Episode(task, self._world, self._sandbox, MemoryJournal(), settings=self._settings)
         self._open.callback(self._episode.close)
         try:
             observation = self._episode.begin()
             self._frame = self._open.enter_context(self._episode.frame("session"))
         except (EnvsError, EpisodeBroken, EpisodeOver) as error:
+            self.end()
             raise SessionFailed(f"{task.id} cannot begin: {error}") from error
-        return observation.text
+        goal = self._episode.task.goal
+        return "\n".join([f"{task.id}: {goal}", observation.text.removesuffix(f"Your task is to: {goal}")]).strip()
 
     def check(self, code: str) -> list[PlanFault]:
         """Return all faults that can be found without running a plan."""
@@ -104,8 +113,10 @@ class PlanSession:
         given = code_of(procedure)
         told = self._world.told_params(episode.task) if given.told_params else episode.task.params
         own: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or told)}
+        of_task = not params or params == told
         with episode.frame("procedure", helpers=given.helpers, task=own) as frame:
-            return self._ran(episode, frame, given)
+            answer = self._ran(episode, frame, given)
+        return answer.model_copy(update={"solved": self._solved() if of_task else None})
 
     def _begun(self) -> tuple[Episode, Frame]:
         if self._episode is None:
@@ -116,7 +127,7 @@ class PlanSession:
 
     def _ran(self, episode: Episode, frame: Frame, given: GivenCode) -> PlanAnswer:
         if self._ended:
-            raise SessionFailed(f"{self._ended} Begin a task with begin_task.")
+            raise SessionFailed(f"{self._ended.rstrip('.')}. Begin a task with begin_task.")
         if faults := frame.faults(given.code):
             return PlanAnswer(faults=list(map(PlanFault.of, faults)))
         before = episode.actions
@@ -125,10 +136,28 @@ class PlanSession:
             ran = frame.session.run(given.code, given.source)
             frame.learn(given.code, ran)
         except EpisodeOver as over:
-            self._ended = str(over)
-            return PlanAnswer(printed=frame.session.output, actions=episode.actions - before, ended=self._ended)
+            return self._at_the_end(frame, over, episode.actions - before)
         except (EpisodeBroken, SandboxError) as error:
             self._ended = f"The task is broken off: {error}"
             raise SessionFailed(self._ended) from error
         found = list(map(PlanFault.of, ran.faults))
         return PlanAnswer(printed=ran.output, value=ran.value, faults=found, actions=episode.actions - before)
+
+    def _at_the_end(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
+        """Return the result of a plan that ended the task."""
+        answered = isinstance(self._world, ToolEnvironment) and self._world.take_back_answer()
+        last = self._world.history[-1] if answered else None
+        self._ended = "" if last else str(over)
+        return PlanAnswer(
+            printed=frame.session.output,
+            value=last[0].args[0] if last else None,
+            actions=actions,
+            ended=last[1].text if last else self._ended,
+            solved=self._solved(),
+        )
+
+    def _solved(self) -> bool | None:
+        try:
+            return None if self._world.unjudged() else self._world.verdict().solved
+        except EnvsError as error:
+            raise SessionFailed(f"The task cannot be judged: {error}") from error

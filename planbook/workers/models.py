@@ -44,9 +44,6 @@ ROLES = ("builder", "consolidator", "formulator")
 """The roles that learn; all others play."""
 
 
-KNOWN_ROLES = {DEFAULT_ROLE, *ROLES, *(role for each in METHODS.values() for role in each.roles)}
-
-
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
     """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
 
@@ -109,8 +106,10 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
     named = set() if config.copies else {*strategy.named(options, config.world.name)}
-    roles, known = {*(() if config.copies else strategy.roles), *more, *named}, KNOWN_ROLES | named
-    known |= {*strategy.roles}
+    roles = {*(() if config.copies else strategy.roles), *more, *named}
+    known = {DEFAULT_ROLE, *ROLES, *strategy.roles, *named}
+    if not {*config.models, *config.sampling} <= known:
+        known |= {role for each in METHODS.values() for role in each.roles}
     if unknown := sorted({*config.models, *config.sampling} - known):
         raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
     silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}

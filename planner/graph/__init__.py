@@ -61,57 +61,23 @@ then the pass fails. The answer to `yes/no` is the text "yes" or "no": write `ga
 What cannot be said like this is a Python function: `compose`, `check` and `finish` name one, as `FILE.py:name` beside
 the graph file or `module.name` of those that ship; see `planbook.planner.graph.hooking`.
 
-From code: `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
+From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """
 
-from planbook.planner.errors import BadGraphFile, GraphError
-from planbook.planner.graph.answers import Shape, shape_of
-from planbook.planner.graph.checks import whole_graph
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import GRAPH_FORMATS
-from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-from planbook.planner.graph.graph import Edge, Graph
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
-from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
-from planbook.planner.graph.templating import Expression, Template, nearest, value_text
-from planbook.planner.graph.traverse import GRAPH_PROMPTS, NodeAnswered, Pass, run_pass
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.node import GraphNode
 
 GRAPH_SYNTAX = __doc__
 """The description of graph files above, for ``planbook graph format``."""
 
 __all__ = [
-    "GRAPH_FORMATS",
-    "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
-    "ROLE",
-    "SHIPPED_GRAPHS",
     "AfterQueryError",
-    "BadGraphFile",
-    "BaseNode",
     "Composing",
-    "EachLoop",
-    "Edge",
-    "Expression",
     "Finishing",
-    "Graph",
     "GraphDatabase",
     "GraphError",
-    "GraphFile",
     "GraphNode",
-    "Hooks",
-    "IfBranch",
-    "NodeAnswered",
-    "Pass",
-    "Shape",
-    "Template",
-    "graph_faults",
-    "graph_of",
-    "graph_path",
-    "graph_text",
-    "nearest",
-    "read_graph",
-    "run_pass",
-    "shape_of",
-    "value_text",
-    "whole_graph",
 ]

@@ -97,14 +97,6 @@ class GraphDatabase:
             raise GraphError(f"{path} of the database is not a list, so that nothing can be added to it")
         items.append(deepcopy(json_value(value, path)))
 
-    def delete(self, path: str) -> None:
-        """Remove a value. Raises GraphError where there is none."""
-        self.get(path)
-        place, last = self._place(path)
-        if last not in place:
-            raise GraphError(f"{path} is an item of a list; store the list anew without it")
-        del place[last]
-
     def values(self) -> dict[str, JsonValue]:
         """Return a copy of everything."""
         return deepcopy(self._values)

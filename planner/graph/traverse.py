@@ -247,7 +247,7 @@ class _Passing:
 
     def _written(self) -> dict[str, JsonValue]:
         """Return what the node has changed in the database; of what is long, such as a history, only the path."""
-        now = {path: self.database.get(path) if self.database.has(path) else None for path in self.database.written}
+        now = {path: self.database.get(path) for path in self.database.written}
         return {path: value if len(value_text(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
@@ -270,9 +270,9 @@ class _Passing:
             self._lead_back([each.name], loop.before)
 
     def _lead_back(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Let the nodes that come after a branch or a loop wait for it; a hook may have left some of them out."""
+        """Let the nodes that come after a branch or a loop wait for it."""
         for target in before:
-            for name in names if target in self.graph.nodes else ():
+            for name in names:
                 self.graph.add_temporary_edge(name, target)
 
 

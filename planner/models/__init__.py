@@ -9,49 +9,22 @@
 - ``reasoning``: separate a model's reasoning from its reply.
 """
 
-from planbook.planner.models.answers import ExchangeModel, ScriptedModel
-from planbook.planner.models.context import Fitted, fit, room
+from planbook.planner.models.answers import ScriptedModel
 from planbook.planner.models.recordings import RecordedModel
 from planbook.planner.models.registry import load_model, register_model
-from planbook.planner.models.tokens import BadPrices, Price, Prices, estimate_prompt, estimate_tokens, estimated_usage
-from planbook.planner.models.types import (
-    Finish,
-    Message,
-    Model,
-    OnText,
-    Reply,
-    Sampling,
-    Speaker,
-    Usage,
-    label,
-    labelled,
-    request_key,
-)
+from planbook.planner.models.types import Finish, Message, Model, OnText, Reply, Sampling, Speaker, Usage
 
 __all__ = [
-    "BadPrices",
-    "ExchangeModel",
     "Finish",
-    "Fitted",
     "Message",
     "Model",
     "OnText",
-    "Price",
-    "Prices",
     "RecordedModel",
     "Reply",
     "Sampling",
     "ScriptedModel",
     "Speaker",
     "Usage",
-    "estimate_prompt",
-    "estimate_tokens",
-    "estimated_usage",
-    "fit",
-    "label",
-    "labelled",
     "load_model",
     "register_model",
-    "request_key",
-    "room",
 ]

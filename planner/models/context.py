@@ -42,6 +42,11 @@ def prompt_block(text: str, name: str) -> str:
     return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
 
 
+def unmarked(text: str) -> str:
+    """Return a text without the marks of its blocks, for readers who are no models."""
+    return "".join(piece.text for piece in _pieces(text))
+
+
 def blocks(text: str, name: str) -> str:
     """Mark each section of a Markdown text, from one heading of the second level to the next, as a block."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)

@@ -51,8 +51,6 @@ DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """Set to 1, this environment variable forbids every server but those on this machine."""
 LONGEST_BACK_OFF = 60.0
-MOST_REQUESTS = 1_000
-"""Maximum concurrent requests: as many as the SDK keeps connections for. A run has no more than it has jobs."""
 _JITTER = random.Random()  # of its own: the global one may be seeded for a run
 
 
@@ -71,7 +69,6 @@ class OpenAIModel:
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        concurrency: int = MOST_REQUESTS,
         timeouts: Timeouts = USUAL_TIMEOUTS,
         retries: int = 6,
         backoff: float = 1.0,
@@ -89,7 +86,7 @@ class OpenAIModel:
         self._retries, self._backoff, self._stopped = retries, backoff, stopped
         self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
-        self._parameters, self._gate = Parameters(), Gate(concurrency, stopped)
+        self._parameters, self._gate = Parameters(), Gate(stopped)
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=url,
@@ -111,8 +108,8 @@ class OpenAIModel:
         start, hearing, failed = time.monotonic(), Hearing(on_text), Counter[str]()
         while True:
             try:
-                with self._gate:
-                    received = self._ask(messages, sampling, hearing)
+                self._gate.wait()
+                received = self._ask(messages, sampling, hearing)
             except (openai.APIError, BrokenStream) as error:
                 kind, most = most_requests(error, self._retries)
                 failed[kind] += 1

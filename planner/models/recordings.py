@@ -11,13 +11,14 @@ import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
 from planbook.planner.errors import NotRecorded, UnknownModel
-from planbook.planner.models.answers import PIECE, pass_on
+from planbook.planner.models.answers import pass_on
 from planbook.planner.models.tokens import usage_of_cut
 from planbook.planner.models.types import (
     Finish,
@@ -225,8 +226,7 @@ class RecordedModel:
 
     A reply is found by its prompt's words or data (``planbook.planner.models.recordings``), not by the model's name, so
     a recording of one model replays anywhere. A ``strict`` recording gives no reply to a reworded prompt. Only complete
-    replies are recorded: while recording, a reply is received to its end even if the listener wants no more of it; the
-    caller still gets it cut.
+    replies are recorded: while recording, a reply is received to its end before ``on_text`` gets any of it.
     """
 
     def __init__(
@@ -264,42 +264,14 @@ class RecordedModel:
         return Reply(text=text, finish=finish, usage=usage, model=entry.model, replayed=True, reworded=reworded)
 
     def _record(self, inner: Model, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None) -> Reply:
-        listener = Listener(on_text) if on_text else None
-        reply = inner.complete(messages, sampling, listener)
+        reply = inner.complete(messages, sampling)
         if reply.finish == "stop":
             entry = RecordedReply.of(messages, sampling, reply)
             with self._lock:
                 append(self.path, self._header, entry)
                 self._entries.add(entry)
-        return listener.as_wanted(reply) if listener else reply
-
-
-class Listener:
-    """Receives a reply to its end for a listener that may stop earlier."""
-
-    def __init__(self, on_text: OnText) -> None:
-        self._on_text, self._heard, self._told, self._wanted = on_text, "", 0, True
-
-    def __call__(self, text: str) -> bool:
-        """Pass on whole characters; the reply always continues."""
-        self._heard += text
-        self._tell(len(self._heard) - PIECE)
-        return True
-
-    def as_wanted(self, reply: Reply) -> Reply:
-        """Pass on the rest, and return the reply as far as it was wanted."""
-        if self._heard != reply.text:
-            return reply  # it began anew after a broken stream, and otherwise
-        self._tell(len(self._heard) - 1)
-        if self._told == len(self._heard):
-            return reply
-        return reply.model_copy(update={"text": reply.text[: self._told], "finish": "cut"})
-
-    def _tell(self, last_start: int) -> None:
-        while self._wanted and self._told <= last_start:
-            piece = self._heard[self._told : self._told + PIECE]
-            self._told += len(piece)
-            self._wanted = self._on_text(piece)
+        text, finish = pass_on(reply.text, on_text)
+        return reply.model_copy(update={"text": text, "finish": "cut"}) if finish == "cut" else reply
 
 
 def explain_missing(
@@ -326,26 +298,17 @@ def _data_of(nearest: RecordedReply) -> str:
 
 
 def _likeness(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
-    """Return the sort key: equal messages, then same prompt name, same message count, longest equal beginning."""
+    """Return the sort key: equal messages, then same prompt name, then same message count, then equal beginnings."""
     pairs = list(zip(entry.messages, asked, strict=False))
-    same = sum(one == other for one, other in pairs)
-    alike = sum(_common(one.head, other.head) for one, other in pairs)
+    same, alike = sum(one == other for one, other in pairs), sum(one.head == other.head for one, other in pairs)
     return same, entry.label == label(), len(entry.messages) == len(asked), alike
 
 
 def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling: Sampling) -> str:
     named = f"(of {entry.label}) " if entry.label else ""
-    recorded = entry.messages
-    for number, (then, now) in enumerate(zip(recorded, asked, strict=False), 1):
-        if then != now and then.head == now.head:
-            lengths = f"{now.length:,} characters now, {then.length:,} recorded"
-            return f"{named}differs from message {number} on, after the same beginning {now.head!r} ({lengths})"
+    for number, (then, now) in enumerate(zip_longest(entry.messages, asked), 1):
         if then != now:
             return f"{named}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
-    if len(recorded) != len(asked):
-        more, which = (recorded, "recorded") if len(recorded) > len(asked) else (asked, "asked now")
-        number = min(len(recorded), len(asked)) + 1
-        return f"{named}differs from message {number} on: {_shown(more[number - 1])} is only {which}"
     was, wanted = entry.sampling.model_dump(), sampling.model_dump()
     changed = [
         f"{name} {was[name]!r} was recorded, {wanted[name]!r} is asked" for name in was if was[name] != wanted[name]
@@ -358,11 +321,5 @@ def _ending(asked: Sequence[RecordedMessage]) -> str:
     return f"{messages}, the last: {_shown(asked[-1])}" if asked else messages
 
 
-def _shown(message: RecordedMessage) -> str:
-    return f"({message.role}, {message.head!r}, {message.length} characters)"
-
-
-def _common(one: str, other: str) -> int:
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+def _shown(message: RecordedMessage | None) -> str:
+    return f"({message.role}, {message.head!r}, {message.length} characters)" if message else "none"

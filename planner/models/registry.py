@@ -1,12 +1,11 @@
 """Finds a model by its name on the command line."""
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from planbook.envs import CannotLoad, load_module
 from planbook.planner.errors import UnknownModel
 from planbook.planner.models.answers import ExchangeModel, ScriptedModel
 from planbook.planner.models.recordings import RecordedModel
@@ -86,16 +85,10 @@ def _scripted(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     file, _, name = rest.rpartition(":")
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
-    path = Path(file)
-    if not path.is_file():
-        raise UnknownModel(f"there is no file {file}; scripted:FILE.py:NAME names a function in a file of yours")
-    module = ModuleType(f"planbook_script_{path.stem}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses look for it there
     try:
-        exec(compile(path.read_bytes(), path, "exec"), vars(module))
-    except Exception as error:
-        raise UnknownModel(f"{file} failed while it was read: {type(error).__name__}: {error}") from error
+        module = load_module.__wrapped__(Path(file))  # anew for each model
+    except CannotLoad as error:
+        raise UnknownModel(str(error)) from error
     return ScriptedModel(_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
 
 

@@ -99,28 +99,18 @@ def _read_into(
 
 
 class Gate:
-    """Lets a limited number of threads through at once, and none before a time that any of them may set."""
+    """Lets nobody through before a time that any thread may set."""
 
-    def __init__(self, at_once: int, stopped: Stopped) -> None:
-        self._places, self._stopped = threading.Semaphore(at_once), stopped
-        self._lock, self._not_before = threading.Lock(), 0.0
+    def __init__(self, stopped: Stopped) -> None:
+        self._stopped, self._lock, self._not_before = stopped, threading.Lock(), 0.0
 
     def close_for(self, seconds: float) -> None:
-        """Let nobody enter for this many seconds, as the server asked."""
+        """Let nobody through for this many seconds, as the server asked."""
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + seconds)
 
-    def __enter__(self) -> None:
-        """Wait for a place and for the time. Raises EpisodeStopped."""
-        while not self._places.acquire(timeout=LOOK_EVERY):
-            pause(0, self._stopped)
-        try:
-            while (left := self._not_before - time.monotonic()) > 0:
-                pause(left, self._stopped)
-            pause(0, self._stopped)
-        except BaseException:
-            self._places.release()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        self._places.release()
+    def wait(self) -> None:
+        """Wait for the time. Raises EpisodeStopped."""
+        while (left := self._not_before - time.monotonic()) > 0:
+            pause(left, self._stopped)
+        pause(0, self._stopped)

@@ -1,14 +1,14 @@
 """The planning methods, by name. Each family is a package here and lists its methods in ``METHODS``.
 
-Methods from outside are given as FILE.py:NAME, or registered by other packages under the entry point group
-``planbook.planners``.
+A family is imported when one of its methods is first looked up. Methods from outside are given as FILE.py:NAME, or
+registered by other packages under the entry point group ``planbook.planners``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 
 from planbook.planner.errors import UnknownStrategy
-from planbook.planner.strategies import adapt, advocate, agentkit, automanual, code, deps
-from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.planner.strategies.base import (
     Figures,
     Grid,
@@ -20,17 +20,40 @@ from planbook.planner.strategies.base import (
     of_entry_point,
     registered_methods,
 )
-from planbook.planner.strategies.code import GivenCode, code_of
 from planbook.sandbox import did_you_mean
 
-_FAMILIES = (adapt, advocate, agentkit, automanual, code, deps)
+_FAMILIES = {
+    "adapt": "adapt plan-and-execute react reflexion try-again",
+    "advocate": "devils-advocate lats plan-act",
+    "agentkit": "agentkit random",
+    "automanual": "automanual",
+    "code": "code naive procedures",
+    "deps": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot zero-shot-replan",
+}
+_MODULES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
+FIGURE_KEYS = ("subtasks", "graph", "goals", "search")
+"""The keys of the figures that the shipped methods count of their own."""
+LEFT_OUT_OF_FIGURES = {"match": frozenset({"candidates"}), "node": frozenset({"answer", "stored"})}
+"""The fields of spans that figures need not have, by name of span (``Payload.bulky``)."""
 
-METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for entry in family.METHODS.items()))
+
+class _ShippedMethods(Mapping[str, Method]):
+    def __getitem__(self, name: str) -> Method:
+        found: Method = import_module(f"{__name__}.{_MODULES[name]}").METHODS[name]
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(_MODULES))
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+METHODS: Mapping[str, Method] = _ShippedMethods()
 """The methods that ship, by name."""
-
-
-FIGURES = tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))
-"""Figures that the shipped methods count of their own."""
 
 
 def method(name: str) -> Method:
@@ -47,18 +70,24 @@ def method(name: str) -> Method:
     return of_entry_point(others[name])
 
 
+@cache
+def shipped_figures() -> tuple[type[Figures], ...]:
+    """Return the figures that the shipped methods count of their own."""
+    return tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))
+
+
 def figures_of(name: str) -> tuple[type[Figures], ...]:
-    """Return what a run of a method counts of its own, and what the shipped methods do: an imported run is mixed."""
+    """Return what a run of a method counts of its own; of a method from outside, what the shipped methods do, too.
+
+    So it is for the name of no method: an imported run is mixed.
+    """
+    if name in METHODS:
+        return METHODS[name].figures
     try:
         own = method(name).figures
     except UnknownStrategy:
         own = ()
-    return tuple(dict.fromkeys((*own, *FIGURES)))
-
-
-def left_out_of_figures() -> Mapping[str, frozenset[str]]:
-    """Return the fields of spans that figures need not have, by name of span."""
-    return {held.span: held.bulky for each in METHODS.values() for held in each.spans}
+    return tuple(dict.fromkeys((*own, *shipped_figures())))
 
 
 def is_method_file(name: str) -> bool:
@@ -67,20 +96,18 @@ def is_method_file(name: str) -> bool:
 
 
 __all__ = [
-    "FIGURES",
+    "FIGURE_KEYS",
+    "LEFT_OUT_OF_FIGURES",
     "METHODS",
-    "AutoManualOptions",
     "Figures",
-    "GivenCode",
     "Grid",
     "Method",
     "Options",
     "Played",
     "Strategy",
-    "code_of",
     "figures_of",
     "is_method_file",
-    "left_out_of_figures",
     "method",
     "registered_methods",
+    "shipped_figures",
 ]

@@ -21,21 +21,13 @@ from planbook.envs import Action, ActionSpec, Environment
 from planbook.planner.agent import action_docs_of, call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import BadGraphFile, UnusableReply
-from planbook.planner.graph import (
-    ROLE,
-    SHIPPED_GRAPHS,
-    Graph,
-    GraphDatabase,
-    GraphFile,
-    NodeAnswered,
-    graph_of,
-    graph_path,
-    graph_text,
-    read_graph,
-    run_pass,
-)
+from planbook.planner.graph import GraphDatabase
+from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_of, graph_path, graph_text, read_graph
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.node import ROLE, GraphFile
+from planbook.planner.graph.traverse import NodeAnswered, run_pass
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.strategies.base import Figures, Method, Options, Played, told_task
-from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Feedback
 
 GENERAL = "general"

@@ -9,10 +9,10 @@ from planbook.planner.episode import Episode
 from planbook.planner.matching import matched
 from planbook.planner.memory import Match, Recall
 from planbook.planner.models.types import Message
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
 from planbook.planner.strategies.code import procedures
-from planbook.planner.templates import PROMPTS
 from planbook.sandbox import definitions
 
 REPLANS, REPLANS_WITH_PAUSES = 3, 6

@@ -135,7 +135,7 @@ def find_problems(
     the caller has parsed it and asked the compiler about it; it is spoilt afterwards.
     """
     try:
-        _compile(source, "plan", bound, CompileContext(modules=modules), all_problems=tree is None, tree=tree)
+        _compile(source, "plan", bound, CompileContext(modules=modules), tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
@@ -153,37 +153,27 @@ def compile_cell(
     return _compile(source, name, bound, context)
 
 
-def too_large(tree: ast.Module) -> Problem | None:
-    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
-    try:
-        _measure(tree)
-    except PolicyRefused as refused:
-        return refused.problems[0]
-    return None
-
-
 def _compile(
     source: str,
     name: str,
     bound: Iterable[str] | None,
     context: CompileContext,
-    *,
-    all_problems: bool = False,
     tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
-        raise _too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")
+        raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
         tree = tree or parse_source(source, name)
-        _measure(tree)
-        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, context, all_problems)
+        if problem := too_large(tree):
+            raise PolicyRefused([problem])
+        names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
         return _split(tree, name, context._replace(names=names))
     except SyntaxError as error:
         raise PolicyRefused([_syntax_problem(error)]) from None
     except UnicodeError:
         raise _unreadable("a character that is half of a pair (a lone surrogate)") from None
     except (RecursionError, MemoryError):
-        raise _too_large("nested too deeply") from None
+        raise PolicyRefused([_too_large("nested too deeply")]) from None
     except ValueError as error:
         raise _unreadable(str(error)) from None
 
@@ -193,9 +183,9 @@ def _syntax_problem(error: SyntaxError) -> Problem:
     return Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, message, syntax_hint(message))
 
 
-def _too_large(message: str, node: ast.AST | None = None) -> PolicyRefused:
+def _too_large(message: str, node: ast.AST | None = None) -> Problem:
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    return PolicyRefused([Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")])
+    return Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")
 
 
 def _unreadable(message: str) -> PolicyRefused:
@@ -203,45 +193,36 @@ def _unreadable(message: str) -> PolicyRefused:
     return PolicyRefused([Problem(1, 0, SYNTAX, message, hint)])
 
 
-def _apply_policy(
-    tree: ast.Module, name: str, bound: Iterable[str], context: CompileContext, all_problems: bool
-) -> frozenset[str]:
-    """Rewrite the tree; return the names that it and earlier code bind. Raises PolicyRefused.
-
-    With ``all_problems``, those that only the compiler finds are among them: a return outside a function, say.
-    """
-    policy, misplaced = PlanPolicy(bound, context.names, context.modules), list[Problem]()
-    if all_problems:
-        try:
-            compile_tree(tree, name)
-        except SyntaxError as error:
-            misplaced = [_syntax_problem(error)]
+def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
+    """Check the tree; return the names that it and earlier code bind. Raises PolicyRefused."""
+    policy = PlanPolicy(bound, context.names, context.modules)
     with suppress(EnoughProblems):
         policy.visit(tree)
-    if problems := policy.problems + misplaced:
-        raise PolicyRefused(problems)
+    if policy.problems:
+        raise PolicyRefused(policy.problems)
     return context.names.union(policy.bound, policy.modules)
 
 
-def _measure(tree: ast.Module) -> None:
-    """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
+def too_large(tree: ast.Module) -> Problem | None:
+    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
     level: list[ast.AST] = [tree]
     has_finally = False
     nodes = depth = texts = 0
     while level:
         nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
         if nodes > MAX_NODES:
-            raise _too_large(f"more than {MAX_NODES:,} names and operations")
+            return _too_large(f"more than {MAX_NODES:,} names and operations")
         if depth > MAX_DEPTH:
-            raise _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
+            return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if texts > MAX_TEXTS:
-            raise _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
+            return _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
-            raise _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
+            return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if has_finally and _compiled_size(tree)[0] > MAX_COPIES:
-        raise _too_large("`finally` blocks that would be compiled too many times over")
+        return _too_large("`finally` blocks that would be compiled too many times over")
+    return None
 
 
 def _multiplies_text(node: ast.AST) -> bool:

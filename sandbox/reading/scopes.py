@@ -34,16 +34,11 @@ class Guard(Enum):
 
 @dataclass(slots=True)
 class Binding:
-    """One place that gives a name a value. ``value`` is the expression of a plain ``name = value``."""
+    """One place that gives a name a value."""
 
     node: ast.AST
     order: int
     loops: tuple[int, ...] = ()
-    value: ast.expr | None = None
-    last: int | None = None
-    """For ``except ... as name``: the order at which the handler ends, and the name with it."""
-    since: int = 0
-    """For order ANY_TIME: its place in the text. Before that, only a loop can have reached it."""
 
 
 @dataclass(slots=True)
@@ -54,8 +49,7 @@ class NameScope:
     parent: "NameScope | None" = None
     deferred: bool = False
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """Order and innermost block of each ``del name``."""
+    deletions: set[str] = field(default_factory=set)
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
@@ -68,7 +62,6 @@ class Use:
     scope: NameScope
     order: int
     loops: tuple[int, ...]
-    blocks: tuple[int, ...]
     guard: Guard
     annotation: bool
 
@@ -82,8 +75,6 @@ class Scopes:
     accesses: list[tuple[ast.Attribute, NameScope]] = field(default_factory=list)
     calls: list[tuple[ast.Call, NameScope]] = field(default_factory=list)
     blocks: list[Sequence[ast.stmt]] = field(default_factory=list)
-    strays: list[ast.stmt] = field(default_factory=list)
-    """return outside a function, break and continue outside a loop."""
     star_import: bool = False
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
@@ -126,9 +117,6 @@ class _Walker(ast.NodeVisitor):
         self.found = Scopes(self.scope)
         self.clock = 0
         self.loops: tuple[int, ...] = ()
-        self.loops_around: tuple[int, ...] = ()
-        """Loops around the functions whose bodies are being walked."""
-        self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.annotation = False
 
@@ -149,22 +137,17 @@ class _Walker(ast.NodeVisitor):
                 self.visit(node)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        if not statements:
-            return
-        outer = self.open_blocks
-        self.open_blocks = (*outer, len(self.found.blocks))
         self.found.blocks.append(statements)
         self.all(statements)
-        self.open_blocks = outer
 
     @contextmanager
     def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
-        outer = self.scope, self.loops, self.loops_around, self.guard
+        outer = self.scope, self.loops, self.guard
         self.scope = NameScope(kind, self.scope, deferred)
         if deferred:
-            self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
+            self.loops, self.guard = (), Guard.NONE
         yield self.scope
-        self.scope, self.loops, self.loops_around, self.guard = outer
+        self.scope, self.loops, self.guard = outer
 
     def tick(self) -> int:
         self.clock += 1
@@ -172,18 +155,13 @@ class _Walker(ast.NodeVisitor):
 
     # Binding and reading
 
-    def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
+    def bind(self, name: str, node: ast.AST) -> None:
         target, order = self.scope, self.tick()
-        since, loops = order, self.loops
         if name in target.globals and target is not self.found.module:
             target, order = self.found.module, ANY_TIME
         elif name in target.nonlocals:
             target, order = self.outer_function(name), ANY_TIME
-        if order == ANY_TIME:
-            loops = (*self.loops_around, *loops)
-        binding = Binding(node, order, loops, value, since=since)
-        target.bindings.setdefault(name, []).append(binding)
-        return binding
+        target.bindings.setdefault(name, []).append(Binding(node, order, self.loops))
 
     def outer_function(self, name: str) -> NameScope:
         scope = self.scope.parent
@@ -195,11 +173,10 @@ class _Walker(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             self.bind(node.id, node)
             return
-        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.annotation)
+        use = Use(node, self.scope, self.tick(), self.loops, self.guard, self.annotation)
         self.found.uses.append(use)
         if isinstance(node.ctx, ast.Del):
-            block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
-            self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
+            self.scope.deletions.add(node.id)
 
     def visit_annotation(self, node: ast.expr | None) -> None:
         if node is not None:
@@ -208,11 +185,7 @@ class _Walker(ast.NodeVisitor):
             self.annotation = False
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
-            self.bind(target.id, target, node.value)
-        else:
-            self.all(node.targets)
+        self.all([node.value, *node.targets])
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit_annotation(node.annotation)
@@ -350,10 +323,9 @@ class _Walker(ast.NodeVisitor):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         self.all([node.type])
-        binding = self.bind(node.name, node) if node.name else None
+        if node.name:
+            self.bind(node.name, node)
         self.block(node.body)
-        if binding is not None:
-            binding.last = self.tick()
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)
@@ -361,17 +333,6 @@ class _Walker(ast.NodeVisitor):
             self.bind(name, node)
 
     visit_MatchStar = visit_MatchMapping = visit_MatchAs  # noqa: N815
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if self.scope.kind is not ScopeKind.FUNCTION:
-            self.found.strays.append(node)
-        self.generic_visit(node)
-
-    def visit_Break(self, node: ast.Break | ast.Continue) -> None:
-        if not self.loops:
-            self.found.strays.append(node)
-
-    visit_Continue = visit_Break  # noqa: N815
 
 
 def _guard(handler: ast.ExceptHandler) -> Guard:

@@ -20,6 +20,7 @@ LISTED = {
     **dict.fromkeys(("join", "join --jobs", "join --json", "join --prices"), "test_processes.py"),
     "join --unsafe-no-sandbox": "test_processes.py",
     **dict.fromkeys(("mcp", *(f"mcp {option}" for option in SERVED)), "test_processes.py"),
+    "skills verify --option": "planbook/export/test_skills.py",
     "watch": "test_processes.py",
     "watch --port": "test_processes.py",
     "watch --no-browser": "test_processes.py",

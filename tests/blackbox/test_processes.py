@@ -141,6 +141,6 @@ def test_an_mcp_client_runs_plans_and_procedures(tmp_path: Path) -> None:
             assert "pick_and_place" in {tool.name for tool in (await client.list_tools()).tools}
 
     asyncio.run(asyncio.wait_for(used(), 100))
-    toys = "--env toy --seeds 0-1 --task fetch/1 --json"
+    toys = "--env toy --task fetch/1 --json"
     assert installed("mcp", *toys.split(), cwd=tmp_path).code == 2, "there is no --json"
     assert installed("mcp", *toys.removesuffix("--json").split(), cwd=tmp_path).code == 0

@@ -13,7 +13,7 @@ from planbook.envs.alfworld.direct import Direct
 from planbook.envs.alfworld.generated import find_plan
 from planbook.envs.alfworld.goals import TYPES
 from planbook.envs.alfworld.wording import as_action
-from planbook.envs.errors import EpisodeEnded, UnknownAction
+from planbook.envs.errors import EpisodeEnded
 from planbook.envs.toy import Toy
 from planbook.envs.types import Action, Observation, Selection, Task
 
@@ -111,21 +111,6 @@ def test_what_is_no_id_does_nothing(world: Alfworld) -> None:
         observation = world.act(Action("go_to", (argument,)))  # type: ignore[arg-type]
         assert not observation.accepted
         assert observation.text.startswith("Nothing happens.")
-
-
-def test_an_unknown_action_is_refused(world: Alfworld) -> None:
-    world.reset(task_of("look_at_obj", 4))
-    with pytest.raises(UnknownAction, match="put_in_or_on"):
-        world.act(Action("slice", ("apple_1", "knife_1")))
-
-
-def test_looking_counts_unless_it_is_free() -> None:
-    free = Alfworld(AlfworldOptions(count_observation_actions=False))
-    for action in (Action("look"), Action("inventory"), Action("examine", ("mug_1",))):
-        assert Alfworld().counts(action)
-        assert not free.counts(action)
-    assert free.counts(Action("go_to", ("desk_1",)))
-    assert free.versions()["count_observation_actions"] == "False"
 
 
 def test_receptacles_at_one_location_are_hidden_or_open() -> None:

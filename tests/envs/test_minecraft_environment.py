@@ -193,16 +193,6 @@ def test_each_goal_that_is_begun_has_luck_of_its_own() -> None:
     assert {do(world, "mine", {"dirt": 1}).accepted for _ in range(20)} == {True, False}
 
 
-def test_tools_break_where_that_is_asked_for() -> None:
-    for durability in (True, False):
-        world = begun(durability=durability)
-        walk(world, TO_DIAMOND[:5])
-        last = do(world, "mine", {"cobblestone": 61}, "wooden_pickaxe")
-        assert last.accepted
-        assert ("Your wooden_pickaxe broke." in last.text) == durability
-        assert ("wooden_pickaxe" in world.player.inventory) != durability
-
-
 def test_what_is_told_at_the_start_and_without_the_goal() -> None:
     world = begun("MT2/stone_sword/0")
     first = world.reset(world.task) if world.task else Observation("")
@@ -258,7 +248,7 @@ def test_there_are_ten_thousand_steps_in_a_second() -> None:
 
 
 def test_the_recipes_and_the_deviation_are_stated() -> None:
-    versions = begun(durability=True).versions()
+    versions = begun(terse=True).versions()
     assert versions["recipes"] == "Minecraft 1.11.2, from minedojo 0.1"
     assert "quartz" in versions["deviation"]
-    assert versions["durability"] == "True"
+    assert versions["terse"] == "True"

@@ -10,7 +10,7 @@ from planbook.envs import Selection
 from planbook.envs.browser import chromium, devtools
 from planbook.envs.errors import BadSelection, MissingRequirement
 from planbook.envs.miniwob import Miniwob, task_types
-from planbook.envs.miniwob.environment import PAPER_ACTIONS, MiniwobOptions
+from planbook.envs.miniwob.environment import MiniwobOptions
 from planbook.envs.toy import Toy
 from tests.browser import need_browser
 
@@ -20,7 +20,7 @@ def ids(selection: Selection) -> list[str]:
 
 
 def test_the_53_types_have_a_page_each() -> None:
-    pages = [task_types.package() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types]
+    pages = [task_types.PACKAGE.folder() / "html" / "miniwob" / f"{name}.html" for name in Miniwob.types]
     assert len(set(pages)) == 53
     assert all(page.is_file() for page in pages)
 
@@ -66,9 +66,9 @@ def test_what_does_not_exist_is_refused(selection: Selection) -> None:
 
 
 def test_the_papers_actions_are_five_and_come_without_queries() -> None:
-    assert set(Miniwob(MiniwobOptions(paper_actions=True)).offer.actions) == set(PAPER_ACTIONS)
+    assert set(Miniwob(MiniwobOptions(paper_actions=True)).offer.actions) == set(Miniwob.paper_actions)
     assert not Miniwob(MiniwobOptions(paper_actions=True)).offer.queries
-    assert set(Miniwob().offer.actions) > set(PAPER_ACTIONS)
+    assert set(Miniwob().offer.actions) > set(Miniwob.paper_actions)
     assert set(Miniwob.queries) == {"find"}
 
 

@@ -9,9 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from planbook.envs import Change, Deed, Environment, Fact, Need, Preconditions, Selection, Task
-from planbook.envs.alfworld import Alfworld, AlfworldOptions, rooms
-from planbook.envs.alfworld import tasks as alfworld_games
-from planbook.envs.alfworld.preconditions import ACTIONS, CHANGES, NEEDS, read_rules
+from planbook.envs.alfworld import Alfworld, AlfworldOptions
 from planbook.envs.minecraft import Minecraft
 from planbook.envs.minecraft.planning import known_goals
 from planbook.envs.preconditions import UNKNOWN, Beliefs
@@ -24,10 +22,6 @@ from tests.dry_plans import Call, Writer, carried_out, followed, wrongly_told
 HOLDING, OPENED = Fact("holding"), Fact("opened", ("box",))
 REAL = bool(os.environ.get("ALFWORLD_DATA"))
 PLANS = int(os.environ.get("PLANBOOK_DRY_RUNS", "12"))
-IDLE = {"(checked ?r)", "(checked ?o)", "(isclean ?o)", "(ishot ?o)", "(iscool ?o)", "(not (iscool ?o))"}
-IDLE |= {"(not (ishot ?o))", "(istoggled ?o)", "(holdsany ?a)", "(not (holdsany ?a))", "(not (atlocation ?a ?lstart))"}
-IDLE |= {"(objectatlocation ?o ?l)", "(not (objectatlocation ?o ?l))"}
-"""Effects that no action of ours asks for, or that others tell as well."""
 
 Actions = Callable[[Task], tuple[Call, Sequence[str]]]
 """For a task, what writes a call at random, and words that may be arguments."""
@@ -207,27 +201,6 @@ def test_nothing_is_told_of_the_procedures_that_solve_tasks(world: type[Environm
         assert run.followed, procedure.name
         assert run.calls, procedure.name
         assert [str(fault) for fault in run.faults] == []
-
-
-def _domains() -> list[str]:
-    if not REAL:
-        return [rooms.domain()]
-    paths = [game for found in alfworld_games.list_games("valid_seen").values() for game in found[:3]]
-    return [rooms.domain(), *(str(alfworld_games.read_game(path).data["pddl_domain"]) for path in paths)]
-
-
-def test_every_condition_of_the_games_domain_is_declared_and_every_effect_known() -> None:
-    for domain in _domains():
-        rules = read_rules(domain)
-        for name, (theirs, _) in ACTIONS.items():
-            assert set(rules[theirs].needs) <= NEEDS.keys(), name
-            effects = {each for each in rules[theirs].changes if not each.startswith(("(increase", "(when"))}
-            assert effects - IDLE <= CHANGES.keys(), name
-
-
-def test_a_domain_is_read_whatever_its_spacing() -> None:
-    text = "(define (domain d) (:action A :parameters () :precondition (and (p ?x) ; c\n (not  (q ?y))) :effect (r)))"
-    assert read_rules(text) == {"a": (("(p ?x)", "(not (q ?y))"), ("(r)",))}
 
 
 def test_nothing_that_only_looking_tells_is_declared() -> None:

@@ -1,5 +1,7 @@
 """Finding worlds by name and by file."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,13 @@ class Light(Environment):
 def test_every_shipped_world_loads() -> None:
     assert {load_environment(name).name for name in SHIPPED} <= set(known_environments())
     assert load_environment("toy") is Toy
+
+
+def test_an_environment_imports_no_other() -> None:
+    code = "import sys, planbook.envs as envs; envs.load_environment('web'); print(*sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    parts = {name.split(".")[2] for name in shown if name.startswith("planbook.envs.")}
+    assert parts & {*SHIPPED, "tools", "checking", "yaml_lines"} == {"web"}
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))

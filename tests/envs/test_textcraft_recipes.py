@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planbook.envs import Action, Selection
 from planbook.envs.textcraft import Textcraft
 from planbook.envs.textcraft.environment import commands_of
-from planbook.envs.textcraft.recipes import CraftingCommand, book, found, name_of
+from planbook.envs.textcraft.recipes import PACKAGE, CraftingCommand, book, name_of
 from planbook.envs.types import Task
 
 COUNTS = st.integers(1, 9)
@@ -31,7 +31,7 @@ def genuine() -> Any:
 
     listed = os.listdir
     with patch(f"{CraftingTree.__module__}.os.listdir", lambda folder: sorted(listed(folder), reverse=True)):
-        return TextCraft(minecraft_dir=found())
+        return TextCraft(minecraft_dir=str(PACKAGE.folder() / "data"))
 
 
 def id_of(item: str) -> str:

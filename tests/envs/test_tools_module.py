@@ -54,6 +54,25 @@ def world(seed: int) -> World:
     return World()
 '''
 
+FAULTY = """tasks:
+  - id: a
+    goal: ''
+  - id: a b
+    goal: g
+    judge: {answer: 1, python: x}
+  - goal: h
+    jugde: {}
+  - id: a
+    goal: g
+    judge: {python: "x.py:f"}
+  - {id: c, goal: g, judge: {
+      assert: agent.numbrs() == 1}}
+  - {id: d, goal: g, judge: {assert: [
+      "numbers = agent.numbers()",
+      "agent.remove(numbers[0])",
+      "1 +"]}}
+"""
+
 
 def played(name: str, task: str, tasks: dict[str, str] = TASKS) -> Environment:
     kind = load_environment(name)
@@ -164,22 +183,36 @@ def test_what_cannot_be_loaded_says_why(name: str, told: str) -> None:
 
 def test_all_faults_of_a_file_of_tasks_are_told_with_lines(tmp_path: Path) -> None:
     file = tmp_path / "tasks.yaml"
-    file.write_text(
-        "tasks:\n  - id: a\n    goal: ''\n  - id: a b\n    goal: g\n    judge: {answer: 1, python: x}\n  - goal: h\n"
-        "    jugde: {}\n"
-    )
+    file.write_text(FAULTY)
     kind = load_environment(f"module:{NOTES}/notes.py:Notes")
     with pytest.raises(BadSelection) as caught:
         kind.select(Selection(), kind.Options.model_validate({"tasks": str(file)}))
-    lines = [line.removeprefix(f"{file}:").split(":")[0] for line in str(caught.value).splitlines()]
-    assert lines == ["3", "4", "6", "7", "8"]
-    file.write_text(
-        "tasks:\n  - {id: a, goal: g, judge: {assert: '1 +'}}\n  - {id: a, goal: g, judge: {python: 'x.py:f'}}\n"
-    )
-    with pytest.raises(BadSelection, match=r"2: .*not Python(.|\n)*3: .*stands twice(.|\n)*3: .*no file"):
-        kind.select(Selection(), kind.Options.model_validate({"tasks": str(file)}))
+    told = dict(line.removeprefix(f"{file}:").split(":", 1) for line in str(caught.value).splitlines())
+    assert [int(line) for line in told] == [3, 4, 6, 7, 8, 9, 11, 13, 16, 17]
+    assert "there is no such key; did you mean judge? There are id, goal" in told["8"]
+    assert "stands twice" in told["9"]
+    assert "no file" in told["11"]
+    assert "agent has no action or attribute numbrs; did you mean agent.numbers?" in told["13"]
+    assert "agent.remove is not marked as a tool that only reads" in told["16"]
+    assert "invalid syntax" in told["17"]
 
 
 def test_tasks_must_be_named() -> None:
     with pytest.raises(BadSelection, match="--option tasks="):
         load_environment(f"module:{NOTES}/notes.py:Notes").select(Selection())
+
+
+def test_a_task_without_a_split_is_in_the_split_of_all_only() -> None:
+    kind = load_environment(f"module:{NOTES}/notes.py:Notes")
+    options = kind.Options.model_validate(TASKS)
+    assert [task.id for task in kind.select(Selection(split="test"), options)] == ["tidy/2"]
+    assert len(kind.select(Selection(), options)) == 5
+    assert kind.task_splits(options) == ("all", "train", "test")
+
+
+def test_a_file_that_names_no_split_has_only_all(shapes: str) -> None:
+    kind = load_environment(f"module:{shapes}/shapes.py")
+    options = kind.Options.model_validate({"tasks": f"{shapes}/tasks.yaml"})
+    assert [task.split for task in kind.select(Selection(), options)] == ["all"]
+    with pytest.raises(BadSelection, match="has no split 'test'; it has all"):
+        kind.select(Selection(split="test"), options)

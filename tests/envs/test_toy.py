@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from planbook.envs import Action, BadSelection, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
+from planbook.envs import Action, Diverged, EpisodeEnded, Observation, Selection, UnknownAction, action
 from planbook.envs.toy import THINGS, Toy
 
 CALLS = st.one_of(
@@ -70,12 +70,6 @@ def test_an_unknown_action_names_the_actions_there_are() -> None:
 def test_an_action_before_the_first_reset_is_refused() -> None:
     with pytest.raises(EpisodeEnded, match="call reset"):
         Toy().act(Action("put", ("key",)))
-
-
-@pytest.mark.parametrize("task_id", ["fetch", "fetch/x", "steal/1", ""])
-def test_an_unknown_task_id_is_refused(task_id: str) -> None:
-    with pytest.raises(BadSelection, match="TYPE/SEED"):
-        Toy.tasks(Selection(ids=(task_id,)))
 
 
 def test_a_limit_takes_the_types_in_turn() -> None:

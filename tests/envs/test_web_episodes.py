@@ -13,10 +13,7 @@ from planbook.envs.browser.watchdog import processes_naming
 from planbook.envs.errors import BadSelection, EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Selection
 from planbook.envs.web import Web
-from planbook.envs.web.addresses import AddressPolicy, Names
-from planbook.envs.web.context import Context
 from planbook.envs.web.environment import WebOptions
-from planbook.envs.web.tabs import Browsing
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.types import FeedbackKind
 from planbook.sandbox import Sandbox
@@ -98,17 +95,6 @@ def test_an_episode_begins_without_cookies_storage_and_history(base: str) -> Non
     assert "'new bare'" in other.scene()
     world.close()
     other.close()
-
-
-def test_a_context_that_is_used_again_has_no_past(base: str) -> None:
-    context = Context(chromium.shared(), AddressPolicy(("127.0.0.1",)), 10)
-    told = []
-    for first in (context.open(), None):
-        visit = Browsing(context, first or context.renew(), Names(), 1_000)
-        told.append(visit.do(lambda tab: tab.load(f"{base}/store")).text)
-        assert "'old a=1'" in visit.do(lambda tab: tab.load(f"{base}/store")).text
-    assert all("'new bare'" in text for text in told)
-    context.close()
 
 
 def test_stop_ends_the_episode_and_a_task_without_checks_is_never_solved(played: Web) -> None:

@@ -1,14 +1,13 @@
 """Judging: how answers, addresses, pages and servers are compared; nothing counts as solved without being done."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.envs.web import addresses, judging
-from planbook.envs.web.judging import judge
+from planbook.envs.web.judging import EpisodeEnd, judge
 from planbook.envs.web.tasks import (
     KINDS,
     AnswerCheck,
@@ -27,34 +26,16 @@ from planbook.envs.web.tasks import (
 )
 
 
-@dataclass
-class Stored:
-    """A site that only tells what has changed."""
-
-    made: Mapping[str, str | None]
-    url: str = "http://127.0.0.1:9"
-
-    def reset(self) -> None:
-        self.made = {}
-
-    def changes(self) -> Mapping[str, str | None]:
-        return self.made
-
-    def close(self) -> None:
-        self.made = {}
-
-
-@dataclass
-class End:
-    """How an episode ended: the facts."""
-
-    answer: str | None = None
-    url: str = "http://127.0.0.1:9/wiki"
-    pages: Mapping[str, str] = field(default_factory=dict)
-    site: Stored | None = None
-
-    def page_text(self, url: str, selector: str = "", script: str = "") -> str:
-        return self.pages.get(f"{url}{selector}{script}", "")
+def end(
+    answer: str | None = None,
+    url: str = "http://127.0.0.1:9/wiki",
+    pages: Mapping[str, str] | None = None,
+    made: Mapping[str, str | None] | None = None,
+) -> EpisodeEnd:
+    """How an episode ended; ``made`` is what has changed on our site."""
+    found = pages or {}
+    changes = None if made is None else lambda: made
+    return EpisodeEnd(answer, url, lambda url, selector, script: found.get(f"{url}{selector}{script}", ""), changes)
 
 
 def task(*checks: Check) -> WebTask:
@@ -74,24 +55,23 @@ SHIPPED = [placed(each, {"trac": "http://127.0.0.1:9"}) for each in load_tasks()
         ("numbers", ["12", "7"], ["#7, #12", "tickets 12 and 7", "12, 7, 7"], ["7", "7, 12, 13", "v12, v7", ""]),
         ("numbers", ["1200"], ["1,200 crowns", "1200.0"], ["1", "200", "12 00"]),
         ("items", ["oskar", "yuki"], ["yuki, oskar", "Oskar and yuki.", "oskar;yuki"], ["oskar", "oskar, yuki, mira"]),
-        ("fuzzy", ["driving: 2 min"], ["Driving 2 min", "by car? driving: 2 min"], ["driving: 3 min", "walking"]),
     ],
 )
 def test_answers(how: str, values: list[str], right: list[str], wrong: list[str]) -> None:
     check = AnswerCheck.model_validate({"how": how, "values": values})
-    assert [answer for answer in right if not judge(task(check), End(answer)).solved] == []
-    assert [answer for answer in wrong if judge(task(check), End(answer)).solved] == []
-    assert not judge(task(check), End(None)).solved
+    assert [answer for answer in right if not judge(task(check), end(answer)).solved] == []
+    assert [answer for answer in wrong if judge(task(check), end(answer)).solved] == []
+    assert not judge(task(check), end(None)).solved
 
 
 @pytest.mark.parametrize("answer", ["N/A", "n/a", "N/A: there is no such ticket", '"N/A"', "N/A."])
 def test_unachievable_is_said_by_na(answer: str) -> None:
-    assert judge(task(UnachievableCheck()), End(answer)).solved
+    assert judge(task(UnachievableCheck()), end(answer)).solved
 
 
 @pytest.mark.parametrize("answer", [None, "", "nap time", "It is n/a", "natural"])
 def test_other_answers_do_not_say_so(answer: str | None) -> None:
-    assert not judge(task(UnachievableCheck()), End(answer)).solved
+    assert not judge(task(UnachievableCheck()), end(answer)).solved
 
 
 SAME = [
@@ -140,7 +120,7 @@ def test_no_address_and_no_answer_breaks_the_comparison(text: str) -> None:
 
 
 def test_pages_are_read_where_the_check_says() -> None:
-    facts = End(url="http://h/last", pages={"http://h/last": "Two boats", "http://h/p#c": "one berth"})
+    facts = end(url="http://h/last", pages={"http://h/last": "Two boats", "http://h/p#c": "one berth"})
     assert judge(task(PageCheck(must_include=("two BOATS",))), facts).solved
     assert judge(task(PageCheck(url="http://h/p", selector="#c", exact=("One berth",))), facts).solved
     assert not judge(task(PageCheck(must_include=("boats",), must_exclude=("two",))), facts).solved
@@ -155,32 +135,32 @@ def test_server_changes_are_exactly_these() -> None:
     }
     checked = task(ServerCheck(changes=wanted))
     made: dict[str, str | None] = {"ticket/1/status": "closed", "wiki/A": None, "wiki/B": "an x"}
-    assert judge(checked, End(site=Stored(made))).solved
-    assert judge(checked, End(site=Stored(made | {"wiki/A": "kept"}))).score == pytest.approx(2 / 3)
-    more = judge(checked, End(site=Stored(made | {"ticket/2/status": "closed"})))
+    assert judge(checked, end(made=made)).solved
+    assert judge(checked, end(made=made | {"wiki/A": "kept"})).score == pytest.approx(2 / 3)
+    more = judge(checked, end(made=made | {"ticket/2/status": "closed"}))
     assert not more.solved
     assert more.score == pytest.approx(3 / 4)
-    assert judge(checked, End(site=Stored({}))).score == 0
+    assert judge(checked, end(made={})).score == 0
 
 
 def test_stored_texts_are_compared_line_by_line() -> None:
     checked = task(ServerCheck(changes={"wiki/A": "one  two\nthree"}))
-    assert judge(checked, End(site=Stored({"wiki/A": "one two \r\nthree\n"}))).solved
-    assert not judge(checked, End(site=Stored({"wiki/A": "one two three"}))).solved
+    assert judge(checked, end(made={"wiki/A": "one two \r\nthree\n"})).solved
+    assert not judge(checked, end(made={"wiki/A": "one two three"})).solved
 
 
 def test_a_task_that_asks_for_no_change_must_leave_the_site_alone() -> None:
     checked = task(AnswerCheck(how="exact", values=("7",)))
-    assert judge(checked, End("7", site=Stored({}))).solved
-    assert judge(checked, End("7", site=Stored({"ticket/1/owner": "mira"}))).score == 0
+    assert judge(checked, end("7", made={})).solved
+    assert judge(checked, end("7", made={"ticket/1/owner": "mira"})).score == 0
 
 
 def test_the_score_is_the_share_of_checks_and_a_task_without_any_is_never_solved() -> None:
     both = task(AnswerCheck(how="exact", values=("7",)), UrlCheck(any_of=("http://127.0.0.1:9/wiki",)))
-    assert judge(both, End("8")).score == 0.5
-    assert not judge(both, End("8")).solved
-    assert judge(both, End("7")).solved
-    assert not judge(task(), End("7")).solved
+    assert judge(both, end("8")).score == 0.5
+    assert not judge(both, end("8")).solved
+    assert judge(both, end("7")).solved
+    assert not judge(task(), end("7")).solved
 
 
 def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
@@ -195,12 +175,12 @@ def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
 def test_nothing_done_and_nothing_said_solves_no_shipped_task() -> None:
     for each in SHIPPED:
         for answer in (None, ""):
-            end = End(answer, url=each.start, site=Stored({}))
-            assert judge(each, end).score == 0, each.id
+            ended = end(answer, url=each.start, made={})
+            assert judge(each, ended).score == 0, each.id
 
 
 def test_na_solves_the_unachievable_ones_only() -> None:
-    solved = [each for each in SHIPPED if judge(each, End("N/A", url=each.start, site=Stored({}))).solved]
+    solved = [each for each in SHIPPED if judge(each, end("N/A", url=each.start, made={})).solved]
     assert {each.kind for each in solved} == {"unachievable"}
     assert len(solved) == sum(each.kind == "unachievable" for each in SHIPPED) >= 4
 

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from planbook.envs.errors import BadSelection, EnvironmentBroken, MissingRequirement
-from planbook.envs.web.sites import TracSite, requirements, site_of, state_of
+from planbook.envs.errors import EnvironmentBroken, MissingRequirement
+from planbook.envs.web.sites import TracSite, requirements, state_of, take_trac
 from planbook.envs.web.tasks import ServerCheck, load_tasks
 from tests.trac import Visitor, need_trac
 
@@ -29,9 +29,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def site() -> TracSite:
     need_trac()
-    found = site_of("trac")
-    assert isinstance(found, TracSite)
-    return found
+    return take_trac()
 
 
 def dump(site: TracSite) -> list[str]:
@@ -126,16 +124,16 @@ def test_everyone_is_the_one_user(site: TracSite) -> None:
 
 def test_several_sites_stand_side_by_side_and_are_used_again(site: TracSite) -> None:
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(lambda _: site_of("trac"), range(2))
+        one, other = pool.map(lambda _: take_trac(), range(2))
     assert len({site.url, one.url, other.url}) == 3
     EDITS["comment"](Visitor(one.url), 5)
     assert other.changes() == {}
     one.close()
     one.close()
-    again = site_of("trac")
+    again = take_trac()
     assert again is one
     assert again.changes() == {}
-    assert site_of("trac") is not one
+    assert take_trac() is not one
     again.close()
     other.close()
 
@@ -159,21 +157,16 @@ def test_a_server_that_cannot_start_says_why(site: TracSite, tmp_path: Path) -> 
 def test_without_trac_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "trac", None)
     with pytest.raises(MissingRequirement, match=r"-m pip install .*'trac"):
-        site_of("trac")
+        take_trac()
     assert [each.found for each in requirements()] == [None]
-
-
-def test_unknown_sites_are_refused() -> None:
-    with pytest.raises(BadSelection, match="no site 'shop'; there are trac"):
-        site_of("shop")
 
 
 def test_a_killed_owner_leaves_no_server_and_no_folder(tmp_path: Path) -> None:
     need_trac()
     script = """
         import os, time
-        from planbook.envs.web.sites import requirements, site_of
-        site = site_of("trac")
+        from planbook.envs.web.sites import requirements, take_trac
+        site = take_trac()
         print(site.server.pid, site.folder.parent, flush=True)
         time.sleep(60)
     """

@@ -59,15 +59,12 @@ def test_an_expected_na_is_an_unachievable_task(tmp_path: Path) -> None:
     assert (found.kind, found.checks) == ("unachievable", (UnachievableCheck(),))
 
 
-def test_fuzzy_match_is_not_offered_unless_approximated(tmp_path: Path) -> None:
+def test_fuzzy_match_is_not_offered(tmp_path: Path) -> None:
     both = [entry(answer(fuzzy_match=["by car 2 min"]), task_id=7), entry(answer(exact_match="x"), task_id=8)]
     found = read(tmp_path, *both)
     assert [each.id for each in offered(found)] == ["webarena/8"]
-    with pytest.raises(BadSelection, match=r"webarena/7.*language model.*approximate=true"):
+    with pytest.raises(BadSelection, match=r"webarena/7.*language model"):
         offered(found, ["webarena/7"])
-    approximated = read(tmp_path, *both, approximate=True)
-    assert approximated[0].checks == (AnswerCheck(how="fuzzy", values=("by car 2 min",)),)
-    assert len(offered(approximated)) == 2
 
 
 def test_url_match(tmp_path: Path) -> None:
@@ -128,16 +125,10 @@ def test_what_cannot_be_judged_says_why_and_keeps_no_check(
     assert offered([found]) == []
 
 
-def test_a_task_that_begins_logged_in_needs_the_users_word(tmp_path: Path) -> None:
-    logged_in = entry(answer(exact_match="x"), storage_state="./.auth/shopping_state.json")
-    (found,) = read(tmp_path, logged_in)
-    assert "logged_in=true" in found.unjudged
-    (taken,) = read(tmp_path, logged_in, logged_in=True)
-    assert not taken.unjudged
-
-
 def test_the_login_of_a_task_is_a_file_in_the_users_folder(tmp_path: Path) -> None:
     logged_in = entry(answer(exact_match="x"), storage_state="./.auth/shopping_state.json")
+    (found,) = read(tmp_path, logged_in)
+    assert "-o logins=FOLDER" in found.unjudged
     (found,) = read(tmp_path, logged_in, logins=tmp_path)
     assert f"there is no {tmp_path / 'shopping_state.json'}" in found.unjudged
     (tmp_path / "shopping_state.json").write_text("{}")

@@ -10,7 +10,7 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.types import Action, Selection
 from planbook.envs.web import Web
 from planbook.envs.web.environment import WebOptions
-from planbook.envs.web.sites import LocalSite, site_of
+from planbook.envs.web.sites import TracSite, take_trac
 from tests.browser import need_browser
 from tests.trac import need_trac
 
@@ -41,16 +41,16 @@ EVALS: dict[str, JsonValue] = {
 
 
 @pytest.fixture(scope="module")
-def site() -> Iterator[LocalSite]:
+def site() -> Iterator[TracSite]:
     need_browser()
     need_trac()
-    found = site_of("trac")
+    found = take_trac()
     yield found
     found.close()
 
 
 @pytest.fixture(scope="module")
-def world(site: LocalSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def world(site: TracSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     file = tmp_path_factory.mktemp("theirs") / "test.json"
     common: dict[str, JsonValue] = {"intent": "Look at the ticket", "start_url": "__GITLAB__/wiki"}
     file.write_text(json.dumps([common | {"task_id": name, "eval": each} for name, each in EVALS.items()]))

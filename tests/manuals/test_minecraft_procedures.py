@@ -9,21 +9,21 @@ from planbook.envs.minecraft.tasks import CANDIDATES, GROUPS
 from planbook.manuals.library import SHIPPED
 from tests.manuals.test_procedures import unsolved
 
-HELPERS = SHIPPED / "minecraft" / "helpers"
+PROCEDURES = SHIPPED / "minecraft" / "procedures" / "obtaining.py"
 
 
-def table(file: str, name: str) -> object:
-    """The value of a constant in a helper file."""
-    for node in ast.parse((HELPERS / file).read_text(encoding="utf-8")).body:
+def table(name: str) -> object:
+    """The value of a constant of the procedures."""
+    for node in ast.parse(PROCEDURES.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return ast.literal_eval(node.value)
-    raise AssertionError(f"{file} has no {name}")
+    raise AssertionError(f"there is no {name}")
 
 
 def test_the_helper_s_recipes_are_the_world_s() -> None:
     needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)}
     recipes = {item: best_recipe(item) for item in needed if source_of(item) is None}
-    assert table("recipes.py", "RECIPES") == {
+    assert table("RECIPES") == {
         item: (recipe.verb, recipe.makes, dict(recipe.ingredients), recipe.station)
         for item, recipe in recipes.items()
         if recipe is not None
@@ -31,7 +31,7 @@ def test_the_helper_s_recipes_are_the_world_s() -> None:
 
 
 def test_the_helper_knows_the_tool_that_each_thing_takes() -> None:
-    mined = table("chain.py", "MINED")
+    mined = table("MINED")
     assert isinstance(mined, dict)
     for item, tool in mined.items():
         source = source_of(item)

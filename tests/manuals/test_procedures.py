@@ -17,12 +17,15 @@ from tests.browser import need_browser
 WORLDS = sorted(SHIPPED)
 
 
-def unsolved(env: str, selection: Selection, folder: Path) -> list[str]:
+def unsolved(env: str, selection: Selection, folder: Path, **options: bool) -> list[str]:
     """Play the selected tasks with the shipped procedures; the tasks that were not solved, and why."""
     world = load_environment(env)
-    config = Config(planner="procedures", env=env, selection=selection, actions=world.action_limit)
+    config = Config(
+        planner="procedures", env=env, selection=selection, actions=world.action_limit, env_options=dict(options)
+    )
+    library = ProcedureLibrary(world, options=world.Options(**options))
     with closing(Run.create(folder / "run", config, world.tasks(selection))) as run:
-        assert play_episodes(run, ProcedureLibrary(world), lambda entry, ending: None, hosting=Hosting(jobs=2))
+        assert play_episodes(run, library, lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) > 0
     return [f"{entries[index].task.id}: {e.cause} {e.message}" for index, e in endings.items() if not e.outcome.solved]
@@ -135,8 +138,10 @@ def test_the_toy_is_solved(tmp_path: Path) -> None:
     assert unsolved("toy", Selection(seeds=tuple(range(25))), tmp_path) == []
 
 
-def test_generated_games_are_solved(tmp_path: Path) -> None:
-    assert unsolved("alfworld", Selection(split="generated", limit=120), tmp_path) == []
+@pytest.mark.parametrize(("limit", "paper_actions"), [(120, False), (24, True)])
+def test_generated_games_are_solved(limit: int, paper_actions: bool, tmp_path: Path) -> None:
+    selection = Selection(split="generated", limit=limit)
+    assert unsolved("alfworld", selection, tmp_path, paper_actions=paper_actions) == []
 
 
 @pytest.mark.deep

@@ -139,14 +139,6 @@ def test_seconds_are_counted_over_all_invocations(tmp_path: Path, whole: Path) -
     assert history(folder) == history(whole)
 
 
-@pytest.mark.parametrize("given", ["calls", "calls=-1", "hours=3", "calls=many"])
-def test_a_budget_that_cannot_be_read_is_refused(tmp_path: Path, given: str) -> None:
-    refused = here(*SMALL, "--budget", given, "--out", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "--budget" in refused.told
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.fixture
 def prices(tmp_path: Path) -> Path:
     path = tmp_path / "prices.json"

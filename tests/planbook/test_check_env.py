@@ -144,6 +144,8 @@ MISTAKES = {
     "no verdict": ("def verdict(self)", "def judge(self)", "Doors has no verdict(); define it"),
     "no docstring": ('        """Open a door."""\n', "", "doors.py:26: open has no docstring; say in it what it does"),
     "no goal": ('goal="get out"', 'goal=""', "a task has no goal; say in a sentence what is to be done"),
+    "solved at the start": ("Verdict(self.out, ", "Verdict(True, ", "is solved before anything is done"),
+    "attribute without its method": ("def attribute_values", "def values", "doors.py: attribute_values() has no 'op"),
     "attribute without a value": ('{"opened": len(self.opened)}', "{}", "attribute_values() has no 'opened'"),
     "query that JSON cannot hold": (
         'return ["left", "middle", "right"]\n',

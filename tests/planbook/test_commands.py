@@ -37,16 +37,6 @@ def test_demo_ends_with_a_table_and_the_path_of_what_it_wrote(tmp_path: Path) ->
     assert tried.returncode == 0, tried.stderr
 
 
-def test_envs_tells_worlds_and_what_holds_the_sandbox() -> None:
-    told = result(planbook("envs", "--json"))
-    assert {"alfworld", "miniwob", "toy"} <= set(told["worlds"])
-    assert len(told["worlds"]["miniwob"]["types"]) == 53
-    assert {each["name"]: each["granted"] for each in told["sandbox"]}["seccomp"]
-    one = planbook("envs", "--env", "toy").stdout
-    assert "agent.take(thing: str, box: str)" in one
-    assert "Take a thing out of a box that was opened." in one
-
-
 def test_the_terms_of_a_run_are_kept_and_recorded(tmp_path: Path) -> None:
     command = "run --env toy --actions 2 --limit wall_seconds=3 --seed 7 --jobs 2 --json --out".split()
     summary = result(planbook(*command, tmp_path / "run"))
@@ -68,14 +58,6 @@ def test_the_seed_is_that_of_the_plans_random_numbers(tmp_path: Path) -> None:
     assert printed(1, "a") == printed(1, "b") != printed(2, "c")
 
 
-def test_papers_actions_leave_out_the_query(tmp_path: Path) -> None:
-    (tmp_path / "plan.py").write_text("print(agent.find('//button'))\n")
-    assert planbook("check", tmp_path / "plan.py", "--env", "miniwob").returncode == 0
-    refused = planbook("check", tmp_path / "plan.py", "--env", "miniwob", "--paper-actions")
-    assert refused.returncode == 2
-    assert "agent has no action or attribute find" in refused.stdout
-
-
 def test_a_library_of_ones_own_is_used(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "manuals" / "toy", tmp_path / "mine" / "toy")
     procedure = tmp_path / "mine" / "toy" / "procedures" / "fetch.py"
@@ -83,15 +65,6 @@ def test_a_library_of_ones_own_is_used(tmp_path: Path) -> None:
     command = ("run", "--env", "toy", "--types", "fetch", "--library", tmp_path / "mine", "--out", tmp_path / "run")
     assert planbook(*command).returncode == 0
     assert {cell["feedback"]["output"] for cell in events(tmp_path / "run", "cell")} == {"my own\n"}
-
-
-def test_a_world_that_fails_is_broken_told_and_exits_with_one(tmp_path: Path) -> None:
-    write_shelf(tmp_path, first="1 / 0")
-    (tmp_path / "plan.py").write_text("agent.look()\n")
-    finished = planbook("exec", "plan.py", "--env", "shelf.py", "--out", "run", "--json", cwd=tmp_path)
-    assert finished.returncode == 1
-    assert result(finished)["failures"] == {"broken": 2}
-    assert "Broken: look/0: the world raised ZeroDivisionError: division by zero" in finished.stderr
 
 
 def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> None:
@@ -106,27 +79,6 @@ def test_an_episode_that_cannot_be_repeated_is_started_over(tmp_path: Path) -> N
     seen = [step["observation"]["text"] for step in events(tmp_path / "run", "act")]
     assert sorted(seen) == [f"On shelf_1 you see {thing}_1." for thing in ("cup", "mug", "mug")]
     assert [ending["cause"] for ending in events(tmp_path / "run", "outcome")].count("diverged") == 1
-
-
-def test_going_on_under_other_versions_is_told(tmp_path: Path) -> None:
-    planbook("run", "--env", "toy", "--out", tmp_path / "run")
-    file = tmp_path / "run" / "run.json"
-    told = json.loads(file.read_text())
-    told["versions"]["pydantic"] = "1.0"
-    file.write_text(json.dumps(told))
-    assert "began with other versions: pydantic 1.0, now 2." in planbook("run", "--resume", tmp_path / "run").stderr
-
-
-@pytest.mark.deep
-def test_both_engines_give_the_same_run_and_it_replays(tmp_path: Path) -> None:
-    steps = []
-    for engine in ("direct", "textworld"):
-        command = "replay --env alfworld --task generated/pick_and_place/3 -o".split()
-        assert planbook(*command, f"engine={engine}", "--out", tmp_path / engine).returncode == 0
-        steps.append([(step["action"], step["observation"]) for step in events(tmp_path / engine, "act")])
-        assert result(planbook("replay", tmp_path / engine, "--json"))["by_sameness"]["same"] == 1
-    assert steps[0] == steps[1]
-    assert len(steps[0]) > 2
 
 
 def test_every_part_of_the_demo_finds_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

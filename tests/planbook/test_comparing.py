@@ -29,6 +29,7 @@ from tests.flows import here, scripted
 
 SOLVED, FAILED, BROKEN = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
 FREE = prices_from(None)
+PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
 Endings = Sequence[Outcome | None]
 
 
@@ -344,6 +345,22 @@ def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -
     assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
     assert "2 runs, solved in each 37.5% ± 53.0%" in told
     assert "2 were solved at least once (100.0%) and 0 every time (0.0%)" in told
+
+
+def test_stats_says_in_what_the_runs_of_a_group_differ(tmp_path: Path) -> None:
+    written(tmp_path / "a", [SOLVED], seed=1)
+    written(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
+    _, found, told = run_command("stats", tmp_path, "--by", "planner")
+    assert found["rows"][0]["differ"] == ["planner_options.code", "actions"]
+    assert "the runs are pooled, and differ in planner_options.code, actions" in " ".join(told.split())
+
+
+def test_a_plan_among_the_settings_is_shown_in_short(tmp_path: Path) -> None:
+    written(tmp_path / "a", [SOLVED])
+    written(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
+    told = said(held(tmp_path / "a", tmp_path / "b"), width=200)
+    (line,) = (line for line in told.splitlines() if "planner_options.code" in line)
+    assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
 
 
 def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:

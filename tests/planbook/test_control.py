@@ -134,16 +134,6 @@ def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_taken_up(tmp_path: Path, capfd
     assert count(folder, "outcome") == 12
 
 
-def test_a_stop_ends_a_pause(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    with playing(begun(folder)) as codes:
-        wait_until(lambda: count(folder, "ask") > 2)
-        ask(folder, 0, "pause")
-        wait_until(lambda: count(folder, "sitting") == 2)
-        ask(folder, 1, "stop")
-    assert codes == [errors.INTERRUPTED]
-
-
 def test_episodes_in_other_processes_are_steered_too(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     with playing(begun(folder), executor="processes") as codes:

@@ -64,19 +64,6 @@ def rules(folder: Path) -> str:
     return files(folder / "learnt")["toy/rules.json"]
 
 
-def test_a_server_that_is_busy_for_a_while_is_waited_for(tmp_path: Path, server: Server) -> None:
-    server.troubles += [Refusal(429), Refusal(503), Refusal(500)]
-    assert here(*SERVED, "--out", tmp_path / "run").returncode == 0
-    assert len(server.requests) == len(asks(tmp_path / "run")) + 3
-
-
-def test_a_missing_key_is_told_before_a_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert_one_line(here(*SERVED, "--out", tmp_path / "run"), 3, "OPENAI_API_KEY")
-    assert not (tmp_path / "run").exists()
-
-
 def test_a_planner_that_talks_rubbish_fails_every_task_by_parse(tmp_path: Path) -> None:
     finished = here(
         *BUILD, "--model", f"planner={scripted('rubbish')}", "--tasks-per-type", 2, "--json", "--out", tmp_path / "r"

@@ -94,18 +94,6 @@ def test_formulating_is_counted_by_itself(library: Path, tmp_path: Path) -> None
     assert f"Formulating took 1 calls and {after['formulating_tokens']:,} tokens more." in finished.stderr
 
 
-def test_only_a_building_run_has_a_curve_and_a_cost(curve: Path, library: Path, tmp_path: Path) -> None:
-    for wrong, told in (
-        (("cost", curve / "after-1"), "is not a building run"),
-        (("test", *TOY, "--after", "1,2"), "name it with --library"),
-        (("test", *TOY, "--after", "1,5", "--library", library), "has 4 building tasks"),
-        (("test", *TOY, "--after", "1,x", "--library", library), "'x' is not a number of tasks"),
-    ):
-        refused = planbook(*wrong, cwd=tmp_path)
-        assert refused.returncode == 2
-        assert told in refused.stderr
-
-
 def test_a_curve_that_is_stopped_goes_on_with_the_same_command(library: Path, tmp_path: Path) -> None:
     command = ("test", *TOY, *MODEL, "--types", "fetch", "--seeds", "0-2", "--library", library, "--after", "0,4")
     stopped = planbook(*command, "--budget", "calls=1", "--out", tmp_path / "curve", "--json")

@@ -40,9 +40,11 @@ def test_plans_are_checked_and_run_with_the_state_of_a_session() -> None:
     async def use(client: Any) -> None:
         faults = await called(client, "check_plan", code="agent.opne('box_1')\nx = y")
         assert [(fault["line"], fault["type"]) for fault in faults] == [(1, "unknown-action"), (2, "unknown-name")]
-        assert "box_1" in await called(client, "begin_task", task="fetch/1")
+        begun = await called(client, "begin_task", task="fetch/1")
+        assert begun.startswith("fetch/1: put the ")
+        assert "box_1" in begun
         first = await called(client, "run_plan", code="seen = agent.open('box_1')\nprint('opened')\nlen(seen) > 3")
-        assert first == {"printed": "opened\n", "value": True, "faults": [], "actions": 1, "ended": ""}
+        assert first == {"printed": "opened\n", "value": True, "faults": [], "actions": 1, "ended": "", "solved": None}
         assert (await called(client, "run_plan", code="seen"))["value"].startswith("You open box_1")
         failed = await called(client, "run_plan", code="agent.table()\nseen.nothing()")
         assert (failed["faults"][0]["line"], failed["faults"][0]["type"]) == (2, "AttributeError")
@@ -64,17 +66,21 @@ def test_verified_procedures_are_tools() -> None:
         assert done["faults"] == []
         assert done["actions"] > 1
         assert done["ended"]
+        assert done["solved"] is True
         assert "Begin a task with begin_task" in await called(client, "run_plan", code="1")
         await called(client, "begin_task", task="fetch/1")
         tasks = json.loads((await client.read_resource("planbook://tasks")).contents[0].text)
         params = next(task["params"] for task in tasks if task["id"] == "fetch/1")
-        assert (await called(client, "fetch", params=params))["ended"]
+        assert "Input should be a valid string" in await called(client, "fetch", params={"things": [1]})
+        assert "Extra inputs are not permitted" in await called(client, "fetch", params={**params, "thing": "x"})
+        assert (await called(client, "fetch", params=params))["solved"] is True
 
     served(*TOY, use=use)
 
 
 def test_the_manual_is_a_resource() -> None:
     async def use(client: Any) -> None:
+        assert all(each.description for each in (await client.list_resources()).resources)
         manual = (await client.read_resource("planbook://manual")).contents[0].text
         shipped = (ROOT / "manuals" / "learnt" / "alfworld" / "manual.md").read_text()
         assert manual == shipped.strip()
@@ -91,8 +97,10 @@ def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
 
     async def use(client: Any) -> None:
         assert (await called(client, "run_plan", code="agent.add(1, 2)"))["value"] == 3
-        ended = await called(client, "run_plan", code="agent.answer(agent.add(1, 4))")
-        assert ended["ended"]
+        for answer in (5, 6):
+            ended = await called(client, "run_plan", code=f"agent.answer(agent.add(1, {answer} - 1))")
+            assert (ended["value"], ended["solved"]) == (answer, None)
+            assert ended["ended"] == f"The task ended with the answer {answer}."
 
     served("--env", f"module:{tmp_path}/sums.py", use=use)
 

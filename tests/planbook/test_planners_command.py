@@ -8,8 +8,6 @@ from planbook.planner import METHODS
 from planbook.planner.strategies.base import Method
 from tests.command import planbook, result
 
-OF_EXECUTORS = "iterations, actions_per_reply, subtask_actions, demonstrations"
-
 
 def test_all_methods_are_listed() -> None:
     finished = planbook("planners")
@@ -52,13 +50,6 @@ def test_roles_that_are_not_always_asked_are_told_apart() -> None:
     assert "executor, planner (sometimes)" in planbook("planners", "adapt").stdout
 
 
-def test_a_method_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    finished = planbook("planners", "reakt")
-    assert finished.returncode == 2
-    assert "no planner is called 'reakt'" in finished.stderr
-    assert "react" in finished.stderr
-
-
 @pytest.mark.parametrize("strategy", METHODS.values(), ids=METHODS)
 def test_every_option_says_what_it_means(strategy: Method) -> None:
     for name, field in strategy.options.model_fields.items():
@@ -83,26 +74,3 @@ def test_a_world_is_told_with_the_values_and_meanings_of_its_options() -> None:
     assert "│ [text, ...] " in finished.stderr
     assert told["patience"]["values"] == "number above 0 to 120"
     assert told["tasks"] == {"values": "path, or null", "default": None, "description": told["tasks"]["description"]}
-
-
-def test_help_says_where_the_planners_are_listed() -> None:
-    for command in ("run", "build", "test"):
-        assert "`planbook planners" in planbook(command, "--help").stdout
-
-
-@pytest.mark.parametrize(
-    ("planner", "option", "those"),
-    [
-        (
-            "plan-and-execute",
-            "d_max=2",
-            "iterations, actions_per_reply, subtask_actions, demonstrations, informed_planner",
-        ),
-        ("react", "informed_planner=true", "iterations, actions_per_reply, subtask_actions, demonstrations, d_max"),
-        ("code-as-policies", "rounds=1", "none"),
-    ],
-)
-def test_an_option_of_another_method_is_refused_with_those_of_this_one(planner: str, option: str, those: str) -> None:
-    finished = planbook("run", "--env", "toy", "--planner", planner, "--planner-option", option)
-    assert finished.returncode == 2
-    assert finished.stderr.split("The options there are: ")[1].replace("\n", " ").strip() == those

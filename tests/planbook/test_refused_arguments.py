@@ -7,9 +7,7 @@ import pytest
 from planbook.envs import MissingRequirement
 from planbook.envs.browser import chromium
 from planbook.errors import BadArgument
-from planbook.planner.errors import UnknownModel
 from planbook.settings import Settings
-from planbook.workers import opened
 from tests.command import planbook
 
 
@@ -29,28 +27,6 @@ def test_a_wrong_option_is_told_with_what_to_write(option: str, told: str) -> No
         Settings.of(env="web", env_options=(option,)).world_options()
     assert told in str(refused.value)
     assert "Input should" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        (("--env", "alfwold"), "did you mean alfworld? There are"),
-        (("--env", "alfworld", "--split", "tran"), "did you mean train? It has"),
-        (("--env", "alfworld", "--types", "pick_an_place"), "did you mean pick_and_place? It has"),
-        (("--env", "toy", "--planner", "reakt"), "did you mean react? There are"),
-    ],
-)
-def test_the_nearest_name_stands_before_the_list(asked: tuple[str, ...], told: str) -> None:
-    finished = planbook("run", *asked)
-    assert finished.returncode == 2
-    assert told in " ".join(finished.stderr.split())
-
-
-def test_a_recording_that_does_not_exist_is_told_with_those_that_ship() -> None:
-    with pytest.raises(UnknownModel, match="with such a name are: adapt-alfworld,"):
-        opened("recorded:adapt-alfwold")
-    with pytest.raises(UnknownModel, match="Those that ship are: adapt-alfworld, adapt-alfworld-stepwise, "):
-        opened("recorded:qqqq")
 
 
 def test_a_task_file_that_is_no_json_is_called_that(tmp_path: Path) -> None:

@@ -6,6 +6,20 @@ from typing import Any
 
 import pytest
 
+from planbook.knowledge import KnowledgeState
+from planbook.rules import (
+    Batch,
+    Citation,
+    History,
+    Knowledge,
+    Rule,
+    RuleBook,
+    RuleChange,
+    UpdateRule,
+    count,
+)
+from planbook.rules.edits import Touched
+from planbook.rules.obedience import Obedience
 from tests.flows import BUILD, asks, events, here, prompt, scripted
 
 SMALL = (*BUILD, "--no-procedures")
@@ -49,36 +63,6 @@ def test_differences_between_states(built: Path) -> None:
     assert "+rule_3" in here("rules", built, "diff").stdout, "from the beginning to the end"
     assert here("rules", built, "diff", "..2").stdout == here("rules", built, "diff", "0..2").stdout
     assert here("rules", built, "diff", "6..").stdout == "No difference.\n"
-
-
-@pytest.mark.parametrize(
-    ("what", "says"),
-    [
-        (("show", "rule_9"), "rule_9"),
-        (("diff", "3..99"), "there is no state 99; changes count from 1 to 6, and state 0 is the initial rules"),
-        (("diff", "x..2"), "'x' is not a number; write diff A..B"),
-        (("diff", "0"), "changes count from 1"),
-        (("undo", "99"), "there is no change 99 to undo"),
-        (("undo", "0"), "there is no change 0 to undo"),
-        (("undo",), "'nothing' is not a number; write undo N"),
-        (("undo", "first"), "'first' is not a number; write undo N"),
-        (("show", "--group", "elsewhere"), "--group elsewhere: there are all"),
-    ],
-)
-def test_errors_are_one_line(built: Path, what: tuple[str, ...], says: str) -> None:
-    before = events(built)
-    refused = here("rules", built, *what)
-    assert refused.returncode == 2
-    assert says in refused.told
-    assert len(refused.stderr.strip().splitlines()) == 1
-    assert events(built) == before
-
-
-def test_a_run_that_builds_nothing_has_no_rules(tmp_path: Path) -> None:
-    here("run", "--env", "toy", "--split", "all:1", "--out", tmp_path / "run")
-    refused = here("rules", tmp_path / "run")
-    assert refused.returncode == 2
-    assert "is not a building run" in refused.told
 
 
 def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: Path, tmp_path: Path) -> None:
@@ -156,11 +140,24 @@ def test_rules_with_a_check_are_measured_and_one_that_nobody_obeys_is_dropped(tm
     assert "rule_3" not in ids(tmp_path / "run")
     known = learnt(tmp_path / "run")
     obeyed = [citation["obeyed"] for citation in known["citations"] if "obeyed" in citation]
-    assert obeyed[:4] == [{"rule_3": False}] * 4
-    assert "rule_3" not in obeyed[4], "after four episodes the rule went"
+    assert obeyed[:5] == [{"rule_3": False}] * 5
+    assert "rule_3" not in obeyed[5], "after five episodes the rule went"
     every = [rule for state in states(tmp_path / "run") for rule in state["knowledge"]["rules"]]
     written = next(rule for rule in every if "check" in rule)
     assert written["check"].startswith("def obeyed(code, steps):")
+
+
+def test_obedience_is_counted_anew_when_a_check_is_edited() -> None:
+    rules = tuple(Rule(id=f"rule_{number}", type=None, content="Look.", check="first") for number in range(2))
+    told = Citation(episode="task/0", rule_ids=("rule_0",), solved=True, obeyed={"rule_0": True, "rule_1": True})
+    history = History(initial=RuleBook.of(rules))
+    state = KnowledgeState(knowledge=Knowledge(world="toy", rules=rules), history=history, citations=(told,))
+    edited = Touched(id="rule_0", before=rules[0], after=rules[0].model_copy(update={"check": "second"}))
+    batch = Batch(edits=(UpdateRule(id="rule_0", check="second"),), who="builder", where="task/0")
+    change = RuleChange(batch=batch, assigned=(), touched=(edited,), next_number=2)
+    evidence = count(state.with_history(history.record(change)).citations)
+    assert (evidence["rule_0"].cited, evidence["rule_0"].obedience) == (1, None)
+    assert evidence["rule_1"].obedience == Obedience(obeyed=1, obeyed_solved=1)
 
 
 def states(run: Path) -> list[Any]:

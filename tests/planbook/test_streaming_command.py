@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from planbook import errors
-from planbook.planner import METHODS
 from planbook.runs import Run
 from tests import stepwise_script
 from tests.flows import here
@@ -104,12 +102,3 @@ def kill_after_first_action(folder: Path) -> None:
     """Take from a run all events after its first action, as if it had been killed then."""
     with closing(sqlite3.connect(folder / "run.db")) as database, database:
         database.execute("DELETE FROM event WHERE id > (SELECT min(id) FROM event WHERE kind = 'act')")
-
-
-def test_methods_that_ask_for_no_plan_refuse(tmp_path: Path) -> None:
-    refused = here("run", "--planner", "deps", "--env", "toy", "--model", STEPWISE, "--stream", "--out", tmp_path)
-    assert refused.returncode == errors.BAD_INPUT
-    assert "--stream: deps asks no model for a plan that is run as it stands; adapt, automanual, " in refused.told
-    assert {name for name, each in METHODS.items() if each.streams} == {
-        "adapt", "automanual", "code-as-policies", "plan-and-execute", "progprompt", "react", "reflexion", "try-again",
-    }  # fmt: skip

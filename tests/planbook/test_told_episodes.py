@@ -44,9 +44,3 @@ def test_an_episode_that_was_started_over_is_found_by_either_name(run: Run) -> N
     again, plain = (told_episodes(run, [id]) for id in ("task/0/restart/1", "task/0"))
     assert again.splitlines()[0] == "# The episode task/0/restart/1"
     assert again.splitlines()[1:] == plain.splitlines()[1:]
-
-
-@pytest.mark.parametrize("id", ["task/2", "fetch/0", "task/9/restart/1", ""])
-def test_an_id_that_is_none_is_told_with_those_that_may_be(run: Run, id: str) -> None:
-    with pytest.raises(LookupError, match=f"there is no episode {id}; ids read task/0, task/1 and so on"):
-        told_episodes(run, ["task/1", id])

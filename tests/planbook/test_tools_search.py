@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from planbook.envs import Environment, load_environment
-from planbook.planner import ActionDocs, action_docs
+from planbook.planner import action_docs
+from planbook.planner.agent import ActionDocs
 from tests.flows import asks, events, here, prompt
 
 THINGS = [f"{colour}_{thing}" for colour in ("red", "blue", "old") for thing in ("door", "lamp", "boat", "tent")]

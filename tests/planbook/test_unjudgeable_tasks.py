@@ -42,7 +42,7 @@ def test_webarena_tasks_that_cannot_be_judged_are_counted(tmp_path: Path) -> Non
     assert (played.returncode, played.result["solved"], played.result["tasks"]) == (0, 1, 1), played.told
     fuzzy, login = played.result["unjudgeable"].items()
     assert ("judged by a language model" in fuzzy[0], fuzzy[1]) == (True, 2)
-    assert ("logged_in=true" in login[0], login[1]) == (True, 1)
+    assert ("logins=FOLDER" in login[0], login[1]) == (True, 1)
     assert "nothing here can judge them: 3 more tasks of the selection." in played.told
     assert json.loads((folder / "run.json").read_text())["unjudgeable"] == played.result["unjudgeable"]
     assert here("report", folder, "--out", tmp_path / "report.html").returncode == 0

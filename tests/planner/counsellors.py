@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from planbook.envs import Environment, Observation, Task, action
-from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, Memory, MemoryJournal, NoMemory, play
+from planbook.envs import Observation, Task, action
+from planbook.planner import Ending, Episode, MemoryJournal
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
-from planbook.planner.roles import Roles
 from planbook.sandbox import Sandbox
-from tests.planner.players import TASK, Traced
+from tests.planner import players
+from tests.planner.players import Traced
 from tests.spanning import spans_of
 
 SENTENCES = {
@@ -37,12 +37,6 @@ def aligned(did: str = "Something was done.", *, verdict: str = "YES") -> str:
 def valued(value: int, did: str = "Something was done.") -> str:
     """A reply about a sample."""
     return f"Did: {did}\nWhy: So it seems.\nValue: {value}"
-
-
-def code(*lines: str) -> str:
-    """A reply with plan code."""
-    text = "\n".join(lines)
-    return f"So.\n```python\n{text}\n```"
 
 
 def question(messages: Sequence[Message]) -> str:
@@ -124,41 +118,11 @@ class Answering(Traced):
         return type(super().verdict())(right, float(right))
 
 
-def episode(
-    sandbox: Sandbox,
-    cast_: Counsellors,
-    *,
-    world: Environment | None = None,
-    task: Task = TASK,
-    journal: Journal | None = None,
-    memory: Memory | None = None,
-    actions: int = 30,
-    guard: Callable[[], None] = lambda: None,
-) -> Episode:
-    """An episode that the counsellors may play."""
-    return Episode(
-        task,
-        world or Traced(),
-        sandbox,
-        journal if journal is not None else MemoryJournal(),
-        settings=EpisodeSettings(actions=actions),
-        memory=memory or NoMemory(),
-        roles=Roles(cast_.model, {}, guard=guard),
-    )
-
-
 def played(
-    sandbox: Sandbox,
-    cast_: Counsellors,
-    method: str = "devils-advocate",
-    *,
-    options: Mapping[str, Any] | None = None,
-    **terms: Any,
+    sandbox: Sandbox, says: Counsellors, method: str = "devils-advocate", *, actions: int = 30, **terms: Any
 ) -> tuple[Ending, Episode]:
     """A whole episode by one of the methods."""
-    playing = episode(sandbox, cast_, **terms)
-    chosen = METHODS[method]
-    return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing
+    return players.played(sandbox, says, method, actions=actions, **terms)
 
 
 def recorded(journal: MemoryJournal, name: str) -> list[dict[str, Any]]:

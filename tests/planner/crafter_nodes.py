@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from planbook.planner.graph.hooks.crafter import ACTIONS
-from tests.planner.nodes import Reply, code
+from tests.planner.nodes import Reply
+from tests.planner.players import code
 
 OPEN_GATE = {
     "unexpected_encounters": "no",

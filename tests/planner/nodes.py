@@ -16,12 +16,6 @@ Reply = str | Mapping[str, Any] | Sequence[Any] | Callable[[int], Any]
 """A text, what stands as JSON, or either by how often the node was asked before."""
 
 
-def code(*lines: str) -> str:
-    """A reply with plan code."""
-    text = "\n".join(lines)
-    return f"So.\n```python\n{text}\n```"
-
-
 class Nodes:
     """A model for all roles: what each node replies. A node that is not there says that nothing is to be said."""
 

@@ -1,6 +1,7 @@
 """For the tests of streaming: a model that tells its replies in chosen pieces, and journals that can be compared."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from planbook.envs import Selection
@@ -86,3 +87,9 @@ def timeless(journal: MemoryJournal) -> list[Row]:
 def without_cost(body: Body) -> Mapping[str, Any]:
     reply = body.get("reply")
     return {**body, "reply": {**reply, "seconds": 0.0, "usage": None}} if isinstance(reply, dict) else body
+
+
+def cuts(journal: MemoryJournal) -> list[int]:
+    """Numbers of events after which to cut an episode off: one for each two kinds that follow each other at a depth."""
+    kinds = [(kind, scope.count("/")) for scope, kind, _ in journal.events]
+    return [0, *{pair: number for number, pair in enumerate(pairwise(kinds), 1)}.values()]

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from planbook.envs import Observation, Selection, action
+from planbook.envs import Action, Environment, Observation, Selection, Task, Verdict, action
 from planbook.envs.toy import Toy
 from planbook.planner import METHODS, Ending, Episode, EpisodeSettings, Journal, Memory, MemoryJournal, NoMemory, play
 from planbook.planner.models import Message, Model, Sampling, ScriptedModel
@@ -25,6 +25,13 @@ for number in range(1, 9):
 """
 
 
+class Speakers(Protocol):
+    """Models by role."""
+
+    def model(self, role: str) -> Model:
+        """The model of a role."""
+
+
 class Traced(Toy):
     """Boxes, and something that can be done anywhere and is told apart by what was touched."""
 
@@ -42,6 +49,20 @@ class Stock(Traced):
     def state(self) -> str:
         """What was touched so far."""
         return f"{len(self.history)} things were touched."
+
+
+class Trapped(Traced):
+    """A world in which touching a trap ends the episode, unsolved, with a score by what was touched before."""
+
+    def act(self, action: Action) -> Observation:
+        observation = super().act(action)
+        if action.args == ("trap",):
+            self._last = Observation(observation.text, terminated=True)
+        return self._last
+
+    def verdict(self) -> Verdict:
+        score = sum(0.1 for past, _ in self.history if past.name == "touch")
+        return Verdict(True, 1.0) if super().verdict().solved else Verdict(False, round(score, 1))
 
 
 def code(*lines: str) -> str:
@@ -129,9 +150,10 @@ class Players:
 
 def episode(
     sandbox: Sandbox,
-    players: Players,
+    players: Speakers,
     *,
-    world: Toy | None = None,
+    world: Environment | None = None,
+    task: Task = TASK,
     journal: Journal | None = None,
     memory: Memory | None = None,
     actions: int = 60,
@@ -139,7 +161,7 @@ def episode(
 ) -> Episode:
     """An episode that the players may play."""
     return Episode(
-        TASK,
+        task,
         world or Traced(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
@@ -150,7 +172,12 @@ def episode(
 
 
 def played(
-    sandbox: Sandbox, players: Players, method: str = "adapt", *, options: Mapping[str, Any] | None = None, **terms: Any
+    sandbox: Sandbox,
+    players: Speakers,
+    method: str = "adapt",
+    *,
+    options: Mapping[str, Any] | None = None,
+    **terms: Any,
 ) -> tuple[Ending, Episode]:
     """A whole episode by one of the methods."""
     playing = episode(sandbox, players, **terms)

@@ -4,18 +4,12 @@ from typing import Any
 
 import pytest
 
-from planbook.envs import Observation, Selection, action
-from planbook.envs.alfworld import Alfworld
+from planbook.envs import Observation, action
 from planbook.planner import (
-    METHODS,
-    Episode,
-    EpisodeSettings,
     FeedbackKind,
     MemoryJournal,
     Outcome,
-    play,
 )
-from planbook.planner.roles import Roles
 from planbook.planner.strategies.adapt.order import read_decomposition
 from planbook.sandbox import Sandbox
 from tests.planner.players import (
@@ -38,32 +32,6 @@ CHAIN = {GOAL: planned("S1", "one"), "one": planned("S1", "two"), "two": planned
 """Every piece of work is taken apart into a smaller one."""
 
 
-@pytest.mark.parametrize(
-    ("d_max", "asked"),
-    [
-        (1, [("executor", GOAL)]),
-        (2, [("executor", GOAL), ("planner", GOAL), ("executor", "one")]),
-        (3, [("executor", GOAL), ("planner", GOAL), ("executor", "one"), ("planner", "one"), ("executor", "two")]),
-        (
-            4,
-            [
-                *[("executor", GOAL), ("planner", GOAL), ("executor", "one"), ("planner", "one")],
-                *[("executor", "two"), ("planner", "two"), ("executor", "three")],
-            ],
-        ),
-    ],
-)
-def test_at_the_deepest_level_the_planner_is_not_asked(
-    sandbox: Sandbox, d_max: int, asked: list[tuple[str, str]]
-) -> None:
-    players, journal = Players(planner=CHAIN), MemoryJournal()
-    ending, _ = played(sandbox, players, options={"d_max": d_max}, journal=journal)
-    assert players.calls == asked
-    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
-    depths = {work: depth for depth, work in enumerate((GOAL, "one", "two", "three"), 1)}
-    assert sorted(told(journal)) == sorted((role, work, depths[work], False) for role, work in asked)
-
-
 def test_without_an_option_the_depth_is_that_of_the_paper(sandbox: Sandbox) -> None:
     players = Players(planner=CHAIN)
     played(sandbox, players)
@@ -75,52 +43,6 @@ def test_without_an_option_the_depth_is_that_of_the_paper(sandbox: Sandbox) -> N
     players = Players(planner=CHAIN)
     played(sandbox, players, world=Crafting())
     assert players.calls[-1] == ("executor", "three")
-
-
-def test_what_the_executor_can_do_is_not_planned(sandbox: Sandbox) -> None:
-    players, journal = Players({GOAL: SOLVE}), MemoryJournal()
-    ending, _ = played(sandbox, players, journal=journal)
-    assert (ending.outcome, players.calls) == (Outcome.DIRECT_SUCCESS, [("executor", GOAL)])
-    assert [(claim["done"], claim["note"], claim["replies"]) for claim in claims(journal)] == [
-        (None, "The world's episode is over.", 1)
-    ]
-
-
-def test_brackets_cost_neither_a_level_nor_a_call_of_the_executor(sandbox: Sandbox) -> None:
-    plan = planned("((((S1 OR (S2 AND S3)) AND S4) OR S5) AND S6)", *"abcdef")
-    players, journal = (
-        Players({"c": done_by("c"), "b": done_by("b"), "d": FAIL, "e": done_by("e")}, {GOAL: plan}),
-        MemoryJournal(),
-    )
-    played(sandbox, players, options={"d_max": 2}, journal=journal)
-    assert players.calls == [("executor", GOAL), ("planner", GOAL)] + [("executor", work) for work in "abcdef"]
-    assert {claim["depth"] for claim in claims(journal) if claim["text"] in "abcdef"} == {2}
-
-
-@pytest.mark.parametrize(
-    ("order", "tried", "done"),
-    [
-        ("S1 AND S2 AND S3", "ab", False),
-        ("S1 OR S2 OR S3", "a", True),
-        ("S2 OR S1 OR S3", "ba", True),
-        ("S2 OR S3", "bc", True),
-        ("(S2 OR S1) AND S3", "bac", True),
-        ("(S2 AND S1) OR S3", "bc", True),
-        ("(S2 AND S3) OR (S1 AND S2) OR (S1 AND S3)", "babac", True),
-    ],
-)
-def test_and_stops_at_the_first_failure_and_or_goes_on_after_it(
-    sandbox: Sandbox, order: str, tried: str, done: bool
-) -> None:
-    steps = {"S1": "a", "S2": "b", "S3": "c"}
-    plan = planned(order, *(steps[each] for each in steps if each in order))
-    if "S1" not in order:
-        plan = planned(order.replace("S2", "S1").replace("S3", "S2"), "b", "c")
-    journal = MemoryJournal()
-    players = Players({"a": done_by("a"), "c": done_by("c")}, {GOAL: plan})
-    played(sandbox, players, options={"d_max": 2}, journal=journal)
-    assert "".join(work for _, work in players.calls[2:]) == tried
-    assert told(journal)[-1] == ("planner", GOAL, 1, done)
 
 
 def handed(journal: MemoryJournal) -> dict[str, str]:
@@ -140,28 +62,6 @@ def test_the_last_successful_action_travels_on(sandbox: Sandbox) -> None:
     assert "# Where things stand" not in shown["a"]
     assert f"# Where things stand\n\n{touched('a2')}\n" in shown["b"]
     assert "c ->" not in shown["d"]
-
-
-def test_siblings_of_an_or_receive_the_same_whatever_was_achieved_inside(sandbox: Sandbox) -> None:
-    """The first way is taken apart and half done; the second is several steps in brackets, and half done."""
-    does = {"before": done_by("before"), "half": done_by("half"), "e": done_by("e")}
-    plans = {
-        GOAL: planned("S1 AND (S2 OR (S3 AND S4) OR S5)", "before", "way", "half", "d", "e"),
-        "way": planned("S1 AND S2", "half", "other half"),
-    }
-    players, journal = Players(does, plans), MemoryJournal()
-    played(sandbox, players, options={"d_max": 3}, journal=journal)
-    found = handed(journal)
-    assert found["other half"] == found["d"] == touched("half")
-    assert found["way"] == found["half"] == found["e"] == touched("before")
-    assert told(journal)[-1] == ("planner", GOAL, 1, True)
-
-
-def test_a_way_that_succeeds_as_a_whole_hands_its_last_action_on(sandbox: Sandbox) -> None:
-    does = {each: done_by(each) for each in "bce"}
-    players, journal = Players(does, {GOAL: planned("(S1 OR (S2 AND S3)) AND S4", *"abce")}), MemoryJournal()
-    played(sandbox, players, options={"d_max": 2}, journal=journal)
-    assert handed(journal) == {GOAL: "", "a": "", "b": "", "c": touched("b"), "e": touched("c")}
 
 
 def test_where_the_state_is_handed_on_it_is_the_present_one(sandbox: Sandbox) -> None:
@@ -322,12 +222,6 @@ def indented(lines: str) -> str:
     return "\n".join(f"    {line}" for line in lines.splitlines())
 
 
-def test_a_success_after_an_error_somewhere_is_indirect(sandbox: Sandbox) -> None:
-    players = Players({GOAL: ["1 / 0", FAIL], "one": SOLVE}, {GOAL: planned("S1", "one")})
-    ending, _ = played(sandbox, players)
-    assert (ending.outcome, ending.error_steps) == (Outcome.INDIRECT_SUCCESS, 1)
-
-
 def test_actions_that_run_out_inside_are_out_of_budget(sandbox: Sandbox) -> None:
     loop = "try:\n    while True:\n        agent.touch('x')\nexcept BaseException:\n    finish(True)"
     plans = {GOAL: planned("S1 OR S2", "one", "x"), "one": planned("S1 OR S2", "two", "y")}
@@ -359,36 +253,6 @@ def test_an_action_without_a_docstring_is_told_by_its_name(sandbox: Sandbox) -> 
     ending, _ = played(sandbox, players, world=Undocumented())
     assert ending.outcome is Outcome.FAILURE
     assert "- `knock`: \n" in players.whole("planner")
-
-
-def test_an_episode_on_alfworld(sandbox: Sandbox) -> None:
-    """A generated scene: what is refused there is no successful action, so what travels on is the one before."""
-    (task,) = Alfworld.tasks(Selection(ids=("generated/pick_and_place/0",)))
-    world, journal = Alfworld(), MemoryJournal()
-    first = world.reset(task).text
-    places = [word.strip(",.") for word in first.split() if "_" in word][:3]
-    does = {
-        f"look at {places[0]}": f"agent.go_to('{places[0]}')\nagent.go_to('nowhere_1')\nfinish(False, '{NOTE}')",
-        f"look at {places[1]}": f"agent.go_to('{places[1]}')\nagent.go_to('nowhere_1')\nfinish(True, 'there')",
-        "say so": "finish(True)",
-    }
-    plan = planned("(S1 OR S2) AND S3", f"look at {places[0]}", f"look at {places[1]}", "say so")
-    players = Players(does, {task.goal: plan, **dict.fromkeys(places, plan)})
-    playing = Episode(
-        task,
-        world,
-        sandbox,
-        journal,
-        settings=EpisodeSettings(actions=30),
-        roles=Roles(players.model, {}),
-        path="task/0",
-    )
-    ending = play(playing, METHODS["adapt"].play, METHODS["adapt"].options())
-    assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
-    found = handed(journal)
-    assert found[f"look at {places[0]}"] == found[f"look at {places[1]}"] == ""
-    assert found["say so"].startswith(f"agent.go_to('{places[1]}') -> ")
-    assert NOTE not in "\n".join(players.prompts("executor"))
 
 
 @pytest.mark.parametrize("informed", [False, True])

@@ -116,8 +116,8 @@ def asked(journal: MemoryJournal) -> list[Call]:
     return calls
 
 
-@settings(max_examples=100)
-@given(st.integers(0, 10**6), st.integers(2, 4))
+@settings(max_examples=50)
+@given(st.integers(0, 10**6), st.integers(1, 4))
 def test_the_controller_is_the_algorithm_of_the_paper(sandbox: Sandbox, seed: int, d_max: int) -> None:
     luck, journal = Luck(seed), MemoryJournal()
     played(sandbox, players_by(luck), options={"d_max": d_max}, journal=journal, actions=1000)

@@ -2,36 +2,12 @@
 
 import pytest
 
-from planbook.envs import Action, Observation, Verdict, action
+from planbook.envs import Observation, Verdict, action
 from planbook.planner import METHODS, FeedbackKind, MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import (
-    NO,
-    YES,
-    Answering,
-    Counsellors,
-    aligned,
-    branches,
-    code,
-    played,
-    recorded,
-)
-from tests.planner.players import SOLVE, Traced
+from tests.planner.counsellors import NO, YES, Answering, Counsellors, aligned, branches, played, recorded
+from tests.planner.players import SOLVE, Traced, Trapped, code
 from tests.spanning import spans_of
-
-
-class Ending(Traced):
-    """A world in which touching a trap ends the episode, unsolved, with a score by what was touched before."""
-
-    def act(self, action: Action) -> Observation:
-        observation = super().act(action)
-        if action.args == ("trap",):
-            self._last = Observation(observation.text, terminated=True)
-        return self._last
-
-    def verdict(self) -> Verdict:
-        score = sum(0.1 for past, _ in self.history if past.name == "touch")
-        return Verdict(True, 1.0) if super().verdict().solved else Verdict(False, round(score, 1))
 
 
 def touch(what: str) -> str:
@@ -130,26 +106,7 @@ def test_the_same_idea_twice_is_one(sandbox: Sandbox) -> None:
     assert branches(journal) == [("agent.touch('wall')", "turned back")]
 
 
-@pytest.mark.parametrize(("remedies", "asked"), [(None, 2), (0, 0), (1, 1), (4, 4)])
-def test_how_many_remedies_is_an_option(sandbox: Sandbox, remedies: int | None, asked: int) -> None:
-    says = Counsellors(
-        act=touch("0"), remedy=[touch(str(number)) for number in range(1, 9)], align=aligned(verdict="NO")
-    )
-    options = {} if remedies is None else {"remedies": remedies}
-    _, playing = played(sandbox, says, options={"rounds": 1, **options})
-    assert says.questions.count("remedy") == asked
-    assert [step.action.args[0] for step in playing.steps] == [str(number) for number in range(asked + 1)]
-
-
 # Sub-tasks and the task.
-
-
-def test_a_subtask_that_is_not_needed_is_passed_over(sandbox: Sandbox) -> None:
-    says = Counsellors(subtask_done=[YES, NO], act=code(SOLVE))
-    journal = MemoryJournal()
-    ending, _ = played(sandbox, says, journal=journal)
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert recorded(journal, "branch")[0]["subtask"] == "bring it"
 
 
 def test_subtasks_that_run_out_lead_to_the_stack_and_then_to_a_new_plan_in_a_new_round(sandbox: Sandbox) -> None:
@@ -197,7 +154,7 @@ def test_or_only_its_round_where_that_is_wanted(sandbox: Sandbox) -> None:
 def test_rounds_and_what_a_world_ends_are_bounded(sandbox: Sandbox) -> None:
     says = Counsellors(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
     journal = MemoryJournal()
-    ending, playing = played(sandbox, says, world=Ending(), journal=journal)
+    ending, playing = played(sandbox, says, world=Trapped(), journal=journal)
     assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.2)), "the best round counts"
     assert says.questions.count("plan") == 7
     assert [each["fate"] for each in recorded(journal, "branch")] == ["over"] * 7

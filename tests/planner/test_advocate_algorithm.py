@@ -13,8 +13,8 @@ from planbook.envs import Environment, Selection, Task
 from planbook.envs.textcraft import Textcraft
 from planbook.planner import MemoryJournal, Outcome, Recall
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, code, played, recorded
-from tests.planner.players import TASK, Traced
+from tests.planner.counsellors import NO, YES, Counsellors, aligned, played, recorded
+from tests.planner.players import TASK, Traced, code
 
 Path = tuple[str, ...]
 CRAFTING = Textcraft.tasks(Selection(ids=("test/17",)))[0]

@@ -9,7 +9,8 @@ from planbook.envs import Selection, load_environment
 from planbook.planner import Ending, Episode, MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, code, played, recorded
+from tests.planner.counsellors import NO, YES, Counsellors, aligned, played, recorded
+from tests.planner.players import code
 
 pytestmark = [pytest.mark.browser, pytest.mark.deep]
 LOOK = """

@@ -5,8 +5,8 @@ from typing import Any
 from planbook.envs import Observation, Task, Verdict, action
 from planbook.planner import MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, code, played, recorded
-from tests.planner.players import Traced
+from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, played, recorded
+from tests.planner.players import Traced, code
 
 
 class Pages(Traced):

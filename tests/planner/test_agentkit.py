@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from planbook.planner import Body, FeedbackKind, MemoryJournal, Outcome
-from planbook.planner.errors import BadGraphFile, ModelUnavailable
-from planbook.planner.graph import SHIPPED_GRAPHS
+from planbook.planner import FeedbackKind, MemoryJournal, Outcome
+from planbook.planner.errors import BadGraphFile
+from planbook.planner.graph.file import SHIPPED_GRAPHS
 from planbook.planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
 from planbook.sandbox import Sandbox
-from tests.planner.nodes import Nodes, Reply, code, played
-from tests.planner.players import SOLVE, TASK
+from tests.planner.nodes import Nodes, Reply, played
+from tests.planner.pieces import cuts, timeless
+from tests.planner.players import SOLVE, TASK, code
 from tests.spanning import held
 
 TASK_ID = TASK.id
@@ -164,30 +164,11 @@ def test_a_node_without_an_answer_ends_the_episode_and_nothing_is_passed_on(
     assert failing in episode.cells[0].feedback.text
 
 
-def test_a_reply_that_is_mended_goes_on(sandbox: Sandbox, graph: str) -> None:
-    nodes = Nodes(replies(plan=lambda number: "rubbish" if number == 0 else {"goal": "open all"}, act=code(SOLVE)))
-    ending, _ = played(sandbox, nodes, "toy", TASK_ID, options={"graph": graph})
-    assert ending.outcome is Outcome.DIRECT_SUCCESS
-    assert nodes.names == ["look", "plan", "plan", "act"]
-
-
-def test_a_skipped_node_is_not_asked_and_its_answer_stands(sandbox: Sandbox, graph: str) -> None:
-    nodes = Nodes(replies(look=lambda number: "nothing new" if number else "a box"))
-    played(sandbox, nodes, "toy", TASK_ID, options={"graph": graph, "steps": 3})
-    assert nodes.names == ["look", "plan", "act", "look", "act", "look", "act"]
-    assert all('"open boxes"' in question for question in nodes.questions("act"))
-
-
 def test_steps_that_do_nothing_come_to_an_end(sandbox: Sandbox, graph: str) -> None:
     nodes = Nodes(replies(act=code("print('waiting')")))
     ending, episode = played(sandbox, nodes, "toy", TASK_ID, options={"graph": graph})
     assert len(episode.cells) == IDLE
     assert ending.outcome is Outcome.FAILURE
-
-
-def test_the_episodes_actions_are_an_end_too(sandbox: Sandbox, graph: str) -> None:
-    ending, _ = played(sandbox, Nodes(replies()), "toy", TASK_ID, options={"graph": graph, "steps": 9}, actions=2)
-    assert (ending.outcome, ending.actions) == (Outcome.OUT_OF_BUDGET, 2)
 
 
 def test_names_of_one_steps_code_are_gone_in_the_next(sandbox: Sandbox, graph: str) -> None:
@@ -196,19 +177,6 @@ def test_names_of_one_steps_code_are_gone_in_the_next(sandbox: Sandbox, graph: s
     )
     _, episode = played(sandbox, nodes, "toy", TASK_ID, options={"graph": graph, "steps": 2})
     assert episode.cells[1].feedback.kind is FeedbackKind.CHECK
-
-
-def test_a_model_that_does_not_answer_stops_the_run(sandbox: Sandbox, graph: str) -> None:
-    def down(number: int) -> Any:
-        raise ModelUnavailable("the server is down")
-
-    with pytest.raises(ModelUnavailable):
-        played(sandbox, Nodes(replies(plan=down)), "toy", TASK_ID, options={"graph": graph})
-
-
-def timeless(body: Body) -> Any:
-    reply = body.get("reply")
-    return {**body, "reply": {**reply, "seconds": 0.0}} if isinstance(reply, dict) else body
 
 
 def by_node(**more: Reply) -> dict[str, Reply]:
@@ -222,29 +190,10 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
     ending, _ = played(sandbox, nodes, "toy", TASK_ID, options=options, journal=whole)
     events = list(whole.events.items())
     assert len(events) > 25
-    for cut in range(len(events)):
+    for cut in cuts(whole):
         journal, again = MemoryJournal(), Nodes(by_node())
         journal.events = dict(events[:cut])
         assert played(sandbox, again, "toy", TASK_ID, options=options, journal=journal)[0] == ending
-        assert [(key, timeless(body)) for key, body in journal.events.items()] == [
-            (key, timeless(body)) for key, body in events
-        ]
+        assert timeless(journal) == timeless(whole)
         answered = sum(kind == "ask" for (_, kind, _), _ in events[:cut])
         assert len(again.asked) == len(nodes.asked) - answered, "nothing is asked twice"
-
-
-def test_side_by_side_comes_to_the_same(sandbox: Sandbox) -> None:
-    journals = []
-    for at_once in (1, 4):
-        journal = MemoryJournal()
-        nodes = Nodes({"act": code("agent.open('box_1')")})
-        played(
-            sandbox,
-            nodes,
-            "toy",
-            TASK_ID,
-            options={"graph": "spring", "steps": 2, "side_by_side": at_once},
-            journal=journal,
-        )
-        journals.append({key: timeless(body) for key, body in journal.events.items()})
-    assert journals[0] == journals[1]

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from planbook.envs.crafter.rules import rules
-from planbook.planner import Body, MemoryJournal, Outcome
+from planbook.planner import MemoryJournal, Outcome
 from planbook.planner.graph import Composing, GraphDatabase
-from planbook.planner.graph.hooks import crafter_context
+from planbook.planner.graph.hooks import crafter as crafter_hooks
 from planbook.planner.graph.hooks.crafter import ACTIONS, LEARNED, WANTED
 from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
 from tests.planner.crafter_nodes import OPEN_GATE, PLAN, REPLIES, SHUT_GATE, action_row, discovery, missing
 from tests.planner.graph.given import question
-from tests.planner.nodes import Nodes, Reply, code, played
+from tests.planner.nodes import Nodes, Reply, played
+from tests.planner.players import code
 
 TASK = "survive/0"
 GATED = {"subgoals", "top_subgoal", "subgoal_analysis", "skill", "planner_adaptive", "kb_add", "unknown"}
@@ -67,17 +68,11 @@ def test_while_the_subgoal_stands_planner_and_knowledge_are_skipped(sandbox: San
     assert tokens[0] < 0.72 * tokens[1]
 
 
-@pytest.mark.parametrize(
-    "answer", ["unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed"]
-)
-def test_each_reason_opens_the_gate(sandbox: Sandbox, answer: str) -> None:
-    _, asked, _ = game(sandbox, 2, gate=lambda number: {**SHUT_GATE, **({answer: "yes"} if number else {})})
-    assert asked[1]["subgoals"] == 1
-
-
-def test_a_correction_alone_does_not_open_it(sandbox: Sandbox) -> None:
-    _, asked, _ = game(sandbox, 2, gate={**SHUT_GATE, "correction_planned": "yes"})
-    assert asked[1]["subgoals"] == 0
+def test_each_reason_opens_the_gate_and_a_correction_alone_does_not(sandbox: Sandbox) -> None:
+    reasons = ["unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed"]
+    said: list[dict[str, str]] = [{}, *({each: "yes"} for each in (*reasons, "correction_planned"))]
+    _, asked, _ = game(sandbox, len(said), gate=lambda number: {**SHUT_GATE, **said[number]})
+    assert [each["subgoals"] for each in asked[1:]] == [1] * len(reasons) + [0]
 
 
 def test_the_first_step_looks_back_on_nothing(sandbox: Sandbox) -> None:
@@ -95,10 +90,10 @@ def composing(database: GraphDatabase) -> Composing:
 def test_a_reflection_looks_back_on_25_steps_and_the_skills_own_history_on_all() -> None:
     history = [{"step": step, "observation": f"seen {step}", "action": "did", "skill": "Walk"} for step in range(40)]
     database = GraphDatabase({"history": history, "skill": {"name": "Walk", "feedback": ""}, "step": {"number": 40}})  # type: ignore[dict-item]
-    assert re.findall(r"^Turn (\d+)\.", crafter_context.recent(composing(database)), re.MULTILINE) == [
+    assert re.findall(r"^Turn (\d+)\.", crafter_hooks.recent(composing(database)), re.MULTILINE) == [
         str(turn) for turn in range(16, 41)
     ]
-    assert len(re.findall(r"^Turn \d+\.", crafter_context.under_the_skill(composing(database)), re.MULTILINE)) == 40
+    assert len(re.findall(r"^Turn \d+\.", crafter_hooks.under_the_skill(composing(database)), re.MULTILINE)) == 40
 
 
 def test_each_step_is_summed_up_and_its_action_judged_in_the_next(sandbox: Sandbox) -> None:
@@ -177,22 +172,17 @@ def test_what_passes_every_test_is_stored_and_is_unknown_no_more(sandbox: Sandbo
     assert WOOD not in unknown
 
 
-@pytest.mark.parametrize("test", LEARNED)
-def test_what_fails_one_test_is_not_stored(sandbox: Sandbox, test: str) -> None:
-    known, unknown = knowledge_of(sandbox, {WOOD: discovery(**{test: "no, not at all"})}, {WOOD: missing()})
-    assert "1 wood" not in known
-    assert WOOD in unknown
-
-
-@pytest.mark.parametrize("nothing", ["N/A", "none", "NA."])
-def test_a_discovery_of_nothing_is_not_stored(sandbox: Sandbox, nothing: str) -> None:
-    known, _ = knowledge_of(sandbox, {WOOD: discovery(discovery_short=nothing)}, {WOOD: missing()})
+def test_what_fails_one_test_or_is_nothing_is_not_stored(sandbox: Sandbox) -> None:
+    found: dict[str, Any] = {f"{WOOD}, {test}": discovery(**{test: "no, not at all"}) for test in LEARNED}
+    found |= {f"{WOOD}, {nothing}": discovery(discovery_short=nothing) for nothing in ("N/A", "none", "NA.")}
+    known, unknown = knowledge_of(sandbox, found, dict.fromkeys(found, missing()))
     assert "nothing yet" in known
+    assert [item for item in found if item not in unknown] == []
 
 
-@pytest.mark.parametrize("test", WANTED)
-def test_what_is_not_worth_knowing_is_not_listed(sandbox: Sandbox, test: str) -> None:
-    nodes, asked, _ = game(sandbox, 2, gate=OPEN_GATE, unknown={WOOD: missing(**{test: "no"})})
+def test_what_is_not_worth_knowing_is_not_listed(sandbox: Sandbox) -> None:
+    listed: dict[str, Any] = {f"{WOOD}, {test}": missing(**{test: "no"}) for test in WANTED}
+    nodes, asked, _ = game(sandbox, 2, gate=OPEN_GATE, unknown=listed)
     assert asked[1]["kb_add"] == 0, "there is nothing to look for"
     assert WOOD not in last(nodes, "unknown")
 
@@ -310,39 +300,3 @@ def test_no_prompt_tells_what_a_table_or_a_furnace_costs(sandbox: Sandbox) -> No
     nodes, _, _ = game(sandbox, 1)
     asked = "\n".join(text for _, _, text in nodes.asked)
     assert not re.search(r"\b(2|two) wood|\b(4|four|1|one) stone|uses? \d", asked)
-
-
-# Cut off, and side by side.
-
-
-def timeless(body: Body) -> object:
-    reply = body.get("reply")
-    return {**body, "reply": {**reply, "seconds": 0.0}} if isinstance(reply, dict) else body
-
-
-def same(nodes: dict[str, Reply]) -> dict[str, Reply]:
-    return {name: reply for name, reply in nodes.items() if not callable(reply)}
-
-
-def test_a_game_cut_off_goes_on_where_it_was(sandbox: Sandbox) -> None:
-    """At every eleventh event: cells, questions and answers of nodes among them."""
-    _, _, whole = game(sandbox, 2)
-    events = list(whole.events.items())
-    for cut in range(3, len(events), 11):
-        journal, nodes = MemoryJournal(), Nodes(same(REPLIES))
-        journal.events = dict(events[:cut])
-        played(sandbox, nodes, "crafter", TASK, options={"steps": 2}, journal=journal, actions=1000)
-        assert [(key, timeless(body)) for key, body in journal.events.items()] == [
-            (key, timeless(body)) for key, body in events
-        ]
-        assert len(nodes.asked) == sum(kind == "ask" for (_, kind, _), _ in events[cut:])
-
-
-def test_side_by_side_comes_to_the_same(sandbox: Sandbox) -> None:
-    journals = []
-    for at_once in (1, 3):
-        journal = MemoryJournal()
-        options = {"steps": 2, "side_by_side": at_once}
-        played(sandbox, Nodes(same(REPLIES)), "crafter", TASK, options=options, journal=journal, actions=1000)
-        journals.append({key: timeless(body) for key, body in journal.events.items()})
-    assert journals[0] == journals[1]

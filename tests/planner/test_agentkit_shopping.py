@@ -6,7 +6,8 @@ from planbook.envs import load_environment
 from planbook.planner import Outcome
 from planbook.planner.strategies.agentkit import graph_named
 from planbook.sandbox import Sandbox
-from tests.planner.nodes import Nodes, Reply, code, played, task_of
+from tests.planner.nodes import Nodes, Reply, played, task_of
+from tests.planner.players import code
 
 TASK = "test/0"
 NODES = ("obs", "task_filter", "actor_sketch", "action", "summary_obs", "summary_actor_plan")

@@ -11,7 +11,6 @@ from planbook.envs import Action, Observation, Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    AutoManualOptions,
     Ending,
     Episode,
     EpisodeSettings,
@@ -30,6 +29,7 @@ from planbook.planner import (
 from planbook.planner.models import Message, Reply, Sampling
 from planbook.planner.models.types import OnText
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.sandbox import Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -175,13 +175,6 @@ def test_the_number_of_replies_left_is_true(sandbox: Sandbox) -> None:
     assert told == ["3", "2"]
 
 
-def test_the_conversation_goes_on(sandbox: Sandbox) -> None:
-    model = said(LOOK, RAISES, DONE)
-    played(sandbox, model)
-    assert [message.role for message in model.asked[-1]] == ["system", "user", *["assistant", "user"] * 2]
-    assert model.asked[-1][: len(model.asked[0])] == model.asked[0]
-
-
 def test_a_plan_that_never_succeeds_is_a_failure_by_its_last_cell(sandbox: Sandbox) -> None:
     ending, _ = played(sandbox, said(RAISES, RAISES, RAISES, LOOK))
     assert (ending.outcome, ending.cause) == (Outcome.FAILURE, "unfinished")
@@ -212,19 +205,6 @@ def test_an_unusable_reply_after_a_plan_fails_the_episode_that_has_begun(sandbox
     ending, playing = played(sandbox, Said(f"```python\n{LOOK}\n```", "Done!"))
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "parse", 2)
     assert kinds(playing) == ["unfinished", "parse"]
-
-
-def test_actions_that_run_out_end_the_episode_whatever_replies_are_left(sandbox: Sandbox) -> None:
-    model = said("while True:\n    agent.open('box_1')")
-    ending, playing = played(sandbox, model, actions=5)
-    assert (ending.outcome, ending.actions, len(model.asked)) == (Outcome.OUT_OF_BUDGET, 5, 1)
-    assert kinds(playing) == ["limit"]
-
-
-def test_the_limit_of_actions_is_told(sandbox: Sandbox) -> None:
-    model = said(DONE)
-    played(sandbox, model, actions=17)
-    assert "A task allows 17 actions." in model.asked[0][0].content
 
 
 HELPER = """import re
@@ -258,13 +238,6 @@ def test_params_that_are_not_told_are_not_in_the_plan_either(sandbox: Sandbox) -
     _, playing = played(sandbox, model, world=Secretive(), replans=0)
     assert playing.feedbacks[0].output == f"{{'color': 'red'}} {TASK.goal}\n"
     assert "params" not in model.prompts[0].split("# The task")[1]
-
-
-def test_the_task_is_told_once_with_its_first_observation(sandbox: Sandbox) -> None:
-    model = said(DONE)
-    played(sandbox, model)
-    assert model.prompts[0].count(TASK.goal) == 1
-    assert "You see box_1, " in model.prompts[0]
 
 
 def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
@@ -325,12 +298,6 @@ def test_a_procedure_that_gives_up_quietly_is_no_error(sandbox: Sandbox) -> None
     memory = Knows(procedure=procedure("def solve(agent, task):\n    agent.open('box_1')"))
     ending, playing = played(sandbox, said(DONE), memory=memory, procedures_first=True)
     assert (ending.outcome, kinds(playing)) == (Outcome.DIRECT_SUCCESS, ["unfinished", "done"])
-
-
-def test_without_a_procedure_the_model_begins(sandbox: Sandbox) -> None:
-    model = said(DONE)
-    played(sandbox, model, procedures_first=True)
-    assert "What has been tried" not in model.prompts[0]
 
 
 def test_a_procedure_that_uses_all_actions_up_leaves_nothing_to_ask_for(sandbox: Sandbox) -> None:

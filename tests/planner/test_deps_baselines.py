@@ -6,8 +6,7 @@ import pytest
 
 from planbook.envs import Action, ActionSpec, Goals, Observation, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import METHODS, FeedbackKind, MemoryJournal, Outcome, Recall
-from planbook.planner.memory import Memory
+from planbook.planner import FeedbackKind, MemoryJournal, Outcome, Recall
 from planbook.planner.strategies.deps.pursuit import Move, read_move
 from planbook.sandbox import Sandbox
 from tests.planner.camp import Voices, code, goal_events, played
@@ -20,7 +19,6 @@ WHOLE = "\n".join((LOGS, PLANKS, STICKS, PICKAXE))
 TOY = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 
 
-ASKING = sorted(name for name, each in METHODS.items() if each.roles and name != "automanual")
 SHOWN = ("goals", "thoughts", "assertions", "policies")
 
 
@@ -162,13 +160,6 @@ def test_an_assertion_ends_a_program_for_good(sandbox: Sandbox) -> None:
     assert "no sand" in playing.feedbacks[-1].text
 
 
-@pytest.mark.parametrize("planner", ASKING)
-def test_a_demonstration_that_is_missing_breaks_nothing(sandbox: Sandbox, planner: str) -> None:
-    method = METHODS[planner]
-    assert set(method.demonstrations) <= {"deps", "explained", *SHOWN} or "atomic" in method.demonstrations
-    assert method.roles
-
-
 # Goals that take more than one action.
 
 
@@ -275,8 +266,3 @@ def test_on_the_toy_world_every_action_is_a_goal(sandbox: Sandbox) -> None:
     voices = Voices(planner=[code(search)], explainer=[])
     _, playing = fetched(sandbox, voices, Toy(), planner="deps", rounds=0)
     assert [step.action.name for step in playing.steps][:4] == ["open"] * 4
-
-
-def test_memories_without_demonstrations_are_memories() -> None:
-    memory: Memory = Shows()
-    assert memory.recall(TOY).demonstrations.get("deps", "") == ""

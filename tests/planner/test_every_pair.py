@@ -1,12 +1,27 @@
 """Every planning method on every world: it asks, and hostile replies harm nobody."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.library import Demonstrating
-from planbook.planner import METHODS, Episode, EpisodeSettings, MemoryJournal, NoMemory, Outcome, Roles, method, play
+from planbook.planner import (
+    FIGURE_KEYS,
+    LEFT_OUT_OF_FIGURES,
+    METHODS,
+    Episode,
+    EpisodeSettings,
+    MemoryJournal,
+    NoMemory,
+    Outcome,
+    Roles,
+    method,
+    play,
+    shipped_figures,
+)
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
 from tests.browser import need_browser
@@ -31,7 +46,6 @@ REPLIES: dict[str, Callable[[str], str]] = {
 }
 
 USUAL = ("prose", "a break-in")
-UNUSUAL = [each for each in REPLIES if each not in USUAL]
 
 
 @pytest.mark.parametrize(
@@ -90,3 +104,18 @@ def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, r
     assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
     assert all(world.about in prompt for prompt in asked if "# The world" in prompt)
     assert any(world.about in prompt for prompt in asked)
+
+
+def test_what_is_known_of_methods_before_they_are_imported_is_true() -> None:
+    spans = {payload.span: payload.bulky for each in METHODS.values() for payload in each.spans if payload.bulky}
+    assert spans == LEFT_OUT_OF_FIGURES
+    assert tuple(figures.key for figures in shipped_figures()) == FIGURE_KEYS
+
+
+def test_a_method_imports_its_own_family_alone() -> None:
+    code = (
+        "import sys; from planbook.planner import METHODS, method; method('code'); 'lats' in METHODS; "
+        "print([name for name in sys.modules if '.strategies.' in name or '.planner.graph' in name])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["['planbook.planner.strategies.base',", "'planbook.planner.strategies.code']"]

@@ -333,10 +333,10 @@ def test_a_plan_that_no_cell_can_hold_is_told_to_the_planner() -> None:
     ],
 )
 def test_a_model_that_repeats_itself_for_ever_takes_no_time_to_read(reply: str) -> None:
-    begun = time.monotonic()
+    begun = time.thread_time()
     with suppress(ValueError):
         read_decomposition(reply)
-    assert time.monotonic() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 def test_a_step_may_go_over_several_lines_and_ends_at_a_thought_or_an_empty_line() -> None:

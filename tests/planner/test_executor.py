@@ -195,11 +195,6 @@ def test_a_wrong_call_of_finish_claims_nothing_and_is_told(sandbox: Sandbox, cod
     assert "finish" in players.prompts("executor")[1]
 
 
-def test_done_without_any_action_is_believed(sandbox: Sandbox) -> None:
-    claim, playing, _ = worked(sandbox, "finish(True)")
-    assert (claim.done, playing.steps, playing.ending().outcome) == (True, [], Outcome.FAILURE)
-
-
 @pytest.mark.parametrize("cells", [("rubbish",), ("agent.touch('x')", "rubbish")])
 def test_replies_that_stay_unusable_fail_the_sub_task_and_not_the_episode(
     sandbox: Sandbox, cells: tuple[str, ...]
@@ -253,13 +248,6 @@ def test_what_is_known_reaches_it(sandbox: Sandbox) -> None:
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.feedbacks[0].output.startswith("8\n")
     assert "Keys are in boxes (rule_1)." in players.whole("executor")
-
-
-def test_the_scene_is_told_without_the_task(sandbox: Sandbox) -> None:
-    _, _, players = worked(sandbox, FAIL)
-    whole = players.whole("executor")
-    assert "You see box_1, " in whole
-    assert GOAL not in whole
 
 
 def test_no_world_has_a_finish_of_its_own() -> None:

@@ -19,7 +19,10 @@ LOG = Action("mine", ({"log": 1}, None))
 
 @pytest.fixture
 def episode(sandbox: Sandbox) -> Iterator[Episode]:
-    task, settings = Camp.tasks(Selection())[0], EpisodeSettings(actions=30, limits=Limits(wall_seconds=0.5))
+    task, settings = (
+        Camp.tasks(Selection())[0],
+        EpisodeSettings(actions=30, limits=Limits(wall_seconds=30, cpu_seconds=0.5)),
+    )
     played = Episode(task, Camp(), sandbox, MemoryJournal(), settings=settings)
     played.begin()
     yield played
@@ -111,7 +114,7 @@ def test_a_list_that_is_no_python_is_read_line_by_line(episode: Episode, reply: 
         ("1. sing a song about the moon and the stars", "these lines name no goal"),
         (code("while 'log' not in agent.inventory():\n    agent.mine({'log': 1})"), f"more than {MOST} goals"),
         (code("for n in range(5000):\n    unclear('sand and the moon and all that' * n)"), f"more than {MOST} goals"),
-        (code("agent.mine({'log': 1})\nwhile True:\n    pass"), "0.5 s of wall clock"),
+        (code("agent.mine({'log': 1})\nwhile True:\n    pass"), "0.5 s of processor time"),
         (code("assert 'You mine' in agent.mine({'log': 1})"), "only listed at first"),
         (code("agent = 1\nagent.mine({'log': 1})"), "agent"),
         (code("agent.mine = print"), "agent"),
@@ -155,9 +158,9 @@ class ManyGoals(CampGoals):
 
 
 def test_long_lines_are_compared_in_a_moment() -> None:
-    goals, begun = ManyGoals(Camp()), time.monotonic()
+    goals, begun = ManyGoals(Camp()), time.thread_time()
     likeness = GoalMatcher(goals)
     assert likeness.nearest("x" * 1_000_000) is None
     assert likeness.nearest("mine " + "kind, " * 100_000) is None
     assert likeness.nearest("mine kind 7") == goals.known()[7]
-    assert time.monotonic() - begun < 2
+    assert time.thread_time() - begun < 2

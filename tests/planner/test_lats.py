@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from planbook.planner import METHODS, MemoryJournal, Outcome
 from planbook.planner.strategies.advocate.search import SearchNode
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, code, played, recorded, valued
-from tests.planner.players import SOLVE, TASK
+from tests.planner.counsellors import NO, YES, Counsellors, played, recorded, valued
+from tests.planner.players import SOLVE, TASK, code
 from tests.planner.test_advocate_algorithm import Path, Tracing, Walked, toy
 from tests.planner.test_advocate_pages import Pages, click
 
@@ -152,7 +152,7 @@ class Searchers(Counsellors):
         return super().say(name, prompt)
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 10**4))
 def test_each_idea_is_tried_at_its_own_moment_however_that_is_reached(sandbox: Sandbox, seed: int) -> None:
     watched = toy(Walked())

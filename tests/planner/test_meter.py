@@ -9,9 +9,8 @@ from planbook.planner import Budget, BudgetEnded, Meter, Scope, Spent
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
 from planbook.planner.models.types import PromptData, placed
-from planbook.planner.prompts import Prompt
+from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import Roles, as_text
-from planbook.planner.templates import PROMPTS
 
 QUESTION: Prompt = PROMPTS["repair"]
 

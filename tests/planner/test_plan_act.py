@@ -2,8 +2,8 @@
 
 from planbook.planner import METHODS, MemoryJournal, Outcome
 from planbook.sandbox import Sandbox
-from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, code, played, recorded
-from tests.planner.players import SOLVE
+from tests.planner.counsellors import NO, YES, Counsellors, aligned, branches, played, recorded
+from tests.planner.players import SOLVE, code
 
 
 def touch(what: str) -> str:

@@ -224,6 +224,6 @@ def test_no_thought_is_lost(text: str) -> None:
     ],
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
-    begun = time.monotonic()
+    begun = time.thread_time()
     read_thought(text)
-    assert time.monotonic() - begun < 2
+    assert time.thread_time() - begun < 2

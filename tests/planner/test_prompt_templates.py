@@ -10,20 +10,19 @@ from jinja2 import UndefinedError
 
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
-from planbook.manuals.templates import FOLDER as MANUALS
-from planbook.planner import Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
+from planbook.manuals import PROMPTS as MANUALS
+from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
 from planbook.planner.strategies.advocate.model_calls import Past
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
-from planbook.planner.templates import FOLDER as PLANNER
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
+from planbook.rules import PROMPTS as RULES
 from planbook.rules import Form, Reflection, Rule, RuleType, Skill
-from planbook.rules.templates import FOLDER as RULES
 
 ALL = {
-    f"{folder.parent.name}/{name}": prompt
-    for folder in (PLANNER, RULES, MANUALS)
-    for name, prompt in Prompts(folder).all().items()
+    f"{package}/{name}": prompt
+    for package, prompts in (("planner", PROMPTS), ("rules", RULES), ("manuals", MANUALS))
+    for name, prompt in prompts.all().items()
 }
 CODE = """x = '''<b>&amp;</b> "quotes" {{ x }} {% if x %} \\n \\\\''' # no `entity` & no 'escape'"""
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]

@@ -6,7 +6,8 @@ import pytest
 
 from planbook.envs import Observation, Selection
 from planbook.envs.toy import Toy
-from planbook.planner import Episode, EpisodeSettings, MemoryJournal, WrongMark
+from planbook.planner import Episode, EpisodeSettings, MemoryJournal
+from planbook.planner.errors import WrongMark
 from planbook.sandbox import Sandbox
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from planbook.planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply, as_text
-from planbook.planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel, label
+from planbook.planner import JournalMismatch, MemoryJournal, ModelError, Scope, UnusableReply
+from planbook.planner.models import Finish, Message, Model, OnText, RecordedModel, Reply, Sampling, ScriptedModel
+from planbook.planner.models.types import label
 from planbook.planner.prompts import Prompts
-from planbook.planner.roles import NO_MODELS, Roles, Sample
+from planbook.planner.roles import NO_MODELS, Roles, Sample, as_text
 
 QUESTION = "What is {{ what }}?"
 PATH = "task/0/round/0"

@@ -9,12 +9,12 @@ from planbook.envs import Action, Features, Goals, MissingRequirement, Selection
 from planbook.envs.minecraft import Minecraft
 from planbook.envs.tabletop import Tabletop
 from planbook.planner.strategies.deps.selectors import (
+    FIXED,
+    NEAREST,
     Candidate,
     Choice,
-    Fixed,
-    Horizon,
-    Nearest,
-    Random,
+    at_random,
+    by_horizon,
     candidates_of,
     recorded_rows,
     select,
@@ -95,26 +95,26 @@ def test_another_way_may_take_what_its_goal_takes_anyway() -> None:
 
 
 def test_where_nothing_can_be_done_the_first_goal_is_tried(goals: Goals) -> None:
-    assert select(goals, [PICKAXE, PICKED], Nearest()) == Choice(Candidate(0, PICKAXE), ())
+    assert select(goals, [PICKAXE, PICKED], NEAREST) == Choice(Candidate(0, PICKAXE), ())
 
 
 def test_the_fixed_order_is_the_plans(goals: Goals) -> None:
-    assert select(goals, [PICKED, SAND, LOG], Fixed()).chosen == Candidate(1, SAND)
-    assert select(goals, [LOG, SAND], Fixed()).chosen == Candidate(0, LOG)
+    assert select(goals, [PICKED, SAND, LOG], FIXED).chosen == Candidate(1, SAND)
+    assert select(goals, [LOG, SAND], FIXED).chosen == Candidate(0, LOG)
 
 
 def test_the_nearest_goal_and_way_are_chosen(goals: Goals) -> None:
-    choice = select(goals, [SAND, LOG], Nearest())
+    choice = select(goals, [SAND, LOG], NEAREST)
     assert (choice.chosen, choice.horizons) == (Candidate(1, BIRCH), [20.0, 30.0, 30.0, 10.0])
 
 
 def test_the_goal_with_the_least_predicted_horizon_is_chosen(goals: Goals) -> None:
-    assert select(goals, [SAND, LOG], Horizon(Table())).chosen == Candidate(1, LOG)
+    assert select(goals, [SAND, LOG], by_horizon(Table().predict)).chosen == Candidate(1, LOG)
 
 
 def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     def order(seed: str) -> list[Candidate]:
-        chooser = Random(seed)
+        chooser = at_random(seed)
         return [select(goals, [SAND, LOG, STICK], chooser).chosen for _ in range(30)]
 
     assert order("a") == order("a") != order("b")

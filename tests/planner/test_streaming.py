@@ -28,7 +28,7 @@ from planbook.planner.strategies.adapt.executor import EXECUTOR
 from planbook.planner.streaming import NOT_RUN
 from planbook.planner.trajectory import in_reading_order
 from planbook.sandbox import Sandbox
-from tests.planner.pieces import THING, Piecewise, at, episode, played, timeless, whole
+from tests.planner.pieces import THING, Piecewise, at, cuts, episode, played, timeless, whole
 
 STRIDE = 1 if os.environ.get("PLANBOOK_CUTS") else 23
 """Replies are cut at each so-manieth place; with PLANBOOK_CUTS=1 at every one."""
@@ -236,7 +236,7 @@ def test_an_episode_killed_after_any_event_ends_in_the_same_journal(sandbox: San
     expected = journal_of(sandbox, Piecewise(replies, list))
     kinds = [key[1] for key in expected.events]
     assert "heard" in kinds
-    for lives in range(len(kinds)):
+    for lives in cuts(expected):
         journal = Mortal({}, lives)
         with pytest.raises(JournalFailed):
             played(sandbox, Piecewise(replies, list), journal, **OPTIONS)

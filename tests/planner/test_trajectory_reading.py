@@ -20,7 +20,6 @@ from planbook.planner import (
     Outcome,
     Round,
     Step,
-    Thought,
     Trajectory,
     play,
     read_trajectory,
@@ -28,6 +27,7 @@ from planbook.planner import (
 )
 from planbook.planner.memory import Recall
 from planbook.planner.strategies import Options
+from planbook.planner.types import Thought
 from planbook.sandbox import Limits, Sandbox
 
 TASK = Toy.tasks(Selection(ids=("fetch_two/0",)))[0]
@@ -110,21 +110,6 @@ def test_what_is_read_back_is_what_the_episode_saw(sandbox: Sandbox, verbs: list
     assert text.count("## First observation") == len(seen)
 
 
-def test_steps_that_a_rewind_took_back_are_read_as_undone(sandbox: Sandbox) -> None:
-    def strategy(playing: Episode, options: object) -> None:
-        playing.run("agent.open('box_1')")
-        mark = playing.mark()
-        playing.run("agent.open('box_2')\nagent.open('box_3')")
-        playing.rewind(mark)
-        playing.run("agent.open('box_4')")
-
-    journal = MemoryJournal()
-    ending = play(episode(sandbox, journal), strategy, Options())
-    (round_0,) = read_trajectory("task/3", events_of(journal)).rounds
-    assert [step.undone for step in round_0.steps] == [False, True, True, False]
-    assert ending.actions == 4
-
-
 def two_cells(playing: Episode, options: object) -> None:
     playing.run("print(agent.open('box_1'))", source="planner", thought=THOUGHT)
     with playing.frame("achieve"):
@@ -134,14 +119,6 @@ def two_cells(playing: Episode, options: object) -> None:
 def played(sandbox: Sandbox, path: str = "task/3") -> tuple[Ending, list[Event]]:
     journal = MemoryJournal()
     return play(episode(sandbox, journal, path), two_cells, Options()), events_of(journal)
-
-
-def test_cells_of_nested_plans_belong_to_the_round_and_name_their_frame(sandbox: Sandbox) -> None:
-    ending, events = played(sandbox)
-    (round_0,) = read_trajectory("task/3", events).rounds
-    assert [cell.scope for cell in round_0.cells] == ["round/0", "round/0/achieve/0"]
-    assert [step.scope for step in round_0.steps] == [cell.scope for cell in round_0.cells]
-    assert ending.outcome is Outcome.FAILURE
 
 
 def test_an_episode_started_over_is_read_by_its_own_path(sandbox: Sandbox) -> None:

@@ -103,13 +103,6 @@ def test_what_was_sound_of_the_last_reply_stands(sandbox: Sandbox) -> None:
     assert "The calls before that were sound, and stand." in made.note
 
 
-def test_case_3_cannot_turn_an_error_into_a_success_rule(sandbox: Sandbox) -> None:
-    turned = edits('update_rule("rule_3", type="Success Process", content="How to do it.")', STOP)
-    made, _ = built(sandbox, INDIRECT, AGENT, turned)
-    assert made.book == BOOK
-    assert "a rule must not be turned into a Success Process rule" in made.note
-
-
 @pytest.mark.parametrize("outcome", [FAILURE, Outcome.OUT_OF_BUDGET])
 @pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, SHARPER])
 def test_case_4_teaches_no_way_of_doing_it(sandbox: Sandbox, outcome: Outcome, tried: str) -> None:
@@ -161,13 +154,6 @@ def test_a_refused_batch_is_asked_for_again(sandbox: Sandbox, bad: str, told: st
     assert "the builder gave no usable reply to builder/manage.j2" in made.note
     made, _ = built(sandbox, Outcome.DIRECT_SUCCESS, bad, edits(PROCESS, STOP))
     assert written(made) == [("rule_4", RuleType.SUCCESS_PROCESS)], "what was refused has used up no id"
-
-
-def test_nothing_new_changes_nothing(sandbox: Sandbox) -> None:
-    made, _ = built(sandbox, Outcome.DIRECT_SUCCESS, edits(STOP))
-    assert made.book == BOOK
-    assert made.change is not None
-    assert (made.change.touched, made.note) == ((), "")
 
 
 @pytest.mark.parametrize("outcome", [Outcome.BROKEN, Outcome.NOT_RUN])

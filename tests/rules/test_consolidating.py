@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import pytest
-
 from planbook.rules import Evidence, RuleBook, RuleChange, consolidate
 from planbook.rules.builder import ROUNDS
 from planbook.sandbox import Sandbox
@@ -55,28 +53,6 @@ def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
 def test_a_model_whose_edits_are_always_refused_is_stopped_too(sandbox: Sandbox) -> None:
     book, changes, model = consolidated(sandbox, *[edits('delete_rule("rule_1")')] * 20)
     assert (book, changes, len(model.asked)) == (BOOK, (), 3)
-
-
-@pytest.mark.parametrize("id", ["rule_1", "rule_2"])
-def test_what_tasks_are_solved_with_is_never_deleted(sandbox: Sandbox, id: str) -> None:
-    tried = edits('update_rule("rule_0", log="merged")', f'delete_rule("{id}")', STOP)
-    book, changes, model = consolidated(sandbox, tried, edits(STOP))
-    assert "must not be deleted, or merged into another: keep it" in last(model, 1)
-    assert (book, changes) == (BOOK, ())
-
-
-@pytest.mark.parametrize("type", ["Special Phenomenon", "Corrected Error"])
-def test_nor_made_into_something_that_may_be_deleted(sandbox: Sandbox, type: str) -> None:
-    tried = edits(f'update_rule("rule_2", type="{type}")', STOP)
-    book, _, model = consolidated(sandbox, tried, edits(STOP))
-    assert "the type of a Success Process rule must not be changed" in last(model, 1)
-    assert book == BOOK
-
-
-def test_no_new_rule_is_written(sandbox: Sandbox) -> None:
-    _, changes, model = consolidated(sandbox, edits('write_rule("New.", type="Special Phenomenon")'), edits(STOP))
-    assert "has no action or attribute write_rule" in last(model, 1)
-    assert changes == ()
 
 
 def test_episodes_that_it_asks_for_are_in_the_next_prompt(sandbox: Sandbox) -> None:

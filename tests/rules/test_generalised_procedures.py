@@ -31,8 +31,8 @@ from planbook.planner import (
 )
 from planbook.planner.models import Model
 from planbook.planner.roles import Roles
-from planbook.rules import Generalised, Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
-from planbook.rules.procedures import FAILURE_CHARACTERS, LONGEST, learned_procedure, procedure_reader
+from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
+from planbook.rules.procedures import FAILURE_CHARACTERS, LONGEST, Generalised, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 

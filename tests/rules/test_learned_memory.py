@@ -9,7 +9,6 @@ from planbook.envs.toy import Toy
 from planbook.manuals import read_start
 from planbook.planner import (
     METHODS,
-    AutoManualOptions,
     Episode,
     EpisodeSettings,
     MemoryJournal,
@@ -20,6 +19,7 @@ from planbook.planner import (
 from planbook.planner.models.tokens import estimate_tokens
 from planbook.planner.prompts import fence_around
 from planbook.planner.roles import Roles
+from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies

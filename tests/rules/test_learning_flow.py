@@ -6,7 +6,6 @@ from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import (
     METHODS,
-    AutoManualOptions,
     Episode,
     EpisodeSettings,
     Memory,
@@ -22,6 +21,7 @@ from planbook.planner import (
 )
 from planbook.planner.roles import NO_MODELS, Roles
 from planbook.planner.strategies import Options
+from planbook.planner.strategies.automanual import AutoManualOptions
 from planbook.rules import Knowledge, LearnedMemory, Verification, admit, generalise, learn, verified
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies

@@ -5,7 +5,8 @@ import pytest
 from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import Conclusion, Ending, Outcome, Round, Trajectory, parse_procedure
-from planbook.rules import Knowledge, Reflection, Skill, admit, learn, shown
+from planbook.rules import Knowledge, Reflection, Skill, admit, learn
+from planbook.rules.retrieval import shown
 
 FETCH, FETCH_TWO = Toy.select(Selection(ids=("fetch/0", "fetch_two/0")))
 OTHER = Toy.select(Selection(ids=("fetch/1",)))[0]

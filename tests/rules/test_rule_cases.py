@@ -5,9 +5,7 @@ import pytest
 from planbook.planner import Outcome
 from planbook.rules import (
     BUILDER,
-    BUILDER_WITHOUT_CASES,
     CONSOLIDATOR,
-    BatchRefused,
     Blame,
     Case,
     DeleteRule,
@@ -18,9 +16,9 @@ from planbook.rules import (
     RuleType,
     UpdateRule,
     WriteRule,
-    case_of,
-    read_blame,
 )
+from planbook.rules.cases import BUILDER_WITHOUT_CASES, case_of, read_blame
+from planbook.rules.errors import BatchRefused
 from tests.rules.given import BOOK, changed
 
 ONE_OF_EACH = RuleBook.of(

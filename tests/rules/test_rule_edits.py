@@ -5,8 +5,6 @@ import pytest
 from planbook.rules import (
     CONSOLIDATOR,
     USER,
-    BadHistory,
-    BatchRefused,
     DeleteRule,
     Edit,
     Form,
@@ -15,7 +13,6 @@ from planbook.rules import (
     RuleBook,
     RuleChange,
     RuleType,
-    UnknownRule,
     UpdateRule,
     WriteRule,
     apply,
@@ -24,6 +21,7 @@ from planbook.rules import (
     rule_text,
 )
 from planbook.rules.draft import LONGEST
+from planbook.rules.errors import BadHistory, BatchRefused, UnknownRule
 from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, batch, changed, note
 
 

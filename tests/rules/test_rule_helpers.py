@@ -6,25 +6,25 @@ from planbook.envs import Selection, Task
 from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
-from planbook.rules import Form, RuleBook, Skill, helper_code, helper_sources
-from planbook.rules.harmless import BASES, CLASS_DECORATORS, FUNCTION_DECORATORS, ORIGIN
+from planbook.rules import Form, RuleBook, Skill
+from planbook.rules.helpers import EXCEPTIONS, OF_METHODS, helper_code, helper_sources
 from planbook.sandbox import CellResult, Sandbox, bound_names
 from tests.rules.given import BOOK, HELPER
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 SEARCH = r'''
 import re
-from dataclasses import dataclass
 
 BOXES: list[str] = [f"box_1", "box_2"]
 NAMES = ("box_1", "box_2", "box_3")
-SEEN = re.compile(r"you see (.*)\.", re.IGNORECASE | re.M)
+SEEN = re.compile(r"you see (.*)\.", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
 class Place:
-    box: str
-    things: str = ""
+    things = ""
+
+    def __init__(self, box, things):
+        self.box, self.things = box, things
 
     def has(self, thing):
         return thing in self.things
@@ -66,7 +66,7 @@ def defined(sandbox: Sandbox, code: str, then: str = "x = 1") -> tuple[list[str]
 def test_a_helper_comes_with_its_imports_constants_classes_and_other_functions(sandbox: Sandbox) -> None:
     helpers = helper_code([("rule_1", SEARCH)], Toy)
     assert helpers.skipped == ()
-    assert bound_names(helpers.code) == {"re", "dataclass", "NAMES", "SEEN", "Place", "Lost", "find", "look"}
+    assert bound_names(helpers.code) == {"re", "NAMES", "SEEN", "Place", "Lost", "find", "look"}
     assert "# Open one box after the other." in helpers.code
     then = "try:\n    find('unicorn')\nexcept Lost as lost:\n    print('lost', lost)"
     actions, output = defined(sandbox, helpers.code, then)
@@ -104,40 +104,25 @@ HOSTILE = {
     "a class body acts": ("class f:\n    agent.open('box_1')", "the class f does more than define"),
     "a class field acts": ("class f:\n    x = agent.table()", "the class f does more than define"),
     "a method's default acts": ("class f:\n    def g(self, x=agent.table()):\n        pass", "a default of g"),
-    "a base that is none": ("def g():\n    pass\nclass f(g):\n    pass", "the class f derives from"),
+    "a base that is none": ("def g():\n    pass\nclass f(g):\n    pass", "the class f is more than a plain class"),
+    "a decorator of a class": ("@len\nclass f:\n    pass", "the class f is more than a plain class"),
     "a method acts as decorator": (
         "class f:\n    def property(g):\n        agent.open('box_1')\n    @property\n    def h(self):\n        pass",
-        "the class f gives another meaning to property",
+        "the class f does more than define",
     ),
     "a field as decorator": (
-        "from functools import cache\nclass f:\n    cache = 1\n    @cache\n    def h(self):\n        pass",
-        "the class f gives another meaning to cache",
+        "class f:\n    property = 1\n    @property\n    def h(self):\n        pass",
+        "the class f does more than define",
     ),
     "decorators that do not go together": (
-        "from functools import cache\n@cache\n@property\ndef f():\n    pass",
-        "the decorator @property of f is run",
+        "class f:\n    @property\n    @staticmethod\n    def h():\n        pass",
+        "the decorator @staticmethod of h is run",
     ),
     "two bases that do not go together": (
-        "class f(ValueError, object, KeyError):\n    pass",
-        "the class f derives from",
+        "class f(ValueError, KeyError):\n    pass",
+        "the class f is more than a plain",
     ),
-    "a metaclass": ("class f(object, metaclass=len):\n    pass", "the class f derives from"),
-    "fields that do not fit those derived from": (
-        "from dataclasses import dataclass\nclass g:\n    pass\n@dataclass\nclass f(g):\n    x: int",
-        "the class f derives from",
-    ),
-    "members that run their constructor": (
-        "from enum import Enum\nclass f(Enum):\n    A = 1\n    def __init__(self, x):\n        agent.open('box_1')",
-        "the class f derives from",
-    ),
-    "fields in an order that fails": (
-        "from dataclasses import dataclass\n@dataclass\nclass f:\n    x: int = 0\n    y: int",
-        "the class f does more than define",
-    ),
-    "a field that fails": (
-        "from dataclasses import dataclass\n@dataclass\nclass f:\n    x: list = []",
-        "the class f does more than define",
-    ),
+    "a metaclass": ("class f(metaclass=len):\n    pass", "the class f is more than a plain class"),
     "two statements in one line": (
         "X = 1; agent.open('box_1')\ndef f():\n    return X",
         "a line that it needs holds several statements",
@@ -172,26 +157,17 @@ def test_builtins_keep_their_meaning(sandbox: Sandbox) -> None:
     assert bound_names(helper_code([("rule_1", "def open(box):\n    return agent.open(box)")], Toy).code) == {"open"}
 
 
-DECORATED = {
-    "FUNCTION": ("@{}\ndef f():\n    pass", FUNCTION_DECORATORS),
-    "CLASS": ("@{}\nclass f:\n    x: int\n    y: str = 'y'", CLASS_DECORATORS),
-}
+def test_decorators_of_methods_are_defined_without_fail(sandbox: Sandbox) -> None:
+    methods = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(OF_METHODS))
+    helpers = helper_code([("rule_1", f"class f:\n{methods}")], Toy)
+    assert "f" in bound_names(helpers.code), helpers.skipped
+    assert defined(sandbox, helpers.code) == ([], "")
 
 
-@pytest.mark.parametrize("kind", DECORATED)
-def test_harmless_decorators_are_defined_without_fail(sandbox: Sandbox, kind: str) -> None:
-    shape, decorators = DECORATED[kind]
-    for decorator in sorted(decorators):
-        code = "\n".join([*ORIGIN.values(), shape.format(decorator)])
-        helpers = helper_code([("rule_1", code)], Toy)
-        assert "f" in bound_names(helpers.code), helpers.skipped
-        assert defined(sandbox, helpers.code) == ([], "")
-
-
-def test_classes_derive_from_each_other_and_from_every_exception_there_is(sandbox: Sandbox) -> None:
-    own = "".join(f"class My{base}({base}):\n    pass\nclass Our{base}(My{base}):\n    'Ours.'\n" for base in BASES)
+def test_classes_derive_from_every_exception_there_is(sandbox: Sandbox) -> None:
+    own = "".join(f"class My{base}({base}):\n    'Ours.'\n" for base in sorted(EXCEPTIONS))
     helpers = helper_code([("rule_1", own)], Toy)
-    assert {"MyValueError", "Myobject", "OurKeyError"} <= bound_names(helpers.code)
+    assert {"MyValueError", "MyKeyError"} <= bound_names(helpers.code)
     assert defined(sandbox, helpers.code) == ([], "")
 
 

@@ -3,7 +3,9 @@
 import pytest
 from pydantic import TypeAdapter
 
-from planbook.rules import USER, BadHistory, Batch, Case, DeleteRule, Edit, Entry, History, UpdateRule, apply, replay
+from planbook.rules import USER, Batch, Case, DeleteRule, Edit, History, UpdateRule, apply
+from planbook.rules.edits import Entry, replay
+from planbook.rules.errors import BadHistory
 from tests.rules.given import BOOK, batch, note
 
 

@@ -7,10 +7,8 @@ import pytest
 from planbook.envs import Action, Observation
 from planbook.planner import Outcome, Round, Step, Trajectory
 from planbook.rules import (
-    BadCheck,
     Citation,
     Form,
-    Obedience,
     Rule,
     RuleBook,
     build_rules,
@@ -18,11 +16,11 @@ from planbook.rules import (
     consolidate,
     count,
     evidence_table,
-    obeyed,
     rule_text,
     rules_obeyed,
     useless,
 )
+from planbook.rules.obedience import BadCheck, Obedience, obeyed
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.told import CONCLUSION, TERMS, asking, edits, episode, last
@@ -110,15 +108,17 @@ def test_nothing_is_said_of_checks_unless_they_are_wanted(sandbox: Sandbox) -> N
 @pytest.mark.parametrize(
     ("counts", "why"),
     [
-        ((0, 0, 4, 2), "never obeyed"),
-        ((0, 0, 3, 2), ""),
-        ((2, 1, 2, 1), "obeying it does not help"),
-        ((2, 2, 2, 1), ""),
+        ((0, 0, 5, 2), "never obeyed"),
+        ((0, 0, 4, 2), ""),
+        ((2, 1, 2, 1), ""),
+        ((3, 0, 3, 3), ""),
+        ((4, 0, 4, 4), "fewer are solved where it is obeyed (p = 0.014)"),
+        ((4, 4, 4, 0), ""),
         ((9, 4, 1, 1), ""),
         ((5, 0, 0, 0), ""),
     ],
 )
-def test_a_rule_is_useless_that_is_never_obeyed_or_does_not_help(counts: tuple[int, ...], why: str) -> None:
+def test_a_rule_is_useless_only_where_more_than_noise_says_so(counts: tuple[int, ...], why: str) -> None:
     names = ("obeyed", "obeyed_solved", "others", "others_solved")
     assert Obedience(**dict(zip(names, counts, strict=True))).useless == why
 
@@ -127,15 +127,15 @@ def test_obedience_is_counted_beside_citations_and_shown_to_the_consolidator(san
     rule = BOOK.active[-1].id
     told = [
         Citation(episode=f"task/{number}", rule_ids=(), solved=solved, obeyed={rule: done})
-        for number, (done, solved) in enumerate([(True, False), (True, False), (False, True), (False, True)])
+        for number, (done, solved) in enumerate([(True, False), (False, True)] * 4)
     ]
     evidence = count(told)
-    assert useless(evidence) == {rule: "obeying it does not help"}
+    assert useless(evidence) == {rule: "fewer are solved where it is obeyed (p = 0.014)"}
     table = evidence_table(CHECKED, evidence).splitlines()
     assert table[0].endswith("obeyed  solved so  not obeyed  solved so")
     scope, model = asking(edits(f'delete_rule("{rule}")', STOP))
     book, _ = consolidate(scope, sandbox, CHECKED, evidence, lambda ids: "", replace(TERMS, form=Form(checks=True)))
-    counts = "obeyed in 2 of 4 episodes, 0 of them solved, 2 of the other 2 solved"
-    assert f"{counts}: obeying it does not help" in last(model, 0)
+    counts = "obeyed in 4 of 8 episodes, 0 of them solved, 4 of the other 4 solved"
+    assert f"{counts}: fewer are solved where it is obeyed" in last(model, 0)
     assert "Delete a rule that is never obeyed" in model.asked[0][0].content
     assert rule not in book.ids

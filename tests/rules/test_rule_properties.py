@@ -8,7 +8,6 @@ from planbook.rules import (
     CONSOLIDATOR,
     USER,
     Batch,
-    BatchRefused,
     Case,
     DeleteRule,
     Edit,
@@ -21,10 +20,11 @@ from planbook.rules import (
     UpdateRule,
     WriteRule,
     apply,
-    replay,
 )
 from planbook.rules.book import cites
 from planbook.rules.cases import SUCCESS
+from planbook.rules.edits import replay
+from planbook.rules.errors import BatchRefused
 from tests.rules.given import BOOK
 
 IDS = st.integers(0, 6).map(lambda number: f"rule_{number}")

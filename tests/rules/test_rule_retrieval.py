@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from planbook.envs import Task
 from planbook.planner.models.tokens import estimate_tokens
-from planbook.rules import Rule, RuleBook, RuleType, Skill, most_similar, ranked, select_rules
-from planbook.rules.retrieval import other_helpers, rules_for, scores, words
+from planbook.rules import Rule, RuleBook, RuleType, Skill
+from planbook.rules.retrieval import most_similar, other_helpers, ranked, rules_for, scores, select_rules, words
 from planbook.rules.telling import tell_calls
 
 

@@ -1,20 +1,11 @@
-"""Messages and effects of limits, with either layer off, and hostile workers. attacks/limits has the attacks."""
+"""Messages and effects of limits, with either layer off. attacks/limits has the attacks."""
 
-import os
-import socket
-import subprocess
-import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import pytest
 
-from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox, Session
-from planbook.sandbox.answers import Answers, function_specs
-from planbook.sandbox.process import WorkerProcess
-from planbook.sandbox.protocol import pack
+from planbook.sandbox import CellResult, FaultKind, Limits, Sandbox
 from planbook.sandbox.types import MESSAGES, limit_fault
 
 SMALL = Limits(wall_seconds=30, cpu_seconds=30, memory_mb=64, output_chars=1_000, host_calls=20, source_chars=10_000)
@@ -209,98 +200,6 @@ def test_a_plan_that_computes_while_the_host_answers_is_ended_by_the_kernel(ungu
         assert fault is not None
         assert fault.kind is FaultKind.LIMIT
     assert 1 < max(used) < 4
-
-
-# --- a worker of the test's own, which says whatever the test wants
-
-
-@contextmanager
-def fake(*frames: bytes) -> Iterator[tuple[Session, "subprocess.Popen[bytes]", list[object]]]:
-    """A session whose worker says this once it is asked to run a cell, and never listens again.
-
-    The process that the session must be able to end is a real one.
-    """
-    called: list[object] = []
-    ours, theirs = socket.socketpair()
-    process = subprocess.Popen(["sleep", "60"])
-
-    def speak() -> None:
-        theirs.recv(1 << 16)
-        with suppress(BrokenPipeError):
-            theirs.sendall(b"".join(frames))
-
-    speaker = threading.Thread(target=speak)
-    with theirs, process:
-        speaker.start()
-        worker = WorkerProcess(ours, os.pidfd_open(process.pid), process.pid)
-        answers = Answers(function_specs({"f": called.append}), None)
-        with Session(lambda: worker, answers, Limits(wall_seconds=0.5)) as session:
-            yield session, process, called
-        process.kill()
-        speaker.join()
-
-
-def frame(payload: bytes) -> bytes:
-    return pack(payload, 1 << 30)
-
-
-@pytest.mark.parametrize(
-    ("frames", "name", "detail"),
-    [
-        ([b"\x7f\xff\xff\xff"], "protocol", "a frame of 2147483647 bytes"),
-        ([frame(b"{")], "protocol", "not JSON"),
-        ([frame(b"\xff")], "protocol", "not JSON"),
-        ([frame(b"[" * 200_000)], "protocol", "not JSON"),
-        ([frame(b'["exec","x"]')], "protocol", "not a known message"),
-        ([frame(b'["call",1,"g",[],{}]')], "protocol", "'g', which the session does not have"),
-        ([frame(b'["call",1,"f",[]]')], "protocol", "a 'call' message of (int, str, list)"),
-        ([frame(b'["call",1,"f",{},{}]')], "protocol", "a 'call' message of (int, str, dict, dict)"),
-        ([frame(b'["sleep",-1]')], "protocol", "negative"),
-        ([frame(b'["locked",{}]')], "protocol", "out of turn"),
-        ([frame(b'["end",1,[1]]')], "protocol", "malformed faults"),
-        ([frame(b'["end",1,[{"kind":"none","type":"","message":""}]]')], "protocol", "malformed faults"),
-        ([b"\0\0\0\x09abc"], "wall", "wall clock"),
-        ([], "wall", "wall clock"),
-    ],
-)
-def test_a_hostile_worker_is_ended(frames: list[bytes], name: str, detail: str) -> None:
-    with fake(*frames) as (session, process, called):
-        fault = session.run("1").fault
-        assert fault is not None
-        assert (fault.kind, fault.type) == (FaultKind.LIMIT, name)
-        assert detail in fault.message
-        assert process.wait(timeout=5) == -9
-        assert not called
-
-
-def test_a_worker_that_asks_and_never_listens_is_ended() -> None:
-    calls = b"".join(frame(b'["call",1,"f",["x"],{}]') for _ in range(1_900))
-    many = frame(b'["call",1,"f",["' + b"x" * 90_000 + b'"],{}]')
-    with fake(many, calls) as (session, process, called):
-        fault = session.run("1").fault
-        assert fault is not None
-        assert fault.type == "wall"
-        assert process.wait(timeout=5) == -9
-        assert 1 < len(called) < 1_901
-
-
-def test_a_frame_after_the_end_is_not_an_answer_to_the_next_cell() -> None:
-    early = frame(b'["end",1,[]]') + frame(b'["end",2,[]]')
-    with fake(early) as (session, process, _):
-        assert session.run("1").value == 1
-        fault = session.run("2").fault
-        assert fault is not None
-        assert (fault.type, process.wait(timeout=5)) == ("protocol", -9)
-        assert "before it was asked" in fault.message
-
-
-def test_a_worker_that_dies_between_two_cells_is_replaced(sandbox: Sandbox) -> None:
-    with sandbox.session({}) as session:
-        assert session._worker is not None
-        pid = session._worker._pid
-        assert session.run("kept = 1").fault is None
-        os.kill(pid, 9)
-        assert session.run("kept").value == 1
 
 
 def test_the_clock_of_a_plan_stands_still_while_the_host_waits_in_between(sandbox: Sandbox) -> None:

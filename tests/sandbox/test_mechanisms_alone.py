@@ -96,6 +96,7 @@ def test_the_table_tells_what_each_mechanism_stops_alone(told: Told, user: str, 
     assert {kind: verdict(told, kind, mechanism) for kind in KINDS} == expected
 
 
+@pytest.mark.deep
 def test_what_is_left_on_lesser_hosts_stops_the_same(told: Told, user: str) -> None:
     with ThreadPoolExecutor() as pool:
         lesser = list(pool.map(lambda each: told_on(each[0], user, "effects"), LESSER))

@@ -357,12 +357,12 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_is_read_in_bounded_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     reply = read_reply(text)
     sections(reply.code)
     definitions(reply.code)
     locate_error(text)
-    assert time.perf_counter() - started < 10
+    assert time.thread_time() - started < 10
 
 
 @settings(max_examples=150, deadline=None)

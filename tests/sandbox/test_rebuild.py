@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,20 +55,6 @@ def test_after_a_limit_finished_cells_run_again_and_no_function_is_called(sandbo
         assert result.value == [[2, 3], 13, 123, 123]
         assert result.output == ""
         assert world.calls == 5
-
-
-def test_time_and_chance_go_on_as_if_nothing_had_been(sandbox: Sandbox) -> None:
-    steps = [
-        "import random, time\nx = [random.random(), time.time()]",
-        "time.sleep(0.5)\nworld.add()\nx.append(random.random())",
-    ]
-    look = "x + [random.random(), time.time()]"
-    with Counter().session(sandbox) as undisturbed, Counter().session(sandbox) as disturbed:
-        for step in steps:
-            undisturbed.run(step)
-            disturbed.run(step)
-            assert disturbed.run(f"random.random()\ntime.sleep(0.1)\nworld.add()\n{KILL}").fault is not None
-        assert disturbed.run(look).value == undisturbed.run(look).value
 
 
 def test_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
@@ -222,42 +207,6 @@ def worker_of(session: Session) -> int:
     return session._worker._pid
 
 
-PLAN = """
-import random, time
-print('begun')
-got = []
-for number in range(5):
-    got.append([world.add(number), world.number, random.random(), time.time()])
-    print(number)
-    time.sleep(0.1)
-try:
-    world.add(5_000)
-except ValueError as error:
-    print(error)
-got
-"""
-
-
-@pytest.mark.parametrize("call", range(1, 7))
-def test_a_worker_killed_from_outside_in_the_middle_of_a_cell_is_not_noticed(sandbox: Sandbox, call: int) -> None:
-    holder: list[Session] = []
-
-    class Killed(Counter):
-        def add(self, n: int = 1) -> int:
-            """Add and tell, while somebody kills the worker."""
-            if self.calls + 1 == call:
-                os.kill(worker_of(holder[0]), signal.SIGKILL)
-            return super().add(n)
-
-    undisturbed, killed = Counter(), Killed()
-    with undisturbed.session(sandbox) as one, killed.session(sandbox) as other:
-        holder.append(other)
-        for code in ("import random\nkept = random.random()", PLAN, "[kept, random.random(), world.add()]"):
-            expected, result = one.run(code), other.run(code)
-            assert replace(result, seconds=0.0) == replace(expected, seconds=0.0)
-        assert killed.calls == undisturbed.calls == 7
-
-
 def test_a_worker_that_is_seen_to_be_gone_before_its_channel_tells_has_not_used_up_its_time(sandbox: Sandbox) -> None:
     killed: list[int] = []
 
@@ -272,25 +221,6 @@ def test_a_worker_that_is_seen_to_be_gone_before_its_channel_tells_has_not_used_
         result = session.run("for number in range(3_000_000):\n    pass\nnumber")
         assert (result.faults, result.value) == ((), 2_999_999)
         assert killed
-
-
-def test_workers_killed_while_they_stand_ready_and_while_cells_are_run_again_are_replaced(sandbox: Sandbox) -> None:
-    with Counter().session(sandbox) as session:
-        assert session.run("kept = world.add(7)").fault is None
-        for child in ready_workers():
-            os.kill(child, signal.SIGKILL)
-        assert session.run(KILL).fault is not None
-        assert session.run("kept").value == 7
-
-
-def ready_workers() -> list[int]:
-    """The processes that no session has yet: the newest of each zygote's children."""
-    return [max(workers) for zygote in _children(os.getpid()) if (workers := _children(zygote))]
-
-
-def _children(pid: int) -> list[int]:
-    text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-    return [int(child) for child in text.split()]
 
 
 def test_a_cell_may_wait_longer_when_it_is_run_again(numbered: Sandbox) -> None:

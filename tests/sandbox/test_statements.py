@@ -77,9 +77,9 @@ def test_of_a_broken_plan_what_stands_before_is_found(name: str, sound: int) -> 
 
 
 def test_a_long_broken_plan_costs_little() -> None:
-    begun = time.monotonic()
+    begun = time.thread_time()
     assert len(found("print(1)\n" * 3 + "x = (\n" + "print(2)))\n" * 3_000)) == 3
-    assert time.monotonic() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 ENDS = ["\n", "\r\n", "\r"]

@@ -19,11 +19,15 @@ CHANGED = False
 OBJECT = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 OUTPUTS = {"lie": NUMBER}
-NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "tell", "fail", "odd-name")
+NAMES = ("die", "hang", "lie", "much", "image", "change", "secret", "tell", "fail", "wait", "odd-name")
 
 
 async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-    tools = [types.Tool(name=name, input_schema=OBJECT, output_schema=OUTPUTS.get(name)) for name in NAMES]
+    hints = {"wait": types.ToolAnnotations(read_only_hint=True)}
+    tools = [
+        types.Tool(name=name, input_schema=OBJECT, output_schema=OUTPUTS.get(name), annotations=hints.get(name))
+        for name in NAMES
+    ]
     tools[-1] = types.Tool(
         name="odd-name",
         description=f"Key {KEY}.",
@@ -43,7 +47,7 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.Call
     if name == "die":
         print("out of luck", file=sys.stderr, flush=True)
         os._exit(3)
-    if name == "hang":
+    if name in ("hang", "wait"):
         await asyncio.sleep(1000)
     if name == "lie":
         return types.CallToolResult(content=[], structured_content={"n": "many"})

@@ -15,7 +15,6 @@ def obtain_item(agent, task):
     type: MT6_tool_complex - Obtain a tool of iron.
     type: MT7_iron_stage - Obtain a thing of iron.
     type: MT8_challenge - Obtain a diamond.
-    uses: recipes, chain
     """
     obtain(agent, {task.params["object"]: task.params["count"]})
 
@@ -24,7 +23,6 @@ def obtain_and_equip(agent, task):
     """Make a piece of equipment and put it on.
 
     type: MT5_equipment
-    uses: recipes, chain
     """
     obtain(agent, {task.params["object"]: task.params["count"]})
     agent.equip(task.params["object"])
@@ -36,6 +34,222 @@ def obtain_in_any_order(agent, task):
     type: parallel_2 - Obtain two things that can be had in any order: always the one next that is seen nearest.
     type: parallel_3 - Obtain three things that can be had in any order: always the one next that is seen nearest.
     type: parallel_4 - Obtain four things that can be had in any order: always the one next that is seen nearest.
-    uses: recipes, chain, parallel
     """
     obtain_all(agent, task.params["goals"])
+
+
+RECIPES = {
+    "armor_stand": ("craft", 1, {"stick": 6, "stone_slab": 1}, "crafting_table"),
+    "bed": ("craft", 1, {"wool": 3, "planks": 3}, "crafting_table"),
+    "boat": ("craft", 1, {"planks": 5}, "crafting_table"),
+    "bowl": ("craft", 4, {"planks": 3}, "crafting_table"),
+    "bucket": ("craft", 1, {"iron_ingot": 3}, "crafting_table"),
+    "carpet": ("craft", 3, {"wool": 2}, None),
+    "cauldron": ("craft", 1, {"iron_ingot": 7}, "crafting_table"),
+    "chest": ("craft", 1, {"planks": 8}, "crafting_table"),
+    "chest_minecart": ("craft", 1, {"chest": 1, "minecart": 1}, None),
+    "cobblestone_wall": ("craft", 6, {"cobblestone": 6}, "crafting_table"),
+    "cooked_beef": ("smelt", 1, {"beef": 1}, "furnace"),
+    "cooked_mutton": ("smelt", 1, {"mutton": 1}, "furnace"),
+    "cooked_porkchop": ("smelt", 1, {"porkchop": 1}, "furnace"),
+    "crafting_table": ("craft", 1, {"planks": 4}, None),
+    "fence": ("craft", 3, {"planks": 4, "stick": 2}, "crafting_table"),
+    "fence_gate": ("craft", 1, {"stick": 4, "planks": 2}, "crafting_table"),
+    "furnace": ("craft", 1, {"cobblestone": 8}, "crafting_table"),
+    "furnace_minecart": ("craft", 1, {"furnace": 1, "minecart": 1}, None),
+    "heavy_weighted_pressure_plate": ("craft", 1, {"iron_ingot": 2}, None),
+    "hopper": ("craft", 1, {"iron_ingot": 5, "chest": 1}, "crafting_table"),
+    "hopper_minecart": ("craft", 1, {"hopper": 1, "minecart": 1}, None),
+    "iron_axe": ("craft", 1, {"iron_ingot": 3, "stick": 2}, "crafting_table"),
+    "iron_bars": ("craft", 16, {"iron_ingot": 6}, "crafting_table"),
+    "iron_boots": ("craft", 1, {"iron_ingot": 4}, "crafting_table"),
+    "iron_chestplate": ("craft", 1, {"iron_ingot": 8}, "crafting_table"),
+    "iron_door": ("craft", 3, {"iron_ingot": 6}, "crafting_table"),
+    "iron_helmet": ("craft", 1, {"iron_ingot": 5}, "crafting_table"),
+    "iron_hoe": ("craft", 1, {"iron_ingot": 2, "stick": 2}, "crafting_table"),
+    "iron_ingot": ("smelt", 1, {"iron_ore": 1}, "furnace"),
+    "iron_leggings": ("craft", 1, {"iron_ingot": 7}, "crafting_table"),
+    "iron_nugget": ("craft", 9, {"iron_ingot": 1}, None),
+    "iron_pickaxe": ("craft", 1, {"iron_ingot": 3, "stick": 2}, "crafting_table"),
+    "iron_shovel": ("craft", 1, {"iron_ingot": 1, "stick": 2}, "crafting_table"),
+    "iron_sword": ("craft", 1, {"iron_ingot": 2, "stick": 1}, "crafting_table"),
+    "iron_trapdoor": ("craft", 1, {"iron_ingot": 4}, None),
+    "item_frame": ("craft", 1, {"stick": 8, "leather": 1}, "crafting_table"),
+    "leather_boots": ("craft", 1, {"leather": 4}, "crafting_table"),
+    "leather_chestplate": ("craft", 1, {"leather": 8}, "crafting_table"),
+    "leather_helmet": ("craft", 1, {"leather": 5}, "crafting_table"),
+    "leather_leggings": ("craft", 1, {"leather": 7}, "crafting_table"),
+    "lever": ("craft", 1, {"stick": 1, "cobblestone": 1}, None),
+    "minecart": ("craft", 1, {"iron_ingot": 5}, "crafting_table"),
+    "oak_stairs": ("craft", 4, {"planks": 6}, "crafting_table"),
+    "painting": ("craft", 1, {"stick": 8, "wool": 1}, "crafting_table"),
+    "planks": ("craft", 4, {"log": 1}, None),
+    "quartz_block": ("craft", 1, {"quartz": 4}, None),
+    "rail": ("craft", 16, {"iron_ingot": 6, "stick": 1}, "crafting_table"),
+    "shears": ("craft", 1, {"iron_ingot": 2}, None),
+    "shield": ("craft", 1, {"planks": 6, "iron_ingot": 1}, "crafting_table"),
+    "sign": ("craft", 3, {"planks": 6, "stick": 1}, "crafting_table"),
+    "stick": ("craft", 4, {"planks": 2}, None),
+    "stone": ("smelt", 1, {"cobblestone": 1}, "furnace"),
+    "stone_axe": ("craft", 1, {"cobblestone": 3, "stick": 2}, "crafting_table"),
+    "stone_brick_stairs": ("craft", 4, {"stonebrick": 6}, "crafting_table"),
+    "stone_button": ("craft", 1, {"stone": 1}, None),
+    "stone_hoe": ("craft", 1, {"cobblestone": 2, "stick": 2}, "crafting_table"),
+    "stone_pickaxe": ("craft", 1, {"cobblestone": 3, "stick": 2}, "crafting_table"),
+    "stone_pressure_plate": ("craft", 1, {"stone": 2}, None),
+    "stone_shovel": ("craft", 1, {"cobblestone": 1, "stick": 2}, "crafting_table"),
+    "stone_slab": ("craft", 6, {"cobblestone": 3}, "crafting_table"),
+    "stone_stairs": ("craft", 4, {"cobblestone": 6}, "crafting_table"),
+    "stone_sword": ("craft", 1, {"cobblestone": 2, "stick": 1}, "crafting_table"),
+    "stonebrick": ("craft", 4, {"stone": 4}, None),
+    "torch": ("craft", 4, {"coal": 1, "stick": 1}, None),
+    "trapdoor": ("craft", 2, {"planks": 6}, "crafting_table"),
+    "tripwire_hook": ("craft", 2, {"iron_ingot": 1, "stick": 1, "planks": 1}, "crafting_table"),
+    "wooden_axe": ("craft", 1, {"planks": 3, "stick": 2}, "crafting_table"),
+    "wooden_button": ("craft", 1, {"planks": 1}, None),
+    "wooden_door": ("craft", 3, {"planks": 6}, "crafting_table"),
+    "wooden_hoe": ("craft", 1, {"planks": 2, "stick": 2}, "crafting_table"),
+    "wooden_pickaxe": ("craft", 1, {"planks": 3, "stick": 2}, "crafting_table"),
+    "wooden_pressure_plate": ("craft", 1, {"planks": 2}, None),
+    "wooden_shovel": ("craft", 1, {"planks": 1, "stick": 2}, "crafting_table"),
+    "wooden_slab": ("craft", 6, {"planks": 3}, "crafting_table"),
+    "wooden_sword": ("craft", 1, {"planks": 2, "stick": 1}, "crafting_table"),
+}
+
+
+# What is found in the world, and the tool that it takes, if any.
+MINED = {
+    "log": None,
+    "sand": None,
+    "reeds": None,
+    "pumpkin": None,
+    "cobblestone": "wooden_pickaxe",
+    "coal": "wooden_pickaxe",
+    "quartz": "wooden_pickaxe",
+    "iron_ore": "stone_pickaxe",
+    "diamond": "iron_pickaxe",
+}
+KILLED = "wool mutton beef leather porkchop chicken string".split()
+TREES = "oak birch acacia spruce jungle dark_oak".split()
+PICKAXES = "wooden_pickaxe stone_pickaxe iron_pickaxe".split()
+FARNESS = ["next to you", "near", "far"]
+
+
+def plan_for(wanted, held):
+    """The goals that lead from what is held to what is wanted: (verb, item, count) each; gathering is done at once."""
+    goals, stock = [], dict(held)
+    for item in wanted:
+        take(item, wanted[item], stock, goals)
+    return together(goals)
+
+
+def take(item, count, stock, goals):
+    """Have so many of an item and count them as used, with every goal that this takes."""
+    have(item, count, stock, goals)
+    stock[item] = stock[item] - count
+
+
+def have(item, count, stock, goals):
+    """Have so many of an item at one time; what is missing is made or gathered."""
+    missing = count - stock.get(item, 0)
+    if missing <= 0:
+        return
+    if item not in RECIPES:
+        verb = "kill" if item in KILLED else "mine"
+        tool = MINED.get(item)
+        if tool:
+            have(tool, 1, stock, goals)
+        goals.append((verb, item, missing))
+        stock[item] = stock.get(item, 0) + missing
+        return
+    verb, makes, ingredients, station = RECIPES[item]
+    if station:
+        have(station, 1, stock, goals)
+    times = -(-missing // makes)
+    for name in ingredients:
+        take(name, ingredients[name] * times, stock, goals)
+    goals.append((verb, item, missing))
+    stock[item] = stock.get(item, 0) + makes * times
+
+
+def together(goals):
+    """Gather each thing once, all of it where it is needed first: the way there is the longest part."""
+    totals, order = {}, []
+    for verb, item, count in goals:
+        if verb in ("craft", "smelt"):
+            order.append((verb, item, count))
+        elif item in totals:
+            totals[item] = totals[item] + count
+        else:
+            totals[item] = count
+            order.append((verb, item, 0))
+    return [(verb, item, count or totals[item]) for verb, item, count in order]
+
+
+def nearest_log(agent):
+    """The kind of log whose tree stands nearest, as far as can be seen; a bare log where there is none in sight."""
+    seen = agent.sees()
+    kinds = [wood for wood in TREES if wood + "_tree" in seen]
+    kinds = sorted(kinds, key=lambda wood: FARNESS.index(seen[wood + "_tree"]))
+    return kinds[0] + "_log" if kinds else "log"
+
+
+def pickaxe_for(agent, item):
+    """The best pickaxe held, where the item takes one."""
+    if not MINED.get(item):
+        return None
+    held = agent.inventory()
+    return [name for name in PICKAXES if name in held][-1]
+
+
+def reach(agent, verb, item, count):
+    """Do one goal, and see that it was done."""
+    if verb == "kill":
+        done = agent.kill({item: count})
+    elif verb == "mine":
+        name = nearest_log(agent) if item == "log" else item
+        done = agent.mine({name: count}, pickaxe_for(agent, item))
+        if item == "log" and "You mine" not in done:
+            done = agent.mine({"log": count}, None)
+    else:
+        makes, ingredients, station = RECIPES[item][1:]
+        times = -(-count // makes)
+        materials = {name: ingredients[name] * times for name in ingredients}
+        make = agent.craft if verb == "craft" else agent.smelt
+        done = make({item: count}, materials, station)
+    assert done.startswith("You "), f"{verb} {count} {item}: {done}"
+
+
+def obtain(agent, wanted):
+    """Have all that is wanted, by name and count, at one time."""
+    for verb, item, count in plan_for(wanted, agent.inventory()):
+        reach(agent, verb, item, count)
+
+
+# What is seen of each thing in the world.
+SEEN_AS = {
+    "sand": ["sand"],
+    "reeds": ["reeds"],
+    "pumpkin": ["pumpkin"],
+    "log": [wood + "_tree" for wood in TREES],
+    "wool": ["sheep"],
+    "beef": ["cow"],
+    "porkchop": ["pig"],
+    "chicken": ["chicken"],
+    "string": ["spider"],
+}
+
+
+def farness(seen, item):
+    """How far a thing is, in steps of what is seen; ores, never seen from above, after what is in sight."""
+    return min([FARNESS.index(seen[name]) for name in SEEN_AS.get(item, []) if name in seen] or [len(FARNESS)])
+
+
+def obtain_all(agent, goals):
+    """Reach each goal, as in {"wool": 2}, in the order of what is seen nearest each time."""
+    left = [(item, goal[item]) for goal in goals for item in goal]
+    while left:
+        seen = agent.sees()
+        left = sorted(left, key=lambda goal: farness(seen, goal[0]))
+        item, count = left.pop(0)
+        reach(agent, "kill" if item in KILLED else "mine", item, count)

@@ -19,7 +19,6 @@ def click_button_sequence(agent, task):
     """Click button ONE, then button TWO, even where TWO lies over ONE.
 
     type: click-button-sequence
-    uses: covered
     """
     click_showing(agent, "//button[text()='ONE']")
     agent.click_xpath("//button[text()='TWO']")
@@ -115,7 +114,6 @@ def click_shape(agent, task):
     """Click on any figure of the drawing that fits the goal's size, colour and kind.
 
     type: click-shape
-    uses: figures
     """
     wanted = set(task.params.values())
     for figure in agent.find("//*[@id='area_svg']/*"):
@@ -137,7 +135,6 @@ def click_tab_2(agent, task):
 
     type: click-tab-2
     type: click-tab-2-hard - Open the one of up to six tabs that holds the link of the goal, and click on the link.
-    uses: tabs
     """
     click_link_on_tabs(agent, task.params["target"])
 
@@ -154,7 +151,6 @@ def click_test_2(agent, task):
     """Click the button that the goal names, even where the other button lies over it.
 
     type: click-test-2
-    uses: covered
     """
     click_showing(agent, f"//button[text()='{task.params['target']}']")
 
@@ -171,7 +167,6 @@ def count_shape(agent, task):
     """Count the figures that have every property in the question, and click that number.
 
     type: count-shape
-    uses: figures
     """
     wanted = set(task.params.values())
     figures = agent.find("//*[@id='area_svg']/*")
@@ -207,7 +202,6 @@ def identify_shape(agent, task):
     """Click the button that says what the figure is.
 
     type: identify-shape
-    uses: figures
     """
     words = words_for(agent.find("//*[@id='area_svg']/*")[0])
     for button in agent.find("//*[@id='area-buttons']/button"):
@@ -224,3 +218,45 @@ def navigate_tree(agent, task):
     for folder in agent.find(entry + "/ancestor::ul/preceding-sibling::span"):
         agent.click_xpath(folder["xpath"])
     agent.click_xpath(entry)
+
+
+def click_showing(agent, xpath):
+    """Click on an element; if another one of its size lies over it, in the middle of an edge where it still shows."""
+    if not refused(agent.click_xpath(xpath)):
+        return
+    box = agent.find(xpath)[0]["box"]
+    left, top, right, bottom = 0.5, 0.5, box["width"] - 0.5, box["height"] - 0.5
+    for x, y in ((left, bottom / 2), (right, bottom / 2), (right / 2, top), (right / 2, bottom)):
+        if not refused(agent.click_at(xpath, x, y)):
+            return
+
+
+def refused(answer):
+    """Whether an action did nothing."""
+    return answer.startswith("Nothing happens")
+
+
+SHAPES = {"rect": "rectangle", "circle": "circle", "polygon": "triangle"}
+
+
+def words_for(figure):
+    """All words that fit an element of a drawing, such as ``{"item", "large", "red", "shape", "circle"}``."""
+    attributes, text = figure["attributes"], figure["text"]
+    if figure["tag"] in SHAPES:
+        kind, name = "shape", SHAPES[figure["tag"]]
+        size = figure["box"]["width"]
+    else:
+        kind, name = "digit" if text.isdigit() else "letter", text
+        size = float(attributes["font-size"].replace("px", ""))
+    return {"item", "large" if size > 15 else "small", attributes["fill"], kind, name}
+
+
+def click_link_on_tabs(agent, text):
+    """Open the tab whose page holds the link, then click on the link.
+
+    The text of closed tabs is in the HTML too, so there is no need to try the tabs one by one.
+    """
+    link = f"//span[@class='alink'][text()='{text}']"
+    page = agent.find(f"{link}/ancestor::div[@role='tabpanel']")[0]
+    agent.click_xpath(f"//a[@href='#{page['attributes']['id']}']")
+    agent.click_xpath(f"//*[@id='{page['attributes']['id']}']{link}")

@@ -19,7 +19,6 @@ def click_checkboxes(agent, task):
 
     type: click-checkboxes
     type: click-checkboxes-transfer
-    uses: checkboxes
     """
     tick_and_submit(agent, task.params.get("targets", []))
 
@@ -28,7 +27,6 @@ def click_checkboxes_large(agent, task):
     """Tick the many boxes that the goal lists and click Submit.
 
     type: click-checkboxes-large
-    uses: checkboxes
     """
     tick_and_submit(agent, task.params["targets"])
 
@@ -75,7 +73,6 @@ def click_checkboxes_soft(agent, task):
     """Tick the boxes whose words mean the same as the words of the goal, and click Submit.
 
     type: click-checkboxes-soft
-    uses: checkboxes
     """
     tick_and_submit(agent, [word for target in task.params["targets"] for word in similar_to(target)])
 
@@ -193,7 +190,6 @@ def multi_layouts(agent, task):
 
     type: multi-layouts
     type: multi-orderings
-    uses: movie_search
     """
     search_movies(agent, task.params["genre"], task.params["director"], task.params["year"])
 
@@ -242,3 +238,26 @@ def use_spinner(agent, task):
     for _ in range(abs(number)):  # it starts at 0
         agent.click_xpath(f"//a[contains(@class, '{arrow}')]")
     agent.click_xpath("//*[@id='subbtn']")
+
+
+def tick_and_submit(agent, wanted):
+    """Tick each box whose label is one of the wanted words, then click Submit."""
+    for label in agent.find("//label"):
+        if label["text"] in wanted:
+            agent.click_xpath(label["xpath"] + "/input")
+    agent.click_xpath("//button[text()='Submit']")
+
+
+def search_movies(agent, genre, director, year):
+    """Fill in the three fields and press the button of the form."""
+    fill_field(agent, ("Genre",), genre)
+    fill_field(agent, ("Director",), director)
+    fill_field(agent, ("Year", "Released"), year)
+    agent.click_xpath("//*[text()='Submit' or text()='Search' or text()='Go!']")
+
+
+def fill_field(agent, labels, text):
+    """Type into the field whose row, the element that holds just this one field, contains one of the labels."""
+    named = " or ".join([f"contains(., '{label}')" for label in labels])
+    agent.click_xpath(f"//*[{named}][count(.//input) = 1]//input")
+    agent.type(text)

@@ -10,7 +10,6 @@ def email_inbox(agent, task):
 
     type: email-inbox
     type: email-inbox-nl-turk - Find a person's mail and reply to it, forward it, delete it or mark it, as a freely worded sentence asks.
-    uses: mail
     """
     handle(agent, task.params)
 
@@ -20,7 +19,6 @@ def email_inbox_forward_nl(agent, task):
 
     type: email-inbox-forward-nl
     type: email-inbox-forward-nl-turk
-    uses: mail
     """
     forward(agent, task.params["by"], task.params["to"])
 
@@ -43,7 +41,6 @@ def social_media_all(agent, task):
     """Click a button on every post of the user, then submit.
 
     type: social-media-all
-    uses: posts
     """
     press_on_posts(agent, task.params["user"], task.params["button"])
 
@@ -52,7 +49,6 @@ def social_media_some(agent, task):
     """Click a button on as many posts of the user as the goal says, then submit.
 
     type: social-media-some
-    uses: posts
     """
     press_on_posts(agent, task.params["user"], task.params["button"], int(task.params["amount"]))
 
@@ -72,3 +68,57 @@ def search_engine(agent, task):
     if place >= RESULTS_PER_PAGE:
         agent.click_xpath(f"//*[@id='pagination']//a[text()='{place // RESULTS_PER_PAGE + 1}']")
     agent.click_xpath(f"//*[@id='page-content']//a[@data-result='{place}']")
+
+
+def mail_from(agent, sender):
+    """The xpath of the first mail in the list that this person sent."""
+    threads = agent.find("//*[@id='main']//*[@class='email-thread']")
+    senders = agent.find("//*[@id='main']//*[@class='email-thread']//*[@class='email-sender']")
+    for thread, found in zip(threads, senders):
+        if found["text"] == sender:
+            return thread["xpath"]
+    return None
+
+
+def mark(agent, sender):
+    agent.click_xpath(mail_from(agent, sender) + "//*[contains(@class, 'star')]")
+
+
+def delete(agent, sender):
+    agent.click_xpath(mail_from(agent, sender) + "//*[contains(@class, 'trash')]")
+
+
+def reply(agent, sender, message):
+    agent.click_xpath(mail_from(agent, sender))
+    agent.click_xpath("//*[@class='email-reply']")
+    agent.click_xpath("//*[@id='reply-text']")
+    agent.type(message)
+    agent.click_xpath("//*[@id='send-reply']")
+
+
+def forward(agent, sender, receiver):
+    agent.click_xpath(mail_from(agent, sender))
+    agent.click_xpath("//*[@class='email-forward']")
+    agent.click_xpath("//*[@class='forward-sender']")
+    agent.type(receiver)
+    agent.click_xpath("//*[@id='send-forward']")
+
+
+def handle(agent, wanted):
+    """Do with the mail of wanted["by"] what wanted["task"] names."""
+    if wanted["task"] == "delete":
+        delete(agent, wanted["by"])
+    elif wanted["task"] == "forward":
+        forward(agent, wanted["by"], wanted["to"])
+    elif wanted["task"] == "reply":
+        reply(agent, wanted["by"], wanted["message"])
+    else:
+        mark(agent, wanted["by"])
+
+
+def press_on_posts(agent, user, button, amount=None):
+    """Press Reply, Retweet, Like or Share on the user's first posts (all of them without an amount), then submit."""
+    posts = f"//*[@class='media'][.//*[@class='username'][text()='{user}']]"
+    for icon in agent.find(f"{posts}//*[@class='{button.lower()}']")[:amount]:
+        agent.click_xpath(icon["xpath"])
+    agent.click_xpath("//button[text()='Submit']")

@@ -2,6 +2,7 @@
 
 world: web
 source: written by hand
+uses: pages, tickets
 """
 
 
@@ -9,7 +10,6 @@ def close_ticket(agent, task):
     """Close a ticket with a resolution and a comment.
 
     type: close_ticket
-    uses: pages, tickets
     """
     if not open_titled(agent, task.params["summary"]):
         agent.stop("N/A: there is no such ticket")
@@ -24,7 +24,6 @@ def comment_on_all(agent, task):
     """Add the same comment to every ticket of a list.
 
     type: comment_on_all
-    uses: pages, tickets
     """
     for number in numbers(listed(agent, task.params["where"])):
         agent.goto(f"/ticket/{number}")
@@ -36,7 +35,6 @@ def component_owner(agent, task):
     """Change who owns a component.
 
     type: component_owner
-    uses: pages
     """
     agent.goto("/admin/ticket/components")
     press(agent, "link", task.params["component"])
@@ -49,7 +47,6 @@ def create_ticket(agent, task):
     """Create a ticket with given fields.
 
     type: create_ticket
-    uses: pages, tickets
     """
     agent.goto("/newticket")
     for name, value in task.params.items():
@@ -68,7 +65,6 @@ def due_date(agent, task):
     """Change the due date of a milestone.
 
     type: due_date
-    uses: pages
     """
     agent.goto("/roadmap")
     press(agent, "link", f"Milestone: {task.params['milestone']}")
@@ -82,7 +78,6 @@ def edit_wiki(agent, task):
     """Replace a text on a wiki page and leave the rest as it is.
 
     type: edit_wiki
-    uses: pages
     """
     agent.goto(f"/wiki/{task.params['page']}?action=edit")
     text = after(agent, "checkbox", "Edit side-by-side", "textbox")
@@ -95,7 +90,6 @@ def hand_over(agent, task):
     """Reassign each ticket of a list to another owner.
 
     type: hand_over
-    uses: pages, tickets
     """
     for number in numbers(listed(agent, task.params["where"])):
         agent.goto(f"/ticket/{number}")
@@ -110,7 +104,6 @@ def list_on_page(agent, task):
     """Create a wiki page that lists the numbers of tickets.
 
     type: list_on_page
-    uses: pages, tickets
     """
     found = numbers(listed(agent, task.params["where"]))
     agent.goto(f"/wiki/{task.params['page']}?action=edit")
@@ -124,7 +117,6 @@ def move_tickets(agent, task):
     """Give all tickets of a list another milestone at once, with the form below the list.
 
     type: move_tickets
-    uses: pages, tickets
     """
     component = task.params["where"].get("component")
     if component and not is_component(agent, component):
@@ -142,7 +134,6 @@ def quote_comment(agent, task):
     """Comment on a ticket with what a table of the wiki says.
 
     type: quote_comment
-    uses: pages, tickets
     """
     agent.goto(f"/wiki/{task.params['page']}")
     found = cell(agent, task.params["row"], task.params["column"])
@@ -155,7 +146,6 @@ def raise_priority(agent, task):
     """Set the priority of the one ticket with certain words that is not closed.
 
     type: raise_priority
-    uses: pages, tickets
     """
     found = [link for link in search(agent, task.params["words"]) if link["name"].startswith("#")]
     agent.click([link for link in found if "(closed" not in link["name"]][0]["id"])
@@ -169,7 +159,6 @@ def rename_page(agent, task):
     """Rename a wiki page.
 
     type: rename_page
-    uses: pages
     """
     agent.goto(f"/wiki/{task.params['page']}")
     press(agent, "button", "Rename page")

@@ -2,6 +2,7 @@
 
 world: web
 source: written by hand
+uses: pages, tickets
 """
 
 import re
@@ -11,7 +12,6 @@ def busiest_component(agent, task):
     """Tell which component has the most tickets of a milestone that are not closed.
 
     type: busiest_component
-    uses: pages, tickets
     """
     tickets = listed(agent, {"milestone": task.params["milestone"]})
     components = [ticket["Component"] for ticket in tickets]
@@ -22,7 +22,6 @@ def count_by_purpose(agent, task):
     """Count the tickets, not closed, of the component that does what the goal says.
 
     type: count_by_purpose
-    uses: pages, tickets
     """
     agent.goto("/wiki")
     press(agent, "link", "Components and what they are for")
@@ -34,7 +33,6 @@ def count_tickets(agent, task):
     """Count the tickets that are not closed and have certain values.
 
     type: count_tickets
-    uses: pages, tickets
     """
     component = task.params.get("component")
     if component and not is_component(agent, component):
@@ -46,7 +44,6 @@ def figure_in_force(agent, task):
     """Read a cell of a table of the wiki; pages that are out of date lead on to the one in force.
 
     type: figure_in_force
-    uses: pages
     """
     agent.goto("/wiki")
     press(agent, "link", task.params["topic"])
@@ -60,7 +57,6 @@ def follow_duplicates(agent, task):
     """From a ticket closed as a duplicate, go on to the one that is not, and tell a field of it.
 
     type: follow_duplicates
-    uses: pages, tickets
     """
     open_titled(agent, task.params["summary"])
     while True:
@@ -74,7 +70,6 @@ def mentions(agent, task):
     """List the tickets, closed ones included, with a comment that mentions something.
 
     type: mentions
-    uses: pages, tickets
     """
     found = []
     for number in numbers(listed(agent, task.params["where"], closed=True)):
@@ -88,7 +83,6 @@ def sum_column(agent, task):
     """Add up the numbers in a column of a table of the wiki.
 
     type: sum_column
-    uses: pages
     """
     agent.goto("/wiki")
     press(agent, "link", task.params["page"])
@@ -101,7 +95,6 @@ def table_cell(agent, task):
     """Read one cell of a table of the wiki.
 
     type: table_cell
-    uses: pages
     """
     agent.goto("/wiki")
     press(agent, "link", task.params["page"])
@@ -113,7 +106,6 @@ def ticket_field(agent, task):
     """Find a ticket by its summary and tell one of its fields.
 
     type: ticket_field
-    uses: pages, tickets
     """
     if open_titled(agent, task.params["summary"]):
         agent.stop(field(agent, task.params["field"]))
@@ -124,7 +116,6 @@ def uncommented(agent, task):
     """List the tickets that are not closed and have no comment.
 
     type: uncommented
-    uses: pages, tickets
     """
     found = []
     for number in numbers(listed(agent, task.params["where"])):
@@ -138,7 +129,6 @@ def who_mentions(agent, task):
     """List who wrote comments that mention something on certain tickets.
 
     type: who_mentions
-    uses: pages, tickets
     """
     found = set()
     for number in numbers(listed(agent, task.params["where"], closed=True)):

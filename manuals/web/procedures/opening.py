@@ -2,6 +2,7 @@
 
 world: web
 source: written by hand
+uses: pages, tickets
 """
 
 
@@ -9,7 +10,6 @@ def open_milestone(agent, task):
     """Open a milestone from the roadmap.
 
     type: open_milestone
-    uses: pages
     """
     agent.goto("/roadmap")
     press(agent, "link", f"Milestone: {task.params['milestone']}")
@@ -20,7 +20,6 @@ def open_query(agent, task):
     """Open the list of tickets that are not closed and have certain values.
 
     type: open_query
-    uses: pages, tickets
     """
     agent.goto(query(task.params))
     agent.stop()
@@ -30,7 +29,6 @@ def open_report(agent, task):
     """Open a report; several have similar titles.
 
     type: open_report
-    uses: pages
     """
     agent.goto("/report")
     for link in agent.find("link", task.params["title"]):
@@ -43,7 +41,6 @@ def open_ticket(agent, task):
     """Open a ticket, found by its summary.
 
     type: open_ticket
-    uses: pages, tickets
     """
     open_titled(agent, task.params["summary"])
     agent.stop()
@@ -53,7 +50,6 @@ def open_wiki_page(agent, task):
     """Open the wiki page with a certain heading.
 
     type: open_wiki_page
-    uses: pages
     """
     heading = task.params["heading"]
     press(agent, "link", "Wiki")

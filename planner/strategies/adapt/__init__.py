@@ -5,10 +5,12 @@ subtask.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.adapt.controller import (
     PLANNING,
@@ -25,7 +27,6 @@ from planbook.planner.strategies.adapt.controller import (
 )
 from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR, DecompositionFigures, Subtask
 from planbook.planner.strategies.base import Method
-from planbook.planner.templates import PROMPTS
 
 
 def _deep(options: BaseModel, environment: Environment) -> bool:
@@ -33,65 +34,43 @@ def _deep(options: BaseModel, environment: Environment) -> bool:
     return isinstance(options, DepthOptions) and options.deepest(environment.name) > 1
 
 
-_TEMPLATES = PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2")
+_on_the_executor = partial(
+    Method,
+    streams=True,
+    spans=(Subtask,),
+    figures=(DecompositionFigures,),
+    templates=PROMPTS.files("adapt/*.j2", "executor/*.j2", "reflexion/*.j2"),
+)
 
 METHODS: Mapping[str, Method] = {
-    "adapt": Method(
+    "adapt": _on_the_executor(
         adapt,
         AdaptOptions,
         "execute first, take apart only what fails (ADaPT)",
         (EXECUTOR, PLANNER_ROLE),
         (*DEMONSTRATIONS, PLANNING),
-        sometimes={PLANNER_ROLE: _deep},
-        streams=True,
-        spans=(Subtask,),
-        figures=(DecompositionFigures,),
-        templates=_TEMPLATES,
+        {PLANNER_ROLE: _deep},
     ),
-    "plan-and-execute": Method(
+    "plan-and-execute": _on_the_executor(
         plan_and_execute,
         PlannedOptions,
         "one detailed plan, each step executed",
         (PLANNER_ROLE, EXECUTOR),
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
         stand_ins=(PLANNING,),
-        streams=True,
-        spans=(Subtask,),
-        figures=(DecompositionFigures,),
-        templates=_TEMPLATES,
     ),
-    "react": Method(
-        react,
-        DepthOptions,
-        "ADaPT's executor alone, on the whole task",
-        (EXECUTOR,),
-        DEMONSTRATIONS,
-        streams=True,
-        spans=(Subtask,),
-        figures=(DecompositionFigures,),
-        templates=_TEMPLATES,
+    "react": _on_the_executor(
+        react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS
     ),
-    "reflexion": Method(
+    "reflexion": _on_the_executor(
         reflexion,
         DepthOptions,
         "rounds with a reflection in between",
         (EXECUTOR, REFLECTOR),
         DEMONSTRATIONS,
-        sometimes={REFLECTOR: _deep},
-        streams=True,
-        spans=(Subtask,),
-        figures=(DecompositionFigures,),
-        templates=_TEMPLATES,
+        {REFLECTOR: _deep},
     ),
-    "try-again": Method(
-        try_again,
-        DepthOptions,
-        "separate rounds, the best counts",
-        (EXECUTOR,),
-        DEMONSTRATIONS,
-        streams=True,
-        spans=(Subtask,),
-        figures=(DecompositionFigures,),
-        templates=_TEMPLATES,
+    "try-again": _on_the_executor(
+        try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS
     ),
 }

@@ -9,12 +9,12 @@ from planbook.planner.agent import action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver, EpisodeOver, UnusableReply
 from planbook.planner.frames import Functions
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, claimed, execute, handed_on, whole_task
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
 from planbook.planner.strategies.base import in_rounds, said_or_nothing
-from planbook.planner.templates import PROMPTS
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}

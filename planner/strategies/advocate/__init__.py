@@ -5,10 +5,12 @@ branches.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.advocate.model_calls import EVALUATOR, SUMMARIZER, AdvocateOptions
 from planbook.planner.strategies.advocate.search import (
@@ -21,9 +23,6 @@ from planbook.planner.strategies.advocate.search import (
 )
 from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade, SearchFigures
 from planbook.planner.strategies.base import Method
-from planbook.planner.templates import PROMPTS
-
-_ROLES = (PLANNER_ROLE, EVALUATOR, SUMMARIZER)
 
 
 def _summarised(options: BaseModel, environment: Environment) -> bool:
@@ -31,37 +30,23 @@ def _summarised(options: BaseModel, environment: Environment) -> bool:
     return isinstance(options, AdvocateOptions) and options.summarise_above is not None
 
 
-_TEMPLATES = PROMPTS.files("advocate/*.j2")
+_searching = partial(
+    Method,
+    roles=(PLANNER_ROLE, EVALUATOR, SUMMARIZER),
+    sometimes={SUMMARIZER: _summarised},
+    spans=(PlanMade, BranchTried),
+    figures=(SearchFigures,),
+    templates=PROMPTS.files("advocate/*.j2"),
+)
 
 METHODS: Mapping[str, Method] = {
-    "devils-advocate": Method(
+    "devils-advocate": _searching(
         devils_advocate,
         DevilsAdvocateOptions,
         "remedies before each action, turning back after a wrong one (Devil's Advocate)",
-        _ROLES,
-        sometimes={SUMMARIZER: _summarised},
-        spans=(PlanMade, BranchTried),
-        figures=(SearchFigures,),
-        templates=_TEMPLATES,
     ),
-    "lats": Method(
-        lats,
-        LatsOptions,
-        "tree search over sampled actions, valued by the evaluator (as LATS)",
-        _ROLES,
-        sometimes={SUMMARIZER: _summarised},
-        spans=(PlanMade, BranchTried),
-        figures=(SearchFigures,),
-        templates=_TEMPLATES,
-    ),
-    "plan-act": Method(
-        plan_act,
-        PlanActOptions,
-        "plan and act step by step; what does not fit ends the round (Plan+Act)",
-        _ROLES,
-        sometimes={SUMMARIZER: _summarised},
-        spans=(PlanMade, BranchTried),
-        figures=(SearchFigures,),
-        templates=_TEMPLATES,
+    "lats": _searching(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
+    "plan-act": _searching(
+        plan_act, PlanActOptions, "plan and act step by step; what does not fit ends the round (Plan+Act)"
     ),
 }

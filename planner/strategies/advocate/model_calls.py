@@ -15,10 +15,10 @@ from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE, Sample, as_text
 from planbook.planner.strategies.advocate.tree import Moment, Tree
 from planbook.planner.strategies.base import Options
-from planbook.planner.templates import PROMPTS
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Plan
 from planbook.sandbox import Fault, parse

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from planbook.planner.frames import Mark
 from planbook.planner.scope import Scope
@@ -90,43 +92,27 @@ class BranchTried(Payload):
         return self.fate
 
 
-@dataclass(eq=False)
-class Branch:
-    """One idea.
+class Branch(BranchTried):
+    """One idea, in progress. ``cell`` is the number of the cell that first ran it."""
 
-    ``parent`` is the branch from whose end it starts; ``cell`` is the number of the cell that first ran it.
-    """
+    model_config = ConfigDict(frozen=False)
 
-    number: int
-    parent: int | None
-    subtask: str
-    idea: int
-    code: str
-    cell: int | None = None
-    mapped: str = ""
-    again: list[str] = field(default_factory=list)
-    """The code of each later run on a way taken again."""
-    fate: Fate = "not tried"
-    why: str = ""
-    history: str = ""
-    actions: int = 0
-    lasting: bool = False
-    value: float | None = None
-    visits: int | None = None
-    thought: Thought = field(default_factory=Thought)
-    span: Span[BranchTried] | None = None
+    fate: Fate = NOT_TRIED
+    thought: Thought = Field(default=Thought(), exclude=True)
+    _span: Span[BranchTried] | None = PrivateAttr(default=None)
     """Its span, from its first trial on."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def known(self) -> dict[str, Any]:
-        """The fields of its span, except the round."""
-        names = BranchTried.model_fields.keys() - {"round"}
-        return {name: getattr(self, name) for name in names} | {"again": tuple(self.again)}
+        """The fields of its span."""
+        return {name: getattr(self, name) for name in BranchTried.model_fields}
 
     def ran_as(self, code: str, *, is_first: bool) -> None:
         """Note the code that was run. The code of the first run is kept."""
         if not is_first:
-            self.again.append(code)
+            self.again = (*self.again, code)
         elif code != self.code:
             self.mapped = code
 
@@ -181,7 +167,8 @@ class Tree:
         """Return a new branch for a moment."""
         moment.written_for = moment.page
         parent = moment.branch.number if moment.branch else None
-        self.branches.append(Branch(len(self.branches), parent, subtask, idea, code, thought=thought))
+        made = {"parent": parent, "subtask": subtask, "idea": idea, "code": code, "thought": thought}
+        self.branches.append(Branch(round=self._number, number=len(self.branches), **made))
         return self.branches[-1]
 
     def keep(self, branch: Branch) -> None:
@@ -200,11 +187,11 @@ class Tree:
     def begin(self, branch: Branch, cell: int | None) -> None:
         """Try a branch for the first time; ``cell`` is the number of the cell that runs it."""
         self.tell()
-        if self.tried and (last := self.tried[-1].span):
+        if self.tried and (last := self.tried[-1]._span):
             last.end()
         branch.cell = cell
         self.tried.append(branch)
-        branch.span = self._scope.span(BranchTried(round=self._number, **branch.known | {"fate": ""}))
+        branch._span = self._scope.span(BranchTried(**branch.known | {"fate": ""}))
 
     def deeds(self, *, line_only: bool = False) -> Sequence[str]:
         """Return what was done, in order; by default undone branches included."""
@@ -217,16 +204,16 @@ class Tree:
     def tell(self) -> None:
         """Record what has changed in the branches tried."""
         for branch in self.tried:
-            if branch.span is not None and branch.fate != NOT_TRIED:
-                branch.span.update(**branch.known)
+            if branch._span is not None and branch.fate != NOT_TRIED:
+                branch._span.update(**branch.known)
 
     def end(self) -> None:
         """Record the fate of every branch at the end of the round."""
         for branch in self.branches:
-            if branch.span is None:
-                self._scope.note(BranchTried(round=self._number, **branch.known))
+            if branch._span is None:
+                self._scope.note(BranchTried(**branch.known))
             else:
-                branch.span.end(**branch.known)
+                branch._span.end(**branch.known)
 
 
 def _deed(branch: Branch, standing: bool) -> str:

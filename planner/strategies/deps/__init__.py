@@ -6,10 +6,12 @@ or by a controller.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import BaseModel
 
 from planbook.envs import Environment
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.strategies.base import Method, Options
 from planbook.planner.strategies.deps.pursuit import CONTROLLER, GoalFigures, GoalTried, PursuitOptions
@@ -32,7 +34,6 @@ from planbook.planner.strategies.deps.replanning import (
     zero_shot,
     zero_shot_replan,
 )
-from planbook.planner.templates import PROMPTS
 
 
 def _controlled(options: BaseModel, environment: Environment) -> bool:
@@ -45,96 +46,38 @@ def _replanned(options: BaseModel, environment: Environment) -> bool:
     return isinstance(options, ReplanningOptions) and options.replans > 0
 
 
-_PURSUING = (PLANNER_ROLE, CONTROLLER)
-_EXPLAINED = (PLANNER_ROLE, EXPLAINER, CONTROLLER)
-_WHERE_CONTROLLED = {CONTROLLER: _controlled}
-_WHERE_EXPLAINED = {CONTROLLER: _controlled, EXPLAINER: _replanned}
-
 _TEMPLATES = PROMPTS.files("deps/*.j2")
+_lists_goals = partial(
+    Method,
+    roles=(PLANNER_ROLE, CONTROLLER),
+    sometimes={CONTROLLER: _controlled},
+    spans=(GoalTried,),
+    figures=(GoalFigures,),
+    templates=_TEMPLATES,
+)
+_explains = partial(
+    _lists_goals,
+    roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
+    sometimes={CONTROLLER: _controlled, EXPLAINER: _replanned},
+    demonstrations=(DEMONSTRATION, EXPLAINED),
+)
+_programs = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
 
 METHODS: Mapping[str, Method] = {
-    "chain-of-thought": Method(
-        chain_of_thought,
-        PursuitOptions,
-        "one plan, thought through step by step",
-        _PURSUING,
-        (THOUGHTS,),
-        _WHERE_CONTROLLED,
-        spans=(GoalTried,),
-        figures=(GoalFigures,),
-        templates=_TEMPLATES,
+    "chain-of-thought": _lists_goals(
+        chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
     ),
-    "code-as-policies": Method(
-        code_as_policies,
-        Options,
-        "one program that decides by what it sees",
-        (PLANNER_ROLE,),
-        (POLICIES,),
-        streams=True,
-        templates=_TEMPLATES,
+    "code-as-policies": _programs(
+        code_as_policies, Options, "one program that decides by what it sees", demonstrations=(POLICIES,)
     ),
-    "dep": Method(
-        dep,
-        ReplanningOptions,
-        "DEPS without its selector",
-        _EXPLAINED,
-        (DEMONSTRATION, EXPLAINED),
-        _WHERE_EXPLAINED,
-        spans=(GoalTried,),
-        figures=(GoalFigures,),
-        templates=_TEMPLATES,
+    "dep": _explains(dep, ReplanningOptions, "DEPS without its selector"),
+    "deps": _explains(deps, DepsOptions, "goals from a plan, the nearest first; what fails is explained"),
+    "inner-monologue": _lists_goals(
+        inner_monologue, PursuitOptions, "one goal at a time, by what came of the last", demonstrations=(LISTS,)
     ),
-    "deps": Method(
-        deps,
-        DepsOptions,
-        "goals from a plan, the nearest first; what fails is explained",
-        _EXPLAINED,
-        (DEMONSTRATION, EXPLAINED),
-        _WHERE_EXPLAINED,
-        spans=(GoalTried,),
-        figures=(GoalFigures,),
-        templates=_TEMPLATES,
-    ),
-    "inner-monologue": Method(
-        inner_monologue,
-        PursuitOptions,
-        "one goal at a time, by what came of the last",
-        _PURSUING,
-        (LISTS,),
-        _WHERE_CONTROLLED,
-        spans=(GoalTried,),
-        figures=(GoalFigures,),
-        templates=_TEMPLATES,
-    ),
-    "progprompt": Method(
-        prog_prompt,
-        Options,
-        "one program with assertions",
-        (PLANNER_ROLE,),
-        (ASSERTIONS,),
-        streams=True,
-        templates=_TEMPLATES,
-    ),
-    "zero-shot": Method(
-        zero_shot,
-        PursuitOptions,
-        "one plan of goals, never mended",
-        _PURSUING,
-        (LISTS,),
-        _WHERE_CONTROLLED,
-        spans=(GoalTried,),
-        figures=(GoalFigures,),
-        templates=_TEMPLATES,
-    ),
-    "zero-shot-replan": Method(
-        zero_shot_replan,
-        ReplanningOptions,
-        "goals, replanned on the bare failure",
-        _PURSUING,
-        (LISTS,),
-        _WHERE_CONTROLLED,
-        spans=(GoalTried,),
-        figures=(GoalFigures,),
-        templates=_TEMPLATES,
+    "progprompt": _programs(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
+    "zero-shot": _lists_goals(zero_shot, PursuitOptions, "one plan of goals, never mended", demonstrations=(LISTS,)),
+    "zero-shot-replan": _lists_goals(
+        zero_shot_replan, ReplanningOptions, "goals, replanned on the bare failure", demonstrations=(LISTS,)
     ),
 }

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
-from math import inf, isfinite
+from math import isfinite
 from statistics import mean
 from typing import NamedTuple, Self
 
@@ -18,12 +18,12 @@ from planbook.planner.agent import call_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeBroken, EpisodeOver, UnusableReply
 from planbook.planner.models.types import Message
+from planbook.planner.prompts import PROMPTS
 from planbook.planner.scope import Scope
 from planbook.planner.spans import Payload, Span, status_of
 from planbook.planner.strategies.base import Figures, Options, Played
 from planbook.planner.strategies.deps.goals import Goal, GoalPlan
-from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, probabilities, select
-from planbook.planner.templates import PROMPTS
+from planbook.planner.strategies.deps.selectors import Candidate, Choice, Selector, select
 
 CONTROLLER = "controller"
 _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impossible)\b\W*(.*)", re.IGNORECASE)
@@ -102,14 +102,6 @@ GOAL = "goal"
 CLAIMS = "the goals of the last plan"
 
 
-class Prospect(NamedTuple):
-    """A goal that could be tried: its predicted time steps, None for never, and its probability (equation 2)."""
-
-    goal: str
-    steps: float | None
-    probability: float
-
-
 class GoalTried(Payload):
     """A goal of a plan that was tried, as plan code calls it."""
 
@@ -150,14 +142,6 @@ class GoalTried(Payload):
     def status(self) -> str:
         """Say what came of it."""
         return status_of(self.done)
-
-    @property
-    def prospects(self) -> Sequence[Prospect]:
-        """Return the candidates of a selector that predicts, in its order."""
-        if not any(steps is not None for steps in self.predicted):
-            return ()
-        likely = probabilities([inf if steps is None else steps for steps in self.predicted])
-        return [Prospect(*each) for each in zip(self.candidates, self.predicted, likely, strict=True)]
 
 
 class PursuitOptions(Options):

@@ -11,14 +11,13 @@ from planbook.planner.agent import ActionDocs, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import NoPlan, UnusableReply
 from planbook.planner.models.types import Message
-from planbook.planner.prompts import Prompt
+from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import said_or_nothing
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
-from planbook.planner.templates import PROMPTS
 
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"

@@ -2,20 +2,19 @@
 
 ``HorizonPredictor`` predicts the number of time steps to a goal, learned from goals that were reached. Boosted trees
 over features of the environment's text (envs.Features) replace the paper's network over images. They learn the
-logarithm of the steps, so that near goals are told apart as well as distant ones. ``python -m
-planbook.planner.strategies.deps TABLE.csv`` learns from a table of recorded goals with scikit-learn and writes the
-trees beside it; prediction needs only this module.
+logarithm of the steps, so that near goals are told apart as well as distant ones. ``write_trees`` learns from a table
+of recorded goals with scikit-learn and writes the trees beside it; prediction needs only this module.
 """
 
 import csv
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from math import exp, expm1, isfinite, log1p
+from math import expm1, isfinite, log1p
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -31,13 +30,6 @@ DIGITS = 9
 """Digits of the numbers in the file of trees."""
 Node = tuple[int, float, int, int] | float
 """A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
-
-
-def probabilities(horizons: Sequence[float]) -> list[float]:
-    """Return the probability of each goal (equation 2): the softmax of the negative time steps."""
-    least = min(horizons, default=0.0)
-    weights = [exp(least - horizon) for horizon in horizons]
-    return [weight / sum(weights) for weight in weights]
 
 
 class HorizonPredictor(BaseModel):
@@ -120,7 +112,7 @@ def predictor_for(table: Path) -> HorizonPredictor:
     except ImportError as error:
         raise MissingRequirement(
             f"learning from the recorded goals in {table} needs scikit-learn (pip install scikit-learn); "
-            f"python -m {__package__} {table} then writes the result beside the table"
+            f"{write_trees.__module__}.write_trees then writes the result beside the table"
         ) from error
 
 
@@ -214,21 +206,15 @@ class Choice(NamedTuple):
     horizons: Sequence[float] = ()
 
 
-class Predictor(Protocol):
-    """Predicts the time steps to goals."""
-
-    def predict(self, features: Sequence[Features], /) -> Sequence[float]:
-        """Return one number for each goal."""
+Predict = Callable[[Sequence[Features]], Sequence[float]]
+"""Return the predicted time steps to each goal."""
 
 
-class Selector(Protocol):
-    """Chooses among one or more candidates."""
+class Selector(NamedTuple):
+    """Chooses the goal to do next among one or more candidates. Its name is recorded with its choices."""
 
     name: str
-    """Name under which its choices are recorded."""
-
-    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """Return the goal to do next."""
+    choose: Callable[[Goals, Sequence[Candidate]], Choice]
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
@@ -258,52 +244,37 @@ def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Cho
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
 
 
-class Fixed:
-    """Takes the first open goal, in the plan's own way if that is open."""
-
-    name = "fixed"
-
-    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """Return the first candidate."""
-        return Choice(candidates[0], candidates)
+FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candidates))
+"""Takes the first open goal, in the plan's own way if that is open."""
 
 
-class Random:
-    """Takes the goals in random order, each by its first open way."""
+def at_random(seed: str) -> Selector:
+    """Return a selector that takes the goals in random order, each by its first open way."""
+    dice = random.Random(seed)
 
-    name = "random"
-
-    def __init__(self, seed: str) -> None:
-        self._dice = random.Random(seed)
-
-    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """Return a random goal."""
-        place = self._dice.choice(sorted({candidate.place for candidate in candidates}))
+    def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+        place = dice.choice(sorted({candidate.place for candidate in candidates}))
         return Choice(next(each for each in candidates if each.place == place), candidates)
 
-
-class Nearest:
-    """An oracle that asks the environment for the distance of each goal, which no agent can."""
-
-    name = "nearest (oracle)"
-
-    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """Return the nearest goal."""
-        return _least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
+    return Selector("random", choose)
 
 
-class Horizon:
-    """Takes the goal with the fewest predicted steps, the most likely one by equation 2."""
+def by_horizon(predict: Predict) -> Selector:
+    """Return a selector that takes the goal with the fewest predicted steps, the most likely one by equation 2."""
 
-    name = "horizon"
-
-    def __init__(self, predictor: Predictor) -> None:
-        self._predictor = predictor
-
-    def choose(self, goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-        """Return the goal with the fewest predicted steps."""
+    def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         features = [goals.features(candidate.action) for candidate in candidates]
-        return _least(candidates, list(map(float, self._predictor.predict(features))))
+        return _least(candidates, list(map(float, predict(features))))
+
+    return Selector("horizon", choose)
+
+
+def _nearest(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
+    return _least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
+
+
+NEAREST = Selector("nearest (oracle)", _nearest)
+"""Asks the environment for the distance of each goal, which no agent can."""
 
 
 def _least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
@@ -316,25 +287,15 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
 
     Raises MissingRequirement for ``horizon`` in an environment without recorded goals.
     """
-    chosen = name or ("horizon" if goals.recorded() else "fixed")
-    if chosen == "horizon":
-        return Horizon(predictor_of(goals))
-    others: Mapping[str, Selector] = {"fixed": Fixed(), "random": Random(seed), "nearest": Nearest()}
-    return others[chosen]
-
-
-def predictor_of(goals: Goals) -> Predictor:
-    """Return the predictor learned from the environment's recorded goals.
-
-    Raises MissingRequirement if there is none.
-    """
     recorded = goals.recorded()
-    if recorded is None:
+    if name == "horizon" and recorded is None:
         raise MissingRequirement(
             f"the world {goals.environment.name} has no recorded goals from which horizons could be learnt; "
             "choose another selector: fixed, random or nearest"
         )
-    return _known(recorded)
+    if recorded is not None and name in ("horizon", None):
+        return by_horizon(_predictor(recorded).predict)
+    return {"random": at_random(seed), "nearest": NEAREST}.get(name or "", FIXED)
 
 
-_known = cache(predictor_for)
+_predictor = cache(predictor_for)

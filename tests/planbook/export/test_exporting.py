@@ -198,13 +198,6 @@ def test_a_failed_export_leaves_the_file_that_was_there(runs: dict[str, Path], t
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["x.jsonl"]
 
 
-def test_a_type_that_no_episode_has_is_refused_with_those_there_are(runs: dict[str, Path], tmp_path: Path) -> None:
-    refused = here("export", runs["toy"], "--types", "fetch,fetch_tow", "--out", tmp_path / "x.jsonl")
-    assert refused.returncode == 2
-    assert "no episode is of the type 'fetch_tow'; did you mean fetch_two? There are fetch, fetch_two" in refused.told
-    assert not (tmp_path / "x.jsonl").exists()
-
-
 def test_the_form_follows_the_files_ending_and_may_not_contradict_it(runs: dict[str, Path], tmp_path: Path) -> None:
     columns = tmp_path / "x.parquet"
     written = here("export", runs["toy"], "--out", columns, "--json")

@@ -1,12 +1,14 @@
 """Learned procedures as Agent Skills: the package's own validator takes them, and their evidence is played again."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.command import ROOT, planbook
 from tests.flows import BUILD, here, scripted
 
 
@@ -54,8 +56,10 @@ def test_a_skill_has_the_code_the_manual_and_the_evidence(exported: Path, built:
         "scripts/solve.py",
     ]
     learned = built / "learnt" / "toy" / "procedures" / "fetch.py"
-    assert (skill / "scripts" / "solve.py").read_text() == learned.read_text()
-    assert "When a thing is looked for, look into every box." in (skill / "references" / "manual.md").read_text()
+    assert (skill / "scripts" / "solve.py").read_text() == learned.read_text().replace(f"{ROOT}/tests/", "")
+    manual = (skill / "references" / "manual.md").read_text()
+    assert "When a thing is looked for, look into every box." in manual
+    assert manual.replace("\n", "").isprintable()
     told = evidence(skill)
     assert (told["env"], told["task_type"], told["run"]) == ("toy", "fetch", "run")
     assert {each["task"]["type"] for each in told["tasks"]} == {"fetch"}
@@ -105,6 +109,32 @@ def test_what_is_no_skill_or_building_run_is_refused(tmp_path: Path) -> None:
     broken.mkdir()
     (broken / "evidence.json").write_text("{}")
     assert "cannot be read as the evidence of a skill" in here("skills", "verify", broken).told
+
+
+def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_files(tmp_path: Path) -> None:
+    (tmp_path / "notes.py").write_text((ROOT / "examples" / "tools" / "notes.py").read_text())
+    task = {"type": "tidy", "goal": "Remove the old notes.", "params": {"notes": ["old", "new"], "word": "old"}}
+    tasks = [{**task, "id": id, "judge": {"assert": "len(agent.numbers()) == 1"}} for id in ("tidy/1", "tidy/2")]
+    (tmp_path / "tasks.json").write_text(json.dumps({"tasks": tasks}))
+    env = ("--env", f"module:{tmp_path}/notes.py:Notes", "-o", f"tasks={tmp_path}/tasks.json")
+    assert (
+        here(
+            "build", *env, "--model", f"scripted:{ROOT}/tests/tools_script.py:answer", "--out", tmp_path / "run"
+        ).returncode
+        == 0
+    )
+    assert here("skills", "export", tmp_path / "run").returncode == 0
+    (skill,) = (tmp_path / "run" / "skills").iterdir()
+    files = [path for path in skill.rglob("*") if path.is_file()]
+    assert [path for path in files if str(tmp_path) in path.read_text() or str(ROOT) in path.read_text()] == []
+    lines = (skill / "SKILL.md").read_text().splitlines()
+    commands = [shlex.split(line)[1:] for line in lines if line.startswith("    planbook ")]
+    assert "copy `notes.py`, `tasks.json` into this folder" in lines[-1]
+    for name in ("notes.py", "tasks.json"):
+        (skill / name).write_text((tmp_path / name).read_text())
+    assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
+    elsewhere = here("skills", "verify", skill, *env, "--out", tmp_path / "again")
+    assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.told
 
 
 def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from click.testing import CliRunner, Result
 
 from planbook.cli import planbook
 from planbook.graphs import GraphRun
-from tests.command import ROOT, result
-from tests.command import planbook as command
+from tests.command import ROOT
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
@@ -82,20 +81,6 @@ def test_check_tells_a_sound_graph_by_its_layers() -> None:
     ]
 
 
-def test_check_tells_every_fault_with_its_line(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    bad.write_text("nodes:\n  a:\n    promt: x\n    after: [b]\n")
-    done = command("graph", "check", bad, "--json")
-    assert done.returncode == 2
-    assert [(fault["line"], fault["where"]) for fault in result(done)["faults"]] == [
-        (2, "nodes.a.prompt"),
-        (3, "nodes.a.promt"),
-        (4, "nodes.a.after"),
-    ]
-    assert f"{bad}:3: nodes.a.promt: there is no such key" in done.stderr
-    assert "3 faults" in done.stderr
-
-
 def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
     """What it shows is a graph that can be run as it stands."""
     text = invoked("format").stdout
@@ -105,13 +90,6 @@ def test_the_format_is_told_and_its_example_is_sound(tmp_path: Path) -> None:
     assert told.return_value == 0, told.output
     for key in ("compose", "is defined", "one of: a, b", 'db.plan | default("nothing yet")'):
         assert key in text
-
-
-def test_a_graph_that_is_not_there_is_told(tmp_path: Path) -> None:
-    for name in ("check", "draw", "run"):
-        assert "there is no graph nothing; name a YAML file, or one that ships" in str(
-            invoked(name, "nothing").exception
-        )
 
 
 def test_draw_writes_mermaid_and_svg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,16 +282,6 @@ def test_ctrl_c_stops_what_is_waited_for_and_the_same_command_goes_on(tmp_path: 
     _, said = child.communicate(timeout=20)
     assert child.returncode == 130
     assert f"Stopped. Go on with the same command and --out {tmp_path / 'run'}" in said
-
-
-def test_an_answer_that_stays_unusable_is_a_failure(tmp_path: Path, script: str) -> None:
-    (tmp_path / "risk").write_text("N/A")
-    done = run(script, tmp_path / "run", "--json")
-    assert done.return_value == 1
-    assert "the graph gave no usable reply to users:1" in told(done)["problem"]
-    assert told(done)["problem"].startswith("Pass 1 failed: ")
-    assert told(done)["answer"] is None
-    assert f"Ask that node again with the same command and --out {tmp_path / 'run'}" in done.stderr
 
 
 def test_the_same_command_asks_the_failed_node_anew_and_resumes_to_the_same(tmp_path: Path, script: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from planbook.errors import BadArgument, BadRun
+from planbook.errors import BadArgument
 from planbook.planner import Ending, Outcome
 from planbook.report import episodes, report_runs, script, script_hash
 from planbook.results import Summary, read_run, summarise
@@ -249,11 +249,6 @@ def test_several_runs_stand_side_by_side(tmp_path: Path, folder: Path) -> None:
     assert all(name in ended for name in names)
     assert len(page.all("article", class_="run")) == 3
     assert len(page.values("id")) == len(set(page.values("id")))
-
-
-def test_a_folder_without_a_run_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadRun, match="holds no run"):
-        report_runs([tmp_path], None, None, as_json=True)
 
 
 def test_the_command_says_where_the_page_is(tmp_path: Path, folder: Path) -> None:

@@ -12,7 +12,7 @@ from planbook.results import Paying, read_run
 from planbook.runs import Run
 from tests.flows import BUILD, here, scripted
 
-CHART = "Tokens for each task solved so far, learning included"
+CHART = "Tokens per solved task so far, with learning"
 TEST = ("test", "--env", "toy", "--model", scripted(), "--procedures-first")
 
 
@@ -78,6 +78,11 @@ def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> N
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")
     assert f"after-4: {line}, beside after-0" in stats.told
     assert f"B: {line}, beside A" in compared.told
+    other = ("--planner-option", "replans=0", "--after", 0, "--out", runs / "other")
+    assert here(*TEST, "--library", runs / "built", *other).returncode == 0
+    assert f"{line}, beside curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
+    (pooled,) = here("stats", curve, "--by", "env", "--json").result["rows"]
+    assert pooled["paying"]["learning_tokens"] == point["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", runs, "--json").result["rows"]
     assert [row["paying"]["break_even"] for row in rows if row["building"]] == [None]
 

@@ -20,6 +20,8 @@ from planbook.results.statistics import (
     sign_flips,
     t_below,
     t_quantile,
+    wilson,
+    wilson_over,
 )
 
 
@@ -37,6 +39,14 @@ def test_corrected_chances_are_holms() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.5, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_repeats_of_a_task_narrow_the_interval_only_as_far_as_they_differ() -> None:
+    assert wilson_over([[True]] * 6 + [[False]] * 4) == wilson(6, 10)
+    assert wilson_over([[True] * 5] * 6 + [[False] * 5] * 4) == pytest.approx(wilson(6, 10)), "always the same"
+    assert wilson_over([[True, False]] * 10) == pytest.approx(wilson(10, 20)), "as if independent"
+    assert wilson_over([[True] * 3] * 4) == pytest.approx(wilson(4, 4))
+    assert wilson_over([]) == (0.0, 1.0)
 
 
 DIFFERENCES = st.lists(st.integers(-4, 4), max_size=9)

@@ -105,6 +105,7 @@ def test_an_episode_that_is_under_way_is_shown_as_far_as_it_is(asking: Path) -> 
 
 def test_json_is_the_trajectory(adapt: Path) -> None:
     trajectory = Trajectory.model_validate_json(show(adapt, "test/11", "--json"))
+    assert trajectory.run.planner == trajectory.run.config["planner"] == "adapt"
     assert trajectory.ending.outcome is Outcome.DIRECT_SUCCESS
     assert len(trajectory.rounds[0].steps) == 7
     assert json.loads(show(adapt, 0, "--json"))["task"]["id"] == "test/123"

@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planbook.planner import Journal, MemoryJournal, Roles, Scope
-from planbook.planner.graph import Graph, GraphDatabase, GraphNode, Hooks, Pass, run_pass
+from planbook.planner.graph import GraphDatabase, GraphNode
+from planbook.planner.graph.graph import Graph
+from planbook.planner.graph.hooking import Hooks
+from planbook.planner.graph.traverse import Pass, run_pass
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.planner.models.types import label
 
@@ -73,6 +76,8 @@ def changed(node: GraphNode, **more: Any) -> GraphNode:
     return GraphNode(**{**dict(node), **more})
 
 
-def chain(*names: str) -> Graph:
-    """Nodes that each wait for the one before."""
-    return Graph(*(question(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))
+def chain(*names: str, **finish: str) -> Graph:
+    """Nodes that each wait for the one before, with finish hooks by node."""
+    return Graph(
+        *(question(name, f"{name}?", after=names[:n][-1:], finish=finish.get(name)) for n, name in enumerate(names))
+    )

@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from planbook.planner.graph import GraphError, GraphFile, graph_of, read_graph
+from planbook.planner.errors import GraphError
 from planbook.planner.graph.drawing import dot, mermaid, svg
+from planbook.planner.graph.file import graph_of, read_graph
+from planbook.planner.graph.node import GraphFile
 from tests.planner.graph.given import question
 
 DRIVE = Path(__file__).parent / "drive.yaml"

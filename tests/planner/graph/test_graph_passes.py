@@ -6,17 +6,10 @@ from typing import Any
 import pytest
 
 from planbook.planner import MemoryJournal, UnusableReply
-from planbook.planner.graph import (
-    AfterQueryError,
-    Composing,
-    Finishing,
-    Graph,
-    GraphDatabase,
-    GraphError,
-    graph_of,
-    read_graph,
-    shape_of,
-)
+from planbook.planner.graph import AfterQueryError, Composing, Finishing, GraphDatabase, GraphError
+from planbook.planner.graph.answers import shape_of
+from planbook.planner.graph.file import graph_of, read_graph
+from planbook.planner.graph.graph import Graph
 from tests.planner.graph.given import Answers, chain, changed, passed, question
 from tests.spanning import held
 
@@ -130,8 +123,7 @@ def test_a_finish_hook_edits_the_database_and_the_rest_of_the_pass() -> None:
         finishing.graph.add_temporary_node(question("more", "Say more.", after=(finishing.node.name,)))
         finishing.graph.add_temporary_edge("more", "b")
 
-    graph, database, answers = chain("a", "b"), GraphDatabase(), Answers()
-    graph.replace_node(question("a", "?", finish="finish"))
+    graph, database, answers = chain("a", "b", a="finish"), GraphDatabase(), Answers()
     done = [passed(graph, answers, database, number=number, hooks={"finish": finish}) for number in range(2)]
     assert [each.layers for each in done] == [[["a"], ["more"], ["b"]]] * 2
     assert "### a\na says so\n\n### more\nmore says so" in answers.prompt("b")
@@ -297,12 +289,11 @@ def test_an_event_tells_what_a_hook_has_stored_but_repeats_nothing_long() -> Non
     def keep(finishing: Finishing) -> None:
         finishing.database.set("short", "x")
         finishing.database.set("long", "x" * 3_000)
-        finishing.database.delete("gone")
 
-    journal, database = MemoryJournal(), GraphDatabase({"gone": 1})
+    journal, database = MemoryJournal(), GraphDatabase()
     passed(Graph(question("a", "?", finish="keep")), database=database, journal=journal, hooks={"keep": keep})
     (event,) = held(journal, "node")
-    assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)", "gone": None}
+    assert event["stored"] == {"short": "x", "long": "(too long to be repeated here)"}
 
 
 def test_a_condition_of_the_database_decides_whether_a_node_is_asked() -> None:

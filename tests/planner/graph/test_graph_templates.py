@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.graph import Expression, GraphError, Template
+from planbook.planner.graph import GraphError
+from planbook.planner.graph.templating import Expression, Template
 from planbook.planner.rendered import digest_of
 
 DB: dict[str, Any] = {

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from planbook.planner.errors import EpisodeStopped, ModelRefused
-from planbook.planner.models import ExchangeModel, Message, Reply, Sampling, labelled, request_key
+from planbook.planner.models import Message, Reply, Sampling
+from planbook.planner.models.answers import ExchangeModel
+from planbook.planner.models.types import labelled, request_key
 
 POLL = 0.02
 ASK = [Message(role="system", content="Be brief."), Message(role="user", content="# Two\n\nlines: ä")]

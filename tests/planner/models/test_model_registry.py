@@ -48,7 +48,7 @@ def test_a_script_of_the_users(script: Path) -> None:
         ("scripted:{script}:number", "number in .* is a int"),
         ("scripted:{script}", "write scripted:FILE.py:NAME"),
         ("scripted:{script}:", "write scripted:FILE.py:NAME"),
-        ("scripted:gone.py:answer", "there is no file gone.py"),
+        ("scripted:gone.py:answer", "no file gone.py"),
         ("recorded:{script}", r"py:1 is no header of a recording"),
         ("recorded:gone.jsonl", r"no recording gone\.jsonl; .* recorded:gone\.jsonl\+MODEL"),
         ("recorded:gone.jsonl+none", "none is not a model"),
@@ -71,7 +71,7 @@ def test_an_unknown_name_lists_the_forms(spec: str) -> None:
 
 def test_a_script_that_fails_at_import_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text("import nothing_of_that_name\n")
-    with pytest.raises(UnknownModel, match=r"bad\.py failed while it was read: ModuleNotFoundError"):
+    with pytest.raises(UnknownModel, match=r"bad\.py failed while it was imported: ModuleNotFoundError"):
         load_model(f"scripted:{tmp_path}/bad.py:answer")
 
 

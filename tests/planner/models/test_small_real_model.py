@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from planbook.planner.errors import ContextExceeded
-from planbook.planner.models import Message, RecordedModel, Sampling, estimate_prompt
+from planbook.planner.models import Message, RecordedModel, Sampling
 from planbook.planner.models.openai_api import OpenAIModel
+from planbook.planner.models.tokens import estimate_prompt
 from tests.ear import Ear
 
 URL = os.environ.get("PLANBOOK_TEST_MODEL_URL", "")
