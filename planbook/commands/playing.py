@@ -219,7 +219,7 @@ def play_run(
         run.end_invocation()
     seconds = time.monotonic() - begun
     summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
-    _show_played(run, summary, title, out, watched=watch is not None)
+    _show_played(run, summary, title, out)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -234,8 +234,8 @@ def play_run(
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
-def _show_played(run: Run, summary: Summary, title: str, out: Console, *, watched: bool) -> None:
-    """Print the results of a run, what it learned, and where it is. ``watched`` episodes have shown their errors."""
+def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
+    """Print the results of a run, what it learned, and where it is."""
     print_parts(
         out,
         (
@@ -243,7 +243,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console, *, watche
             *figure_parts(summary),
             *failure_lines(summary),
             *([UNSAFE] if run.unsafe_no_sandbox else []),
-            *([] if watched else _first_error(run, recorded_endings(run))),
+            *_first_error(run, recorded_endings(run)),
             *again_lines(run),
             *spending_lines(summary),
             *paying_line(summary.paying),

@@ -18,7 +18,7 @@ MEANINGS: Mapping[Outcome, str] = {
     Outcome.FAILURE: "played to the end of what its method does, and not solved",
     Outcome.OUT_OF_BUDGET: "not solved when its actions, or what else an episode may use, were used up",
     Outcome.BROKEN: "ended through a fault that is not the agent's: ours, the environment's or the model server's",
-    Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or what it may spend was spent",
+    Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
 }
 """The outcomes, in words."""
 MOST = 200

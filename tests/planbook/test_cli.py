@@ -134,7 +134,7 @@ def test_check_lists_every_fault_with_its_line(tmp_path: Path) -> None:
         (("run", "--env", "toy", "--planner", "code"), 2, "code: this has to be given"),
         (("replay", "envs", "--env", "toy"), 2, "leave out --env"),
         (("run", "--resume", "envs", "--actions", "3", "--task", "x"), 2, "leave out"),
-        (("run", "--env", "toy", "-o", "engine=fast"), 2, "options there are: none"),
+        (("run", "--env", "toy", "-o", "engine=fast"), 2, "Options: none"),
         (("run", "--env", "toy", "--limit", "wall_seconds=-1"), 2, "wall_seconds"),
         (("run", "--env", "toy", "--planner", "magic"), 2, "there are adapt, agentkit, automanual, "),
         (("run", "--env", "toy", "--task", "fetch"), 2, "TYPE/SEED"),

@@ -105,4 +105,4 @@ def test_help_says_where_the_planners_are_listed() -> None:
 def test_an_option_of_another_method_is_refused_with_those_of_this_one(planner: str, option: str, those: str) -> None:
     finished = planbook("run", "--env", "toy", "--planner", planner, "--planner-option", option)
     assert finished.returncode == 2
-    assert finished.stderr.split("The options there are: ")[1].replace("\n", " ").strip() == those
+    assert finished.stderr.split("Options: ")[1].replace("\n", " ").strip() == those
