@@ -7,7 +7,7 @@ import gc
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 
 import click
 
@@ -98,6 +98,7 @@ def planbook() -> None:
 
 def main() -> None:
     """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None where closed, by >&-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print

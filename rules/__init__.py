@@ -18,49 +18,56 @@ if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
 
 
-from planbook.rules.ablations import ABLATIONS, ablated
-from planbook.rules.book import (
-    NO_EVIDENCE,
-    Citation,
-    Evidence,
-    RuleBook,
-    cites,
-    count,
-    evidence_table,
-    rule_text,
-    useless,
-)
-from planbook.rules.builder import BuilderSettings, Built, build_rules, consolidate
-from planbook.rules.cases import (
-    BUILDER,
-    BUILDER_WITHOUT_CASES,
-    CONSOLIDATOR,
-    USER,
-    Blame,
-    Case,
-    Form,
-    Permissions,
-    case_of,
-    read_blame,
-)
-from planbook.rules.describing import describe_type
-from planbook.rules.draft import apply
-from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
-from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
-from planbook.rules.found_types import MIN_EXAMPLES, Solved, as_procedure, procedure_code, with_solved
-from planbook.rules.helpers import Helpers, helper_code, helper_sources
-from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
-from planbook.rules.libraries import admit, learn, shown
-from planbook.rules.matching import PATTERN, match
-from planbook.rules.memory import LearnedMemory, with_type
-from planbook.rules.naming import citations, read_type, rule_number
-from planbook.rules.obedience import BadCheck, Obedience, check_problem, obeyed, rules_obeyed
-from planbook.rules.plans import plan_shape
-from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
-from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
-from planbook.rules.system import Edited, RuleSystem, run_edits
-from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import FoundType, Knowledge, Learned, Reflection, Rule, RuleType, Skill
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.rules.ablations import ABLATIONS, ablated
+    from planbook.rules.book import (
+        NO_EVIDENCE,
+        Citation,
+        Evidence,
+        RuleBook,
+        cites,
+        count,
+        evidence_table,
+        rule_text,
+        useless,
+    )
+    from planbook.rules.builder import BuilderSettings, Built, build_rules, consolidate
+    from planbook.rules.cases import (
+        BUILDER,
+        BUILDER_WITHOUT_CASES,
+        CONSOLIDATOR,
+        USER,
+        Blame,
+        Case,
+        Form,
+        Permissions,
+        case_of,
+        read_blame,
+    )
+    from planbook.rules.describing import describe_type
+    from planbook.rules.draft import apply
+    from planbook.rules.edits import Author, Batch, DeleteRule, Edit, RuleChange, UpdateRule, WriteRule
+    from planbook.rules.errors import BadHistory, BatchRefused, EditFault, RulesError, UnknownRule
+    from planbook.rules.found_types import MIN_EXAMPLES, Solved, as_procedure, procedure_code, with_solved
+    from planbook.rules.helpers import Helpers, helper_code, helper_sources
+    from planbook.rules.history import Applied, Entry, History, Undone, replay, say_more
+    from planbook.rules.libraries import admit, learn, shown
+    from planbook.rules.matching import PATTERN, match
+    from planbook.rules.memory import LearnedMemory, with_type
+    from planbook.rules.naming import citations, read_type, rule_number
+    from planbook.rules.obedience import BadCheck, Obedience, check_problem, obeyed, rules_obeyed
+    from planbook.rules.plans import plan_shape
+    from planbook.rules.procedures import Attempt, Generalised, Verification, generalise, learned_procedure, verified
+    from planbook.rules.retrieval import most_similar, ranked, rules_for, select_rules
+    from planbook.rules.system import Edited, RuleSystem, run_edits
+    from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
+    from planbook.rules.types import FoundType, Knowledge, Learned, Reflection, Rule, RuleType, Skill
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "ABLATIONS",

@@ -31,14 +31,7 @@ from planbook.knowledge import (
     memory_of,
     remembering,
 )
-from planbook.learning import (
-    build,
-    coverage_lines,
-    export,
-    formulate_with_kept,
-    playing_memory,
-    tasks_of,
-)
+from planbook.learning import playing_memory, tasks_of
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -212,7 +205,7 @@ def play_run(
     run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
-        formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)
+        formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulated(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
     finally:
@@ -232,6 +225,13 @@ def play_run(
         out.print(f"{stopped} {_go_on(run)}", soft_wrap=True)
         return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
+
+
+def _formulated(run: Run, stopped: BudgetEnded) -> bool:
+    """Write the manual of a building run with the share of the budget that is kept for it, if it has one."""
+    from planbook.learning import formulate_with_kept
+
+    return formulate_with_kept(run, stopped)
 
 
 def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
@@ -293,6 +293,8 @@ def most_rules(run: Run) -> int:
 
 def _show_learned(run: Run, out: Console) -> None:
     """What a building run has come to, and where it is."""
+    from planbook.learning import coverage_lines, export
+
     folders = export(run)
     for group, state in learned_in(run).items():
         kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
@@ -356,6 +358,8 @@ def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
     """Play what is left. Returns False if it was stopped."""
     if not run.config.learning:
         return play_episodes(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+
+    from planbook.learning import build  # most runs learn nothing
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.ended(entry, ending)

@@ -7,17 +7,8 @@ the ``measures`` and milestones of environments; methods count their own figures
 building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
-from planbook.results.claims import ClaimCounts, Said, TaskClaim
-from planbook.results.learning_cost import (
-    BuildingCost,
-    Paying,
-    Reached,
-    building_cost,
-    cost_line,
-    learning_behind,
-    reached_after,
-)
-from planbook.results.matches import MatchCounts, Share, share
+from typing import TYPE_CHECKING
+
 from planbook.results.measures import (
     Measure,
     Measured,
@@ -28,21 +19,37 @@ from planbook.results.measures import (
     plain,
     unlock_score,
 )
-from planbook.results.rows import NOT_PLAYED, Result
-from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
-from planbook.results.table import RunResults, read_folder, read_run
-from planbook.results.telling import (
-    UNSAFE,
-    claim_lines,
-    failure_lines,
-    figure_parts,
-    measure_lines,
-    milestone_parts,
-    paying_line,
-    paying_table,
-    results_table,
-    spending_lines,
-)
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.results.claims import ClaimCounts, Said, TaskClaim
+    from planbook.results.learning_cost import (
+        BuildingCost,
+        Paying,
+        Reached,
+        building_cost,
+        cost_line,
+        learning_behind,
+        reached_after,
+    )
+    from planbook.results.matches import MatchCounts, Share, share
+    from planbook.results.rows import NOT_PLAYED, Result
+    from planbook.results.summary import Summary, mean_actions, mean_errors, summarise
+    from planbook.results.table import RunResults, read_folder, read_run
+    from planbook.results.telling import (
+        UNSAFE,
+        claim_lines,
+        failure_lines,
+        figure_parts,
+        measure_lines,
+        milestone_parts,
+        paying_line,
+        paying_table,
+        results_table,
+        spending_lines,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "NOT_PLAYED",

@@ -64,17 +64,24 @@ the graph file or `module.name` of those that ship; see `planbook.planner.graph.
 From code: `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """
 
-from planbook.planner.errors import BadGraphFile, GraphError
-from planbook.planner.graph.answers import Shape, shape_of
-from planbook.planner.graph.checks import whole_graph
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.drawing import GRAPH_FORMATS
-from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
-from planbook.planner.graph.graph import Edge, Graph
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
-from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
-from planbook.planner.graph.templating import Expression, Template, nearest, value_text
-from planbook.planner.graph.traverse import GRAPH_PROMPTS, NodeAnswered, Pass, run_pass
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.planner.errors import BadGraphFile, GraphError
+    from planbook.planner.graph.answers import Shape, shape_of
+    from planbook.planner.graph.checks import whole_graph
+    from planbook.planner.graph.database import GraphDatabase
+    from planbook.planner.graph.drawing import GRAPH_FORMATS
+    from planbook.planner.graph.file import SHIPPED_GRAPHS, graph_faults, graph_of, graph_path, graph_text, read_graph
+    from planbook.planner.graph.graph import Edge, Graph
+    from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, Hooks
+    from planbook.planner.graph.node import ROLE, BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
+    from planbook.planner.graph.templating import Expression, Template, nearest, value_text
+    from planbook.planner.graph.traverse import GRAPH_PROMPTS, NodeAnswered, Pass, run_pass
+else:
+    __getattr__ = lazily(__name__)
 
 GRAPH_SYNTAX = __doc__
 """The description of graph files above, for ``planbook graph format``."""

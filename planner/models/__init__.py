@@ -9,24 +9,38 @@
 - ``reasoning``: separate a model's reasoning from its reply.
 """
 
-from planbook.planner.models.answers import ExchangeModel, ScriptedModel
-from planbook.planner.models.context import Fitted, fit, room
-from planbook.planner.models.recordings import RecordedModel
-from planbook.planner.models.registry import load_model, register_model
-from planbook.planner.models.tokens import BadPrices, Price, Prices, estimate_prompt, estimate_tokens, estimated_usage
-from planbook.planner.models.types import (
-    Finish,
-    Message,
-    Model,
-    OnText,
-    Reply,
-    Sampling,
-    Speaker,
-    Usage,
-    label,
-    labelled,
-    request_key,
-)
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.planner.models.answers import ExchangeModel, ScriptedModel
+    from planbook.planner.models.context import Fitted, fit, room
+    from planbook.planner.models.recordings import RecordedModel
+    from planbook.planner.models.registry import load_model, register_model
+    from planbook.planner.models.tokens import (
+        BadPrices,
+        Price,
+        Prices,
+        estimate_prompt,
+        estimate_tokens,
+        estimated_usage,
+    )
+    from planbook.planner.models.types import (
+        Finish,
+        Message,
+        Model,
+        OnText,
+        Reply,
+        Sampling,
+        Speaker,
+        Usage,
+        label,
+        labelled,
+        request_key,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "BadPrices",

@@ -29,7 +29,9 @@ METHODS: Mapping[str, Method] = dict(sorted(entry for family in _FAMILIES for en
 """The methods that ship, by name."""
 
 
-FIGURES = tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))
+FIGURES: tuple[type[Figures], ...] = tuple(
+    dict.fromkeys(figures for each in METHODS.values() for figures in each.figures)
+)
 """Figures that the shipped methods count of their own."""
 
 
