@@ -173,7 +173,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
     "a_run_that_lost_its_store": dict.fromkeys(
         READERS, Refused("there is no run.db, which has its events; put it back")
     ),
-    "a_run_with_a_store_that_is_none": dict.fromkeys(READERS, Refused("cannot be read as a run's store")),
+    "a_run_with_a_store_that_is_none": dict.fromkeys(READERS, Refused("cannot be used as a run's store")),
 }
 """By the kind of run what does not work; everything else does."""
 ONLY_TOLD = {"stats": "Left out: "}
