@@ -261,12 +261,13 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
     secret = tmp_path / "pgpass"
     secret.write_text(f"127.0.0.1:{postgres.port}:*:*:{postgres.password}\n")
     secret.chmod(0o600)
-    for name, value in (("PGPASSFILE", str(secret)), ("PGPASSWORD", postgres.password)):
+    ways = (("PGPASSFILE", str(secret), ("show",)), ("PGPASSWORD", postgres.password, POSTGRES_READERS))
+    for name, value, readers in ways:
         monkeypatch.setenv(name, value)
         home = tmp_path / name
         home.mkdir()
         shutil.copytree(folder, home / "beside")
-        for reader in POSTGRES_READERS:
+        for reader in readers:
             finished = here(*READERS[reader](folder, home))
             assert finished.returncode == errors.OK, finished.told
         with watching(folder) as (_, pages):
