@@ -7,38 +7,45 @@
 building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
-from planbook.results.claims import ClaimCounts, TaskClaim, matches_table, versions_line
-from planbook.results.learning_cost import (
-    BuildingCost,
-    Paying,
-    Reached,
-    building_cost,
-    cost_line,
-    reached_after,
-)
-from planbook.results.measures import (
-    Measure,
-    known_milestones,
-    milestones,
-    overall,
-    plain,
-    unlock_score,
-)
-from planbook.results.rows import NOT_PLAYED, Result
-from planbook.results.summary import Summary, by_task, mean_actions, mean_errors, solved_interval, summarise
-from planbook.results.table import RunResults, read_folder, read_run
-from planbook.results.telling import (
-    UNSAFE,
-    claim_lines,
-    failure_lines,
-    figure_parts,
-    measure_lines,
-    milestone_parts,
-    paying_line,
-    paying_table,
-    results_table,
-    spending_lines,
-)
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.results.claims import ClaimCounts, TaskClaim, matches_table, versions_line
+    from planbook.results.learning_cost import (
+        BuildingCost,
+        Paying,
+        Reached,
+        building_cost,
+        cost_line,
+        reached_after,
+    )
+    from planbook.results.measures import (
+        Measure,
+        known_milestones,
+        milestones,
+        overall,
+        plain,
+        unlock_score,
+    )
+    from planbook.results.rows import NOT_PLAYED, Result
+    from planbook.results.summary import Summary, by_task, mean_actions, mean_errors, solved_interval, summarise
+    from planbook.results.table import RunResults, read_folder, read_run
+    from planbook.results.telling import (
+        UNSAFE,
+        claim_lines,
+        failure_lines,
+        figure_parts,
+        measure_lines,
+        milestone_parts,
+        paying_line,
+        paying_table,
+        results_table,
+        spending_lines,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "NOT_PLAYED",
