@@ -8,9 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 
 from planbook.envs.alfworld.goals import params_of
-from planbook.manuals import SHIPPED
+from planbook.manuals import SHIPPED, module_procedures
 from planbook.planner import Message, Sampling
 from tools.bench.household import TYPES
+
+HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
+PROCEDURES = {procedure.type: procedure.code for procedure in module_procedures(HOUSEHOLD)}
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
@@ -33,15 +36,9 @@ def _type(goal: str) -> str:
 
 
 def _plan(goal: str, values: Mapping[str, str]) -> str:
-    parts = (_code("helpers", "search"), _code("helpers", "change"), _code("procedures", _type(goal)))
-    return re.sub(r'task\.params\["(\w+)"\]', lambda found: values.get(found[1], "''"), "\n\n\n".join(parts))
+    code = PROCEDURES[_type(goal)].split('"""', 2)[2].strip()
+    return re.sub(r'task\.params\["(\w+)"\]', lambda found: values.get(found[1], "''"), code)
 
 
 def _reply(code: str) -> str:
     return f"```python\n{code}\n```\n"
-
-
-def _code(folder: str, name: str) -> str:
-    """A shipped file without its description."""
-    text = (SHIPPED / "alfworld" / folder / f"{name}.py").read_text(encoding="utf-8")
-    return text.split('"""', 2)[2].strip()
