@@ -55,9 +55,8 @@ def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, .
 def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
-    had = {name: [each.params[name] for each in found.examples if name in each.params] for name in params}
-    once = {name: [each for n, each in enumerate(of) if each not in of[:n]] for name, of in had.items()}
-    told = {name: tuple(of[:VALUES]) for name, of in once.items()}
+    had = {name: dict.fromkeys(each.params[name] for each in found.examples if name in each.params) for name in params}
+    told = {name: tuple(values)[:VALUES] for name, values in had.items()}
     return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], had=told)
 
 
@@ -187,7 +186,8 @@ def _read(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], d
     """Return the parts of a goal as those of a wording, and its values; None if a parameter has two."""
     said, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
     while said:
-        size = next((n for n in range(LONGEST, 0, -1) if _key("".join(said[:n])) in known), 0)
+        sizes = (n for n in range(LONGEST, 0, -1) if all(map(_key, said[:n])) and _key("".join(said[:n])) in known)
+        size = next(sizes, 0)
         name, value = known[_key("".join(said[:size]))] if size else ("", said[0])
         if name in slots:
             return None
