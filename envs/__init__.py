@@ -25,68 +25,62 @@ Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, `
 if __name__ == "envs":
     raise ImportError("envs is a package of planbook: import planbook.envs", name="envs")
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from planbook.envs.base import Environment, action, query
-from planbook.envs.errors import (
-    BadSelection,
-    Diverged,
-    EnvironmentBroken,
-    EnvsError,
-    EpisodeEnded,
-    MissingRequirement,
-    UnknownAction,
-    UnknownEnvironment,
-    raised_at,
-)
-from planbook.envs.optional import Features, Goals
-from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
-from planbook.envs.registry import (
-    CannotLoad,
-    import_error,
-    known_environments,
-    load_environment,
-    load_module,
-    register_class,
-)
-from planbook.envs.resources import (
-    file_digest,
-    files_digest,
-    folder_digest,
-    install_command,
-    missing_extra,
-    package_version,
-    texts_digest,
-)
-from planbook.envs.secrets import holds_secret
-from planbook.envs.text_matching import BM25
-from planbook.envs.types import (
-    Action,
-    ActionSpec,
-    NoOptions,
-    Observation,
-    Offered,
-    Requirement,
-    Selection,
-    Snapshot,
-    Task,
-    Verdict,
-)
+from planbook.surface import lazily
 
 if TYPE_CHECKING:
+    from planbook.envs.base import Environment, action, query
     from planbook.envs.checking import Checked, check_environment
+    from planbook.envs.errors import (
+        BadSelection,
+        Diverged,
+        EnvironmentBroken,
+        EnvsError,
+        EpisodeEnded,
+        MissingRequirement,
+        UnknownAction,
+        UnknownEnvironment,
+        raised_at,
+    )
+    from planbook.envs.optional import Features, Goals
+    from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
+    from planbook.envs.registry import (
+        CannotLoad,
+        import_error,
+        known_environments,
+        load_environment,
+        load_module,
+        register_class,
+    )
+    from planbook.envs.resources import (
+        file_digest,
+        files_digest,
+        folder_digest,
+        install_command,
+        missing_extra,
+        package_version,
+        texts_digest,
+    )
+    from planbook.envs.secrets import holds_secret
+    from planbook.envs.text_matching import BM25
     from planbook.envs.tools.environment import ToolEnvironment
     from planbook.envs.tools.schemas import python_name
+    from planbook.envs.types import (
+        Action,
+        ActionSpec,
+        NoOptions,
+        Observation,
+        Offered,
+        Requirement,
+        Selection,
+        Snapshot,
+        Task,
+        Verdict,
+    )
     from planbook.envs.yaml_lines import FileFault, Where, YamlFile, read_yaml
-
-_LATE = {
-    "ToolEnvironment": "tools.environment",
-    "python_name": "tools.schemas",
-    **dict.fromkeys(("Checked", "check_environment"), "checking"),
-    **dict.fromkeys(("FileFault", "Where", "YamlFile", "read_yaml"), "yaml_lines"),
-}
-"""Public names to their modules, which are imported when one is first used: they need half as much time again."""
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "BM25",
@@ -144,9 +138,3 @@ __all__ = [
     "register_class",
     "texts_digest",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

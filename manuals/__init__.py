@@ -9,28 +9,35 @@
 if __name__ == "manuals":
     raise ImportError("manuals is a package of planbook: import planbook.manuals", name="manuals")
 
-from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
-from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
-from planbook.manuals.formulator import PROMPTS, formulate
-from planbook.manuals.knowledge import (
-    MANUAL_FILE,
-    TYPES_FILE,
-    read_knowledge,
-    replace_files,
-    standalone,
-    write_knowledge,
-)
-from planbook.manuals.library import (
-    DEMONSTRATIONS_FOLDER,
-    SHIPPED,
-    Demonstrating,
-    ProcedureLibrary,
-    demonstrated,
-    module_procedures,
-)
-from planbook.manuals.manual import Manual, Section
-from planbook.manuals.markdown import excerpt, parse, render, within
-from planbook.manuals.start import Start, read_start, types_to_build_on, usual_starts
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage
+    from planbook.manuals.errors import BadKnowledge, BadManual, BadStart, ManualsError, TooLong
+    from planbook.manuals.formulator import PROMPTS, formulate
+    from planbook.manuals.knowledge import (
+        MANUAL_FILE,
+        TYPES_FILE,
+        read_knowledge,
+        replace_files,
+        standalone,
+        write_knowledge,
+    )
+    from planbook.manuals.library import (
+        DEMONSTRATIONS_FOLDER,
+        SHIPPED,
+        Demonstrating,
+        ProcedureLibrary,
+        demonstrated,
+        module_procedures,
+    )
+    from planbook.manuals.manual import Manual, Section
+    from planbook.manuals.markdown import excerpt, parse, render, within
+    from planbook.manuals.start import Start, read_start, types_to_build_on, usual_starts
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "DEMONSTRATIONS_FOLDER",

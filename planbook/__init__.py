@@ -16,25 +16,21 @@ This package puts the parts together.
 - What it comes to: ``results``; ``compare`` compares runs, ``papers`` compares them with publications.
 - Who sees it: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and other programs
   (``export``). ``wording`` formats figures and outcomes; ``writing`` writes files, ``console`` prints.
-- ``errors`` are what the command line reports.
+- ``errors`` are what the command line reports. ``surface`` loads a package's modules when a name is first used.
 
 Imports go one way: ``pyproject.toml`` has the order, and a test checks it.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
 
 if TYPE_CHECKING:
     from planbook.api import PlayedRun, build, run, test
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = ["PlayedRun", "build", "run", "test"]
 
 PACKAGES = ("envs", "manuals", "planner", "rules", "sandbox")
 __version__ = "0.2.0"
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: `import planbook` stays light."""
-    if name in __all__:
-        return getattr(import_module("planbook.api"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,8 @@ The commands themselves are in ``command_line``, which is loaded when one of the
 import gc
 import sys
 from collections.abc import Mapping
-from io import TextIOWrapper
+from difflib import get_close_matches
+from io import StringIO, TextIOWrapper
 
 import click
 
@@ -70,6 +71,15 @@ class Commands(click.Group):
         show_log("planbook")
         return commands.get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, or say which name is nearest."""
+        known, near = self.list_commands(ctx), get_close_matches(args[0], self.list_commands(ctx), n=1)
+        if args[0] not in known and near:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of the help."""
         for title, group in COMMANDS.items():
@@ -88,6 +98,7 @@ def planbook() -> None:
 
 def main() -> None:
     """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
+    sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None where closed, by >&-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # not every terminal can show what plans print

@@ -1,20 +1,11 @@
-"""Every command with its options: it parses and calls."""
+"""Every command with its options: it parses and calls. Each loads what it needs when it is called."""
 
+from importlib import import_module
 from pathlib import Path
 
 import click
 
 from planbook import errors
-from planbook.commands import building, checking, inspection, playing, rerunning, rulebook
-from planbook.commands import demo as demonstration
-from planbook.commands.building import with_table
-from planbook.commands.checking import check_env
-from planbook.commands.exchanging import export, import_command, skills
-from planbook.commands.looking import compare, report, show, stats, watch
-from planbook.commands.rerunning import fork, rerun
-from planbook.commands.serving import mcp
-from planbook.graphs import graph
-from planbook.learning import show_cost
 from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command, options
 from planbook.settings import Settings, parts_of
 from planbook.terminal.printing import answer
@@ -23,46 +14,43 @@ WHAT = ("Environment", "Tasks", "Episodes")
 PLAY = (*WHAT, "Library", "Planning", "Models", "Spending", "Running")
 
 
+ELSEWHERE = {
+    "bench": "commands.inspection:bench",
+    "envs": "commands.inspection:envs",
+    "planners": "commands.inspection:planners",
+    "rules": "commands.rulebook:rules",
+    "check-env": "commands.checking:check_env",
+    "compare": "commands.looking:compare",
+    "export": "commands.exchanging:export",
+    "fork": "commands.rerunning:fork",
+    "graph": "graphs:graph",
+    "import": "commands.exchanging:import_command",
+    "mcp": "commands.serving:mcp",
+    "report": "commands.looking:report",
+    "rerun": "commands.rerunning:rerun",
+    "show": "commands.looking:show",
+    "skills": "commands.exchanging:skills",
+    "stats": "commands.looking:stats",
+    "watch": "commands.looking:watch",
+}
+"""Commands that are declared beside what they do."""
+
+
 class CommandGroup(click.Group):
-    """Holds the commands."""
+    """Holds the commands, and loads those of ``ELSEWHERE`` when one is wanted."""
 
     command_class = Command
 
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None."""
+        if cmd_name not in ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = ELSEWHERE[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"planbook.{module}"), name)
+        return command
+
 
 commands = CommandGroup()
-for command in (
-    check_env,
-    compare,
-    export,
-    fork,
-    graph,
-    import_command,
-    mcp,
-    report,
-    rerun,
-    show,
-    skills,
-    stats,
-    watch,
-):
-    commands.add_command(command)
-
-
-@commands.command()
-@click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
-@options("env_options")
-@JSON
-def envs(env: str | None, settings: Settings, as_json: bool) -> int:
-    """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
-    return inspection.show_worlds(env, settings, as_json=as_json)
-
-
-@commands.command()
-@click.argument("name", required=False)
-@JSON
-def planners(name: str | None, as_json: bool) -> int:
-    """List the planning methods; of one, its options and what it shows its models in each environment."""
-    return inspection.show_planners(name, as_json=as_json)
 
 
 @commands.command()
@@ -70,6 +58,8 @@ def planners(name: str | None, as_json: bool) -> int:
 @JSON
 def demo(settings: Settings, as_json: bool) -> int:
     """Show the main features with what ships: no key, no download."""
+    from planbook.commands import demo as demonstration
+
     code, summaries = demonstration.show(settings.out, settings.hosting(), as_json=as_json, store=settings.store)
     return answer(code, {"runs": [summary.model_dump(mode="json") for summary in summaries]}, as_json=as_json)
 
@@ -80,8 +70,14 @@ def demo(settings: Settings, as_json: bool) -> int:
 @JSON
 def run(settings: Settings, table: bool, as_json: bool) -> int:
     """Play tasks of an environment with a planning method."""
+    from planbook.commands import playing
+
     code, summary = playing.play_settings(settings, "procedures", as_json=as_json)
-    return answer(code, with_table(summary, as_json=as_json) if table or settings.paper else summary, as_json=as_json)
+    if table or settings.paper:
+        from planbook.commands.building import with_table
+
+        summary = with_table(summary, as_json=as_json)
+    return answer(code, summary, as_json=as_json)
 
 
 @commands.command()
@@ -94,6 +90,8 @@ def join(run: Path, settings: Settings, as_json: bool) -> int:
     If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
     continues its episodes; when the process that plays the run ends, so does this one.
     """
+    from planbook.commands import playing
+
     code, joined = playing.join(run, settings.hosting(), as_json=as_json)
     return answer(code, joined, as_json=as_json)
 
@@ -115,6 +113,8 @@ def join(run: Path, settings: Settings, as_json: bool) -> int:
 @JSON
 def build(settings: Settings, as_json: bool) -> int:
     """Learn rules, skills and procedures from episodes, one after the other."""
+    from planbook.commands import building
+
     code, summary = building.build(settings, as_json=as_json)
     return answer(code, summary, as_json=as_json)
 
@@ -126,6 +126,8 @@ def build(settings: Settings, as_json: bool) -> int:
 @JSON
 def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) -> int:
     """Write the manual from the rules of a building run, by that run's models unless --model names others."""
+    from planbook.commands import building
+
     code, summary = building.formulate(run, settings.models, tokens, settings.hosting(), as_json=as_json)
     return answer(code, summary, as_json=as_json)
 
@@ -136,6 +138,8 @@ def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) 
 @JSON
 def test(settings: Settings, table: bool, as_json: bool) -> int:
     """Play test tasks with what was learned; nothing is learned from them."""
+    from planbook.commands import building
+
     code, tested = building.test(settings, table=table or settings.paper, as_json=as_json)
     return answer(code, tested, as_json=as_json)
 
@@ -150,19 +154,10 @@ def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
 
     There is a run with everything, and one without each part, of the tasks whose planner is told something else then.
     """
+    from planbook.commands import building
+
     code, found = building.effect(library, parts_of(parts), settings, as_json=as_json)
     return answer(code, found, as_json=as_json)
-
-
-@commands.command()
-@click.argument("run", type=RUN_FOLDER)
-@click.argument("what", required=False, default="show", type=click.Choice([*rulebook.WAYS, rulebook.COVERAGE]))
-@click.argument("which", required=False, default="")
-@click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
-@JSON
-def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
-    """Show what a building run has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
-    return answer(errors.OK, rulebook.show_rules(run, what, which, group, as_json=as_json), as_json=as_json)
 
 
 @commands.command(name="cost")
@@ -171,6 +166,8 @@ def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) ->
 @JSON
 def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
     """Show what building had cost after each task, and how many task types had a procedure by then."""
+    from planbook.learning import show_cost
+
     return answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json=as_json)
 
 
@@ -180,6 +177,8 @@ def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
 @JSON
 def replay(recorded: Path | None, settings: Settings, as_json: bool) -> int:
     """Play a recorded RUN again and report where it diverges; without RUN, play tasks with the stored procedures."""
+    from planbook.commands import playing, rerunning
+
     if recorded is not None:
         settings.refuse_fixed("a RUN")
         code, report = rerunning.compare_run(recorded, settings.hosting(), as_json=as_json)
@@ -198,6 +197,8 @@ def check(plan: Path, settings: Settings, as_json: bool) -> int:
     With --task, a plan without other faults is followed on that task as far as is certain without acting, and each
     action that cannot succeed is reported, if the environment declares what its actions need.
     """
+    from planbook.commands import checking
+
     faults = checking.check_plan(plan, settings)
     runs = [] if faults else list(checking.dry_runs(plan, settings))
     return checking.show_checked(plan, faults, runs, as_json=as_json)
@@ -210,17 +211,11 @@ def check(plan: Path, settings: Settings, as_json: bool) -> int:
 @JSON
 def execute(plan: Path, settings: Settings, strict: bool, as_json: bool) -> int:
     """Run one plan file on the selected tasks and print its steps as they happen."""
+    from planbook.commands import checking
+
     if faults := checking.check_plan(plan, settings):
         return checking.show_faults(plan, faults, as_json=as_json)
     code, summary = checking.execute_plan(plan, settings, as_json=as_json)
     if strict and summary.solved < summary.tasks:
         code = code or errors.BROKEN
     return answer(code, summary, as_json=as_json)
-
-
-@commands.command(name="bench")
-@click.argument("part", type=click.Choice(inspection.BENCHMARKS))
-@JSON
-def bench_command(part: str, as_json: bool) -> int:
-    """Measure the speed of planbook, and of peers that are installed. The benchmarks come with a clone of planbook."""
-    return inspection.show_benchmark(part, as_json=as_json)

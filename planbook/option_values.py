@@ -104,7 +104,7 @@ def validated(model: type[Validated], values: Mapping[str, Any], flag: str = "")
 def with_known(wrong: str, model: type[BaseModel]) -> str:
     """Add to what is wrong the options that exist, unless it lists them."""
     known = ", ".join(model.model_fields) or "none"
-    return wrong if known in wrong else f"{wrong}. The options there are: {known}"
+    return wrong if known in wrong else f"{wrong.rstrip('?')}. Options: {known}"
 
 
 def _said(model: type[BaseModel], loc: list[str | int], error: ErrorDetails, flag: str) -> str:

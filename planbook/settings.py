@@ -79,7 +79,7 @@ class Settings(Playing, Building, Invocation):
     split: str = option("", "The split, and how many of its tasks.", Option("Tasks", metavar="SPLIT[:N]"))
     types: Names = option(
         (),
-        "The task types; or `found`: learn types from plans and goals, and use no labels; `given`: use the labels.",
+        "The task types. With a library also `found`, types learned from plans and goals, or `given`, the labels.",
         Option("Tasks", metavar="T,..."),
     )
     goals: Path | None = option(

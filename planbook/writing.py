@@ -13,6 +13,10 @@ BESIDE = ".new"
 @contextmanager
 def whole(path: Path) -> Iterator[BinaryIO]:
     """The file, to write bytes to; it takes its place when this is left without an error. Raises OSError."""
+    if path.exists() and not path.is_file():  # a device or a pipe, which must not be replaced
+        with path.open("wb") as file:
+            yield file
+        return
     beside = path.with_name(f"{path.name}.{os.getpid()}{BESIDE}")
     try:
         with beside.open("wb") as file:

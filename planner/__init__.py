@@ -25,126 +25,43 @@ Packages inside
 if __name__ == "planner":
     raise ImportError("planner is a package of planbook: import planbook.planner", name="planner")
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from planbook.planner.agent import (
-    AGENT,
-    TASK,
-    action_docs,
-    call_of,
-    function_heads,
-    function_signatures,
-    functions_to_check,
-    plan_attributes,
-    seen_task,
-)
-from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
-from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
-from planbook.planner.dry_runs import KnownState
-from planbook.planner.episode import Episode
-from planbook.planner.errors import (
-    BadProcedure,
-    BudgetEnded,
-    EpisodeBroken,
-    EpisodeOver,
-    EpisodeStopped,
-    JournalFailed,
-    JournalMismatch,
-    ModelError,
-    NotRecorded,
-    PlannerError,
-    UnknownModel,
-    UnknownStrategy,
-    UnusableReply,
-)
-from planbook.planner.feedback import NOT_JUDGED
-from planbook.planner.frames import Frame
-from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
-from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
-from planbook.planner.models.answers import pass_on
-from planbook.planner.models.context import prompt_block, unmarked
-from planbook.planner.models.recordings import (
-    RecordedMessage,
-    RecordedModel,
-    RecordedReplies,
-    RecordedReply,
-    explain_missing,
-    read_recording,
-)
-from planbook.planner.models.registry import load_model, register_model
-from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
-from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
-from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
-from planbook.planner.procedure import (
-    Procedure,
-    checked_procedure,
-    is_procedure,
-    parse_procedure,
-    procedure_faults,
-    read_procedure,
-)
-from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
-from planbook.planner.rendered import Rendered, Text
-from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
-from planbook.planner.scope import NO_ANSWER, Scope
-from planbook.planner.spans import (
-    OLD_SPAN_KINDS,
-    SPAN_END,
-    SPAN_MOMENT,
-    Claim,
-    Payload,
-    RecordedSpan,
-    Span,
-    Spans,
-    spans_in,
-)
-from planbook.planner.strategies import (
-    FIGURE_KEYS,
-    LEFT_OUT_OF_FIGURES,
-    METHODS,
-    Figures,
-    Grid,
-    Method,
-    Options,
-    Played,
-    Strategy,
-    figures_of,
-    is_method_file,
-    method,
-    shipped_figures,
-)
-from planbook.planner.strategies.base import mean_of, play, registered_methods
-from planbook.planner.strategies.code import GivenCode, code_of, given_code
-from planbook.planner.streaming import NOT_RUN
-from planbook.planner.thought import as_plan
-from planbook.planner.trajectory import (
-    TRAJECTORY_SCHEMA,
-    Call,
-    Recalled,
-    Rewind,
-    Round,
-    RunFacts,
-    Trajectory,
-    TrajectoryRow,
-    in_reading_order,
-    read_trajectory,
-    rows_of,
-    tell_trajectory,
-)
-from planbook.planner.types import (
-    ERROR_KINDS,
-    Cell,
-    Ending,
-    EpisodeSettings,
-    Feedback,
-    FeedbackKind,
-    Outcome,
-    Plan,
-    Step,
-)
+from planbook.surface import lazily
 
 if TYPE_CHECKING:
+    from planbook.planner.agent import (
+        AGENT,
+        TASK,
+        action_docs,
+        call_of,
+        function_heads,
+        function_signatures,
+        functions_to_check,
+        plan_attributes,
+        seen_task,
+    )
+    from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
+    from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
+    from planbook.planner.dry_runs import KnownState
+    from planbook.planner.episode import Episode
+    from planbook.planner.errors import (
+        BadProcedure,
+        BudgetEnded,
+        EpisodeBroken,
+        EpisodeOver,
+        EpisodeStopped,
+        JournalFailed,
+        JournalMismatch,
+        ModelError,
+        NotRecorded,
+        PlannerError,
+        UnknownModel,
+        UnknownStrategy,
+        UnusableReply,
+    )
+    from planbook.planner.feedback import NOT_JUDGED
+    from planbook.planner.frames import Frame
     from planbook.planner.graph import GRAPH_SYNTAX
     from planbook.planner.graph.checks import whole_graph
     from planbook.planner.graph.database import GraphDatabase
@@ -154,6 +71,91 @@ if TYPE_CHECKING:
     from planbook.planner.graph.node import GraphFile, GraphNode
     from planbook.planner.graph.templating import nearest, value_text
     from planbook.planner.graph.traverse import GRAPH_PROMPTS, run_pass
+    from planbook.planner.journal import Body, EventKind, Journal, MemoryJournal
+    from planbook.planner.memory import Match, MatchCandidate, Memory, NoMemory, Recall
+    from planbook.planner.models.answers import pass_on
+    from planbook.planner.models.context import prompt_block, unmarked
+    from planbook.planner.models.recordings import (
+        RecordedMessage,
+        RecordedModel,
+        RecordedReplies,
+        RecordedReply,
+        explain_missing,
+        read_recording,
+    )
+    from planbook.planner.models.registry import load_model, register_model
+    from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
+    from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
+    from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
+    from planbook.planner.procedure import (
+        Procedure,
+        checked_procedure,
+        is_procedure,
+        parse_procedure,
+        procedure_faults,
+        read_procedure,
+    )
+    from planbook.planner.prompts import PROMPTS, Prompt, Prompts, fence_around
+    from planbook.planner.rendered import Rendered, Text
+    from planbook.planner.roles import DEFAULT_ROLE, NO_MODELS, PLANNER_ROLE, Roles, as_json, no_model
+    from planbook.planner.scope import NO_ANSWER, Scope
+    from planbook.planner.spans import (
+        OLD_SPAN_KINDS,
+        SPAN_END,
+        SPAN_MOMENT,
+        Claim,
+        Payload,
+        RecordedSpan,
+        Span,
+        Spans,
+        spans_in,
+    )
+    from planbook.planner.strategies import (
+        FIGURE_KEYS,
+        LEFT_OUT_OF_FIGURES,
+        METHODS,
+        Figures,
+        Grid,
+        Method,
+        Options,
+        Played,
+        Strategy,
+        figures_of,
+        is_method_file,
+        method,
+        shipped_figures,
+    )
+    from planbook.planner.strategies.base import mean_of, play, registered_methods
+    from planbook.planner.strategies.code import GivenCode, code_of, given_code
+    from planbook.planner.streaming import NOT_RUN
+    from planbook.planner.thought import as_plan
+    from planbook.planner.trajectory import (
+        TRAJECTORY_SCHEMA,
+        Call,
+        Recalled,
+        Rewind,
+        Round,
+        RunFacts,
+        Trajectory,
+        TrajectoryRow,
+        in_reading_order,
+        read_trajectory,
+        rows_of,
+        tell_trajectory,
+    )
+    from planbook.planner.types import (
+        ERROR_KINDS,
+        Cell,
+        Ending,
+        EpisodeSettings,
+        Feedback,
+        FeedbackKind,
+        Outcome,
+        Plan,
+        Step,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "AGENT",
@@ -317,24 +319,3 @@ __all__ = [
     "value_text",
     "whole_graph",
 ]
-
-_OF_GRAPHS = {
-    "graph": "GRAPH_SYNTAX",
-    "graph.checks": "whole_graph",
-    "graph.database": "GraphDatabase",
-    "graph.drawing": "GRAPH_FORMATS",
-    "graph.file": "SHIPPED_GRAPHS graph_faults graph_of graph_path graph_text read_graph",
-    "graph.graph": "Graph",
-    "graph.node": "GraphFile GraphNode",
-    "graph.templating": "nearest value_text",
-    "graph.traverse": "GRAPH_PROMPTS run_pass",
-}
-"""Names of prompt graphs by their modules, which are imported when one of them is first asked for."""
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        module = next((module for module, names in _OF_GRAPHS.items() if name in names.split()), None)
-        if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{module}"), name)

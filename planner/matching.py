@@ -32,17 +32,11 @@ def matched(episode: Episode, recall: Recall, role: str = "") -> Recall:
     match = recall.match
     if match is None:
         return recall
-    if match.candidates and role and not (match.type and _are_seen(episode, match.unusual)):
+    if match.candidates and role:
         recall = _by_model(episode, recall, match, role)
         match = recall.match or match
     episode.span(match if recall.procedure else match.model_copy(update={"type": "", "params": {}})).end()
     return recall
-
-
-def _are_seen(episode: Episode, values: Sequence[str]) -> bool:
-    """Return whether the first observation has all values, besides in the goal that it quotes."""
-    seen = episode.observation.text.replace(episode.task.goal, "").lower()
-    return all(value.lower() in seen for value in values)
 
 
 def _by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Recall:
@@ -52,7 +46,7 @@ def _by_model(episode: Episode, recall: Recall, match: Match, role: str) -> Reca
         found = answer if known.match is None else known.match
         if found.type:  # else the params do not have the forms of the type's parameters
             return known.model_copy(update={"match": found.model_copy(update={"by": MODEL, "candidates": ()})})
-    nothing = match.model_copy(update={"type": "", "params": {}, "by": "", "unusual": ()})
+    nothing = match.model_copy(update={"type": "", "params": {}, "by": ""})
     return recall.model_copy(update={"match": nothing, "procedure": None})
 
 

@@ -38,8 +38,6 @@ class Match(Payload):
     by: str = ""
     """What decided: ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
-    unusual: tuple[str, ...] = ()
-    """Values that are none of an example, of parameters whose values come more than once."""
     failed: str = ""
     """How the procedure failed; empty if it did not, or if none was run."""
 

@@ -107,5 +107,5 @@ def _used(environment: Environment, name: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(tree)).union(*(_used(environment, inner) for inner in included))
 
 
-PROMPTS = Prompts(Path(__file__).parent / "templates")
+PROMPTS: Prompts = Prompts(Path(__file__).parent / "templates")
 """The templates of the planner, by path."""

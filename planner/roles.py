@@ -145,7 +145,7 @@ def no_model(role: str) -> Model:
     raise ModelError(f"the {role} has no model to ask; name one with --model, for example --model openai:NAME")
 
 
-NO_MODELS = Roles(no_model, {})
+NO_MODELS: Roles = Roles(no_model, {})
 """The roles of a run without models."""
 
 

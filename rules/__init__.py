@@ -17,44 +17,60 @@
 if __name__ == "rules":
     raise ImportError("rules is a package of planbook: import planbook.rules", name="rules")
 
+from typing import TYPE_CHECKING
 
-from planbook.rules.book import (
-    NO_EVIDENCE,
-    Citation,
-    Evidence,
-    RuleBook,
-    cites,
-    count,
-    evidence_table,
-    rule_text,
-    useless,
-)
-from planbook.rules.builder import BuilderSettings, build_rules, consolidate
-from planbook.rules.cases import BUILDER, CONSOLIDATOR, USER, Blame, Case, Form, Permissions
-from planbook.rules.describing import describe_type
-from planbook.rules.draft import apply
-from planbook.rules.edits import Applied, Batch, DeleteRule, Edit, History, RuleChange, UpdateRule, WriteRule, say_more
-from planbook.rules.errors import RulesError
-from planbook.rules.found_types import MIN_EXAMPLES, Solved, procedure_code, with_solved
-from planbook.rules.matching import PATTERN, match
-from planbook.rules.memory import LearnedMemory, ablated, with_type
-from planbook.rules.obedience import check_problem, rules_obeyed
-from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
-from planbook.rules.retrieval import admit, learn, rules_for
-from planbook.rules.system import RuleSystem
-from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
-from planbook.rules.types import (
-    FoundType,
-    Knowledge,
-    Learned,
-    Reflection,
-    Rule,
-    RuleType,
-    Skill,
-    citations,
-    read_type,
-    rule_number,
-)
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.rules.book import (
+        NO_EVIDENCE,
+        Citation,
+        Evidence,
+        RuleBook,
+        cites,
+        count,
+        evidence_table,
+        rule_text,
+        useless,
+    )
+    from planbook.rules.builder import BuilderSettings, build_rules, consolidate
+    from planbook.rules.cases import BUILDER, CONSOLIDATOR, USER, Blame, Case, Form, Permissions
+    from planbook.rules.describing import describe_type
+    from planbook.rules.draft import apply
+    from planbook.rules.edits import (
+        Applied,
+        Batch,
+        DeleteRule,
+        Edit,
+        History,
+        RuleChange,
+        UpdateRule,
+        WriteRule,
+        say_more,
+    )
+    from planbook.rules.errors import RulesError
+    from planbook.rules.found_types import MIN_EXAMPLES, Solved, procedure_code, with_solved
+    from planbook.rules.matching import PATTERN, match
+    from planbook.rules.memory import LearnedMemory, ablated, with_type
+    from planbook.rules.obedience import check_problem, rules_obeyed
+    from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
+    from planbook.rules.retrieval import admit, learn, rules_for
+    from planbook.rules.system import RuleSystem
+    from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
+    from planbook.rules.types import (
+        FoundType,
+        Knowledge,
+        Learned,
+        Reflection,
+        Rule,
+        RuleType,
+        Skill,
+        citations,
+        read_type,
+        rule_number,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "BUILDER",

@@ -78,15 +78,16 @@ def parameter_values(found: FoundType, given: Mapping[str, JsonValue]) -> dict[s
     return None if any(value in (None, "") for value in values.values()) else values
 
 
-def unusual_values(types: Sequence[FoundType], matched: Match) -> tuple[str, ...]:
-    """Return the values that no example has, of parameters whose values come more than once."""
+def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
+    """Return whether a value may be another word for one of an example, as ``phone`` for ``cellphone``, or a plural."""
     had = [each.params for found in types for each in found.examples]
-    usual = {name: [params[name] for params in had if name in params] for name in matched.params}
-    return tuple(
-        str(value)
-        for name, value in matched.params.items()
-        if value not in usual[name] and any(usual[name].count(each) > 1 for each in usual[name])
-    )
+    for name, value in matched.params.items():
+        known = {str(params[name]) for params in had if name in params}
+        if isinstance(value, str) and value.isalpha() and value not in known:
+            alike = any(value in each or each in value for each in known if each.isalpha())
+            if alike or value.endswith("s") > any(each.endswith("s") for each in known):
+                return True
+    return False
 
 
 # Patterns

@@ -11,7 +11,7 @@ from planbook.planner import Match, Recall, estimate_tokens
 from planbook.rules.book import RuleBook
 from planbook.rules.found_types import type_name
 from planbook.rules.helpers import helper_code, helper_sources
-from planbook.rules.matching import candidates, match, parameter_values, unusual_values
+from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
 from planbook.rules.retrieval import other_helpers, rules_for, select_rules, shown
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -117,11 +117,10 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
     if not knowledge.found or (task.type and not found):
         return None
     matched = match(knowledge.found, task.goal)
-    unusual = unusual_values(knowledge.found, matched)
-    if matched.type and not unusual:
+    if matched.type and not is_doubtful(knowledge.found, matched):
         return matched
     offered = [each for each in knowledge.found if each.name in knowledge.procedures]
-    return matched.model_copy(update={"candidates": candidates(offered, task.goal), "unusual": unusual})
+    return matched.model_copy(update={"candidates": candidates(offered, task.goal)})
 
 
 def with_type(task: Task, matched: Match | None) -> Task:

@@ -16,8 +16,9 @@ Other packages import from here only.
 if __name__ == "sandbox":
     raise ImportError("sandbox is a package of planbook: import planbook.sandbox", name="sandbox")
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
 
 if TYPE_CHECKING:
     from planbook.sandbox.caching import cached_up_to
@@ -58,26 +59,8 @@ if TYPE_CHECKING:
     from planbook.sandbox.session import GrowingCell, Session
     from planbook.sandbox.suggest import closest, did_you_mean, nearest_names
     from planbook.sandbox.types import CellResult, Fault, FaultKind, Limits
-
-_NAMES = {
-    "caching": "cached_up_to",
-    "checks": "check check_part check_procedure",
-    "dry": "UNKNOWN DryRun Impossible dry_run",
-    "errors": "BadAnswer BadFunction MissingMechanism RebuildDiverged SandboxClosed SandboxError SessionBusy "
-    "WorkerFailed WorkersKilled",
-    "host": "Mechanism Sandbox",
-    "policy.compiler": "code_lines parse_source",
-    "policy.rules": "MAX_SOURCE PRELOADED REFUSED_BUILTINS",
-    "reading.definitions": "Definition bound_by_part bound_names carry carryable definitions sections",
-    "reading.growing": "GrowingReply Statement chars_to_line only_defines statements_of",
-    "reading.reply": "ReadReply read_reply",
-    "reading.syntax": "locate_error parse",
-    "session": "GrowingCell Session",
-    "suggest": "closest did_you_mean nearest_names",
-    "types": "CellResult Fault FaultKind Limits",
-}
-"""Module to the public names in it. A module is imported when one of its names is first used."""
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "MAX_SOURCE",
@@ -130,13 +113,3 @@ __all__ = [
     "sections",
     "statements_of",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *__all__]

@@ -124,7 +124,7 @@ def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None
             return demo.code, demo.summaries
     demo.screen.print(
         "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; "
-        "the model's replies are recorded.\n"
+        "the model's replies are recorded, a few of them before their prompts were reworded.\n"
     )
     demo.planning()
     if demo.code == errors.INTERRUPTED:

@@ -23,6 +23,7 @@ from planbook.envs import (
 )
 from planbook.manuals import ProcedureLibrary, demonstrated
 from planbook.option_values import option_facts, options_table
+from planbook.options import JSON, Command, options
 from planbook.papers import settings_of_papers
 from planbook.planner import (
     AGENT,
@@ -42,8 +43,11 @@ BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "star
 CLONE = Path(__file__).parents[2]
 
 
-def show_benchmark(part: str, *, as_json: bool) -> int:
-    """Run a benchmark and print its figures. Raises MissingRequirement outside a clone of planbook."""
+@click.command(cls=Command)
+@click.argument("part", type=click.Choice(BENCHMARKS))
+@JSON
+def bench(part: str, as_json: bool) -> int:
+    """Measure the speed of planbook, and of peers that are installed. The benchmarks come with a clone of planbook."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
             "the benchmarks are in tools/bench of planbook's repository, and this planbook is installed without them: "
@@ -55,17 +59,21 @@ def show_benchmark(part: str, *, as_json: bool) -> int:
     return measure(part, as_json=as_json)
 
 
-def show_worlds(env: str | None, settings: Settings, *, as_json: bool) -> int:
-    """Print environments with splits, task types and requirements, and the sandbox's mechanisms. Raises BadArgument."""
+@click.command(cls=Command)
+@click.option("--env", "env", default=None, help="Show only this environment: a name or FILE.py:Class.")
+@options("env_options")
+@JSON
+def envs(env: str | None, settings: Settings, as_json: bool) -> int:
+    """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
-    options = settings.model_copy(update={"env": env}).world_options() if settings.env_options else None
+    given = settings.model_copy(update={"env": env}).world_options() if settings.env_options else None
     worlds = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for world in worlds:
-        out.print(_world_table(world, options))
+        out.print(_world_table(world, given))
         if env:
             if world.Options.model_fields:
                 out.print(options_table(world.Options, "--option"))
@@ -79,7 +87,7 @@ def show_worlds(env: str | None, settings: Settings, *, as_json: bool) -> int:
         click.echo(
             json.dumps(
                 {
-                    "worlds": {world.name: _facts(world, options) for world in worlds},
+                    "worlds": {world.name: _facts(world, given) for world in worlds},
                     "sandbox": [dataclasses.asdict(each) for each in mechanisms],
                 }
             )
@@ -139,8 +147,11 @@ def _facts(world: type[Environment], options: BaseModel | None) -> dict[str, obj
 SOMETIMES = "sometimes"
 
 
-def show_planners(name: str | None, *, as_json: bool) -> int:
-    """All methods; or one, with its options and demonstrations. Raises UnknownStrategy."""
+@click.command(cls=Command)
+@click.argument("name", required=False)
+@JSON
+def planners(name: str | None, as_json: bool) -> int:
+    """List the planning methods; of one, its options and what it shows its models in each environment."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console(as_json)
     if name is None:

@@ -31,14 +31,7 @@ from planbook.knowledge import (
     memory_of,
     remembering,
 )
-from planbook.learning import (
-    build,
-    coverage_lines,
-    export,
-    formulate_with_kept,
-    playing_memory,
-    tasks_of,
-)
+from planbook.learning import playing_memory, tasks_of
 from planbook.planner import (
     ERROR_KINDS,
     BudgetEnded,
@@ -212,14 +205,14 @@ def play_run(
     run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
-        formulated = isinstance(stopped, BudgetEnded) and formulate_with_kept(run, stopped)
+        formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulated(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
     finally:
         run.end_invocation()
     seconds = time.monotonic() - begun
     summary, out = read_run(run).summary(seconds, run.meter.spent), console(as_json)
-    _show_played(run, summary, title, out, watched=watch is not None)
+    _show_played(run, summary, title, out)
     if formulated:
         out.print(
             f"The manual was written with the {run.meter.budget.formulator:.0%} of the budget kept for it.",
@@ -234,8 +227,15 @@ def play_run(
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
-def _show_played(run: Run, summary: Summary, title: str, out: Console, *, watched: bool) -> None:
-    """Print the results of a run, what it learned, and where it is. ``watched`` episodes have shown their errors."""
+def _formulated(run: Run, stopped: BudgetEnded) -> bool:
+    """Write the manual of a building run with the share of the budget that is kept for it, if it has one."""
+    from planbook.learning import formulate_with_kept
+
+    return formulate_with_kept(run, stopped)
+
+
+def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
+    """Print the results of a run, what it learned, and where it is."""
     print_parts(
         out,
         (
@@ -243,7 +243,7 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console, *, watche
             *figure_parts(summary),
             *failure_lines(summary),
             *([UNSAFE] if run.unsafe_no_sandbox else []),
-            *([] if watched else _first_error(run, recorded_endings(run))),
+            *_first_error(run, recorded_endings(run)),
             *again_lines(run),
             *spending_lines(summary),
             *paying_line(summary.paying),
@@ -293,6 +293,8 @@ def most_rules(run: Run) -> int:
 
 def _show_learned(run: Run, out: Console) -> None:
     """What a building run has come to, and where it is."""
+    from planbook.learning import coverage_lines, export
+
     folders = export(run)
     for group, state in learned_in(run).items():
         kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
@@ -350,6 +352,8 @@ def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | No
     """Play what is left. Returns False if it was stopped."""
     if not run.config.learning:
         return play_episodes(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+
+    from planbook.learning import build  # most runs learn nothing
 
     def on_ending(entry: Entry, ending: Ending) -> None:
         progress.ended(entry, ending)

@@ -167,7 +167,7 @@ def _tell_afterwards(to: Console, found: Rerun) -> None:
     if sums.gained or sums.lost:
         to.print(
             f"Solved {sums.solved_before} then and {sums.solved_after} now: {sums.gained} gained, {sums.lost} lost "
-            f"(McNemar's exact test: p = {sums.p:.3g}).",
+            f"(exact test over tasks: p = {sums.p:.3g}).",
             soft_wrap=True,
         )
     if found.learnt_the_same is not None:

@@ -3,37 +3,20 @@
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+
+import click
 
 from planbook.console import console
-from planbook.errors import BadArgument
+from planbook.errors import OK, BadArgument
 from planbook.knowledge import EVERYTHING, KnowledgeState, learned_in
 from planbook.learning import coverage_of, export
 from planbook.manuals import coverage_table
+from planbook.options import JSON, RUN_FOLDER
 from planbook.rules import count, evidence_table, rule_text
 from planbook.runs import Run
+from planbook.terminal.printing import answer
 
 DIFF = "diff A..B: numbers of states, or diff N for one change"
-
-
-def show_rules(folder: Path, what: str, which: str, group: str | None, *, as_json: bool) -> dict[str, Any]:
-    """Carry out ``planbook rules``; what it found, as data. Raises BadRun, BadArgument, BadHistory, UnknownRule."""
-    out = console(as_json)
-    with closing(Run.open(folder, to_play=what == "undo")) as run:
-        group, state = _group(run, group)
-        if what == "undo":
-            state = _undo(run, group, state, _number(which, "undo N: the number of a change"))
-        covered = coverage_of(run, group, state)
-        text = coverage_table(covered) if what == COVERAGE else WAYS[what](state, which)
-        out.print(text.rstrip(), markup=False, soft_wrap=True)
-        return {
-            "group": group,
-            "coverage": covered.model_dump(mode="json") | {"missing": covered.missing},
-            "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
-            "changes": len(state.history.entries),
-            "evidence": {id: each.model_dump() for id, each in count(state.citations).items()},
-            "text": text,
-        }
 
 
 def _group(run: Run, asked: str | None) -> tuple[str, KnowledgeState]:
@@ -88,3 +71,29 @@ def _number(text: str, form: str) -> int:
 WAYS: Mapping[str, Callable[[KnowledgeState, str], str]] = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}
 """What is told, by the word that asks for it."""
 COVERAGE = "coverage"
+
+
+@click.command()
+@click.argument("run", type=RUN_FOLDER)
+@click.argument("what", required=False, default="show", type=click.Choice([*WAYS, COVERAGE]))
+@click.argument("which", required=False, default="")
+@click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
+@JSON
+def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) -> int:
+    """Show what a building run has learned, and its history: show [ID], log, diff A..B, undo N, coverage."""
+    with closing(Run.open(run, to_play=what == "undo")) as opened:
+        group, state = _group(opened, group)
+        if what == "undo":
+            state = _undo(opened, group, state, _number(which, "undo N: the number of a change"))
+        covered = coverage_of(opened, group, state)
+    told = coverage_table(covered) if what == COVERAGE else WAYS[what](state, which)
+    console(as_json).print(told.rstrip(), markup=False, soft_wrap=True)
+    found = {
+        "group": group,
+        "coverage": covered.model_dump(mode="json") | {"missing": covered.missing},
+        "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
+        "changes": len(state.history.entries),
+        "evidence": {id: each.model_dump() for id, each in count(state.citations).items()},
+        "text": told,
+    }
+    return answer(OK, found, as_json=as_json)

@@ -5,19 +5,26 @@ spent; ``groups`` has any number of runs as rows. ``tables`` shows all of it. ``
 repeats it, event by event. ``effects`` has what single rules and skills are worth, by runs without each of them.
 """
 
-from planbook.compare.differences import full_name, setting, wanted
-from planbook.compare.effects import PartEffect, effect_parts, part_effects
-from planbook.compare.groups import group_rows
-from planbook.compare.pairs import RunComparison, compare, compare_all
-from planbook.compare.reruns import (
-    RepeatedEpisode,
-    RerunTotals,
-    Way,
-    learned_the_same,
-    repeated_episodes,
-    totals,
-)
-from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.compare.differences import full_name, setting, wanted
+    from planbook.compare.effects import PartEffect, effect_parts, part_effects
+    from planbook.compare.groups import group_rows
+    from planbook.compare.pairs import RunComparison, compare, compare_all
+    from planbook.compare.reruns import (
+        RepeatedEpisode,
+        RerunTotals,
+        Way,
+        learned_the_same,
+        repeated_episodes,
+        totals,
+    )
+    from planbook.compare.tables import comparison_parts, group_parts, verdict_lines
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "PartEffect",

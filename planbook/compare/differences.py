@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -51,7 +51,18 @@ class Compared(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class SolvedDifference(Compared):
+class Tested(Compared):
+    """A difference with the p of a test, None where there is no test."""
+
+    p_corrected: float | None
+
+    @property
+    def is_told_apart(self) -> bool:
+        """True if chance alone would seldom make so great a difference."""
+        return self.p_corrected is not None and self.p_corrected < NOISE
+
+
+class SolvedDifference(Tested):
     """Second minus first, over some pairs; shares are fractions of all of them.
 
     ``p`` is that of ``test``: with several repeats of a task their pairs are not independent, and tasks are what is
@@ -72,19 +83,15 @@ class SolvedDifference(Compared):
     p: float
     test: str
     p_corrected: float
+    is_tested: ClassVar = True
 
     @property
     def more(self) -> int:
         """Number that the second run solved more."""
         return self.second - self.first
 
-    @property
-    def is_told_apart(self) -> bool:
-        """True if chance alone would seldom make so great a difference."""
-        return self.p_corrected < NOISE
 
-
-class MeasureDifference(Compared):
+class MeasureDifference(Tested):
     """Second minus first, over pairs that were both played and measured.
 
     By the t distribution over tasks, each with the mean of its repeats: interval and ``p`` are of one test and always
@@ -104,14 +111,12 @@ class MeasureDifference(Compared):
     p_corrected: float | None
 
     @property
-    def is_told_apart(self) -> bool:
-        """True if chance alone would seldom make so great a difference."""
-        return self.p_corrected is not None and self.p_corrected < NOISE
-
-    @property
     def is_tested(self) -> bool:
         """True if a test could find anything: not if no task differs, or all by as much."""
         return self.low is not None and self.low != self.high
+
+
+Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 
 
 class CostDifference(Compared):
@@ -154,13 +159,11 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     )
 
 
-def corrected(differences: Mapping[Key, SolvedDifference]) -> dict[Key, SolvedDifference]:
-    """Return them with each p corrected after Holm, as there are several."""
-    chances = holm([each.p for each in differences.values()])
-    return {
-        name: each.model_copy(update={"p_corrected": p})
-        for (name, each), p in zip(differences.items(), chances, strict=True)
-    }
+def corrected(found: Mapping[Key, Difference]) -> dict[Key, Difference]:
+    """Return them with each p corrected after Holm; those in which a test could find nothing do not count."""
+    tested = {key: each.p for key, each in found.items() if each.is_tested and each.p is not None}
+    chances = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in found.items()}
 
 
 def gain(pair: Pair) -> int:
@@ -190,14 +193,7 @@ def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
         told = [pair for pair in pairs if all(name in _values(side) for side in pair)]
         if told and (name != SCORE or _says_more(pairs)):
             found[name] = _measure_difference(name, told)
-    return corrected_measures(found)
-
-
-def corrected_measures(found: Mapping[Key, MeasureDifference]) -> dict[Key, MeasureDifference]:
-    """Return them with each p corrected after Holm; measures in which a test could find nothing do not count."""
-    tested = {key: each.p for key, each in found.items() if each.is_tested and each.p is not None}
-    chances = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in found.items()}
+    return corrected(found)
 
 
 def _values(row: Result) -> dict[str, float]:
@@ -260,10 +256,8 @@ LONGEST = 60
 """Characters of a setting that are shown; of a longer one, such as a plan, the beginning and a digest."""
 
 
-class SettingDifference(BaseModel):
+class SettingDifference(Compared):
     """A setting in which two runs differ; ``-`` where one does not have it at all."""
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     first: str

@@ -4,17 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean, stdev
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from planbook.compare.differences import in_short, setting, settings
+from planbook.compare.differences import Compared, in_short, setting, settings
 from planbook.planner import Outcome, Spent
 from planbook.results import Paying, Result, RunResults, by_task, mean_actions, mean_errors, solved_interval
 
 
-class PerSolved(BaseModel):
+class PerSolved(Compared):
     """Costs of the runs for each task solved; None where none was solved."""
-
-    model_config = ConfigDict(frozen=True)
 
     calls: float | None
     tokens: float | None
@@ -24,7 +22,7 @@ class PerSolved(BaseModel):
     seconds: float | None
 
 
-class GroupRow(BaseModel):
+class GroupRow(Compared):
     """A run, or a group of them; counts are over all episodes of all its runs. ``seconds`` are those of its episodes.
 
     ``calls``, ``tokens`` and ``money`` are all that the runs spent themselves, on learning too; episodes that a run has
@@ -34,8 +32,6 @@ class GroupRow(BaseModel):
     ``share_sd`` are over the runs, where there are several. ``once`` and ``every_time`` count the tasks that were
     played several times (``several``), whether as repeats or in several runs.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     runs: tuple[str, ...]
@@ -116,12 +112,15 @@ def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
 
 
 def _paying(runs: Sequence[RunResults]) -> Paying | None:
-    """Return the cost of a solved task in several runs; what they learned from one library counts once."""
+    """Return the cost of a solved task in several runs; of each library, the run that knew most of it counts."""
     each = [run.paying() for run in runs]
     known = [paying for paying in each if paying]
     if len(known) < len(each):
         return None
-    learned = {(run.run.config.library, run.run.config.after): run.learning_behind or Spent() for run in runs}
+    behind = sorted(
+        ((run.run.config.library, run.learning_behind or Spent()) for run in runs), key=lambda each: each[1].tokens
+    )
+    learned = dict(behind)
     outside = [run.outside_cost for run in runs]
     playing = Spent(calls=sum(paying.calls for paying in known), prompt=sum(paying.tokens for paying in known))
     return Paying.of(sum(paying.solved for paying in known), playing, sum([*learned.values(), *outside], Spent()))
@@ -136,8 +135,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
     spent = sum((run.cost for run in runs), Spent())
     seconds = sum(row.seconds for run in runs for row in run.episodes.values() if not row.copied)
     money = None if spent.money is None else round(spent.money, 6)
-    spent_by_name = {name: getattr(spent, name) for name in ("calls", "tokens", "actions")}
-    spent_by_name |= {"money": money, "seconds": seconds}
+    costs = {"calls": spent.calls, "tokens": spent.tokens, "actions": spent.actions, "money": money, "seconds": seconds}
     return GroupRow(
         name=name,
         runs=tuple(run.name for run in runs),
@@ -157,7 +155,7 @@ def _group_row(name: str, runs: Sequence[RunResults], paying: Paying | None) -> 
         tokens=spent.tokens,
         money=money,
         seconds=round(seconds, 3),
-        per_solved=PerSolved(**{name: _each(amount, solved) for name, amount in spent_by_name.items()}),
+        per_solved=PerSolved(**{name: _each(amount, solved) for name, amount in costs.items()}),
         paying=paying,
         share_mean=fmean(shares) if len(shares) > 1 else None,
         share_sd=stdev(shares) if len(shares) > 1 else None,

@@ -11,7 +11,6 @@ from planbook.compare.differences import (
     SettingDifference,
     SolvedDifference,
     corrected,
-    corrected_measures,
     cost_differences,
     differing_settings,
     gain,
@@ -109,9 +108,7 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
     found = [compare(runs[0], other) for other in runs[1:]]
     overall = corrected({each.second.run: each.overall for each in found})
     played = corrected({each.second.run: each.played or each.overall for each in found})
-    measures = corrected_measures(
-        {(number, name): of for number, each in enumerate(found) for name, of in each.measures.items()}
-    )
+    measures = corrected({(n, name): of for n, each in enumerate(found) for name, of in each.measures.items()})
     return tuple(
         each.model_copy(
             update={

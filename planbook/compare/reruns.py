@@ -1,6 +1,6 @@
 """A run compared with one that repeats it: which episodes came out the same, and where the others part."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from planbook.knowledge import learned_in
 from planbook.planner import Ending, JournalMismatch, Outcome, Step, call_of
 from planbook.replay import compared
-from planbook.results.statistics import mcnemar
+from planbook.results.statistics import sign_flips
 from planbook.runs import Entry, Run, last_path, recorded_endings
 from planbook.store import RESTART
 from planbook.wording import in_words, outcome_of
@@ -57,7 +57,10 @@ class RepeatedEpisode(BaseModel):
 
 
 class RerunTotals(BaseModel):
-    """Over the episodes that were compared; ``gained`` were solved only the second time, ``p`` is McNemar's, exact."""
+    """Over the episodes that were compared; ``gained`` were solved only the second time.
+
+    ``p`` is that of swapping the sides of each task, exact; without repeats, of McNemar's test.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -84,15 +87,18 @@ def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
     listed = list(episodes)
     counts = Counter({way.value: 0 for way in Way}) + Counter(each.way.value for each in listed)
     pairs = [(each.solved_before, each.solved_after) for each in listed if each.way is not Way.NOT_COMPARED]
-    gained, lost = pairs.count((False, True)), pairs.count((True, False))
+    gains = defaultdict[str, int](int)
+    for each in listed:
+        if each.way is not Way.NOT_COMPARED:
+            gains[each.task] += each.solved_after - each.solved_before
     return RerunTotals(
         episodes=len(listed),
         by_way={way.value: counts[way.value] for way in Way},
         solved_before=sum(before for before, _ in pairs),
         solved_after=sum(after for _, after in pairs),
-        gained=gained,
-        lost=lost,
-        p=mcnemar(gained, lost),
+        gained=pairs.count((False, True)),
+        lost=pairs.count((True, False)),
+        p=sign_flips([*gains.values()]),
     )
 
 

@@ -5,17 +5,24 @@ and what can be wrong with one. ``exporting`` (which also writes conversations a
 commands. ``skills`` writes learned procedures as Agent Skills, and reads their evidence.
 """
 
-from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of
-from planbook.export.files import BadEpisode, line_of, read_episodes
-from planbook.export.importing import import_files
-from planbook.export.skills import (
-    VerifiedSkill,
-    export_skills,
-    read_evidence,
-    skill_folders,
-    verified_skill,
-    verifying_config,
-)
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of
+    from planbook.export.files import BadEpisode, line_of, read_episodes
+    from planbook.export.importing import import_files
+    from planbook.export.skills import (
+        VerifiedSkill,
+        export_skills,
+        read_evidence,
+        skill_folders,
+        verified_skill,
+        verifying_config,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "BadEpisode",

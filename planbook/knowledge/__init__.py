@@ -4,31 +4,35 @@
 recalls of it, or of a library in a folder.
 """
 
-from planbook.knowledge.memory import PROCEDURES, demonstrating, known_parts, memory_of, remembering
-from planbook.knowledge.state import (
-    ABLATIONS,
-    EVERYTHING,
-    LEARNED,
-    RETRIEVAL,
-    SPOILT,
-    KnowledgeState,
-    already,
-    beginning_path,
-    check_ablations,
-    check_single,
-    form_without,
-    formulating_path,
-    fresh_beginning,
-    group_of,
-    learned_in,
-    once,
-    single_parts,
-    start_of,
-    undone,
-    with_manual,
-    with_undone,
-    without_single,
-)
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.knowledge.memory import PROCEDURES, demonstrating, known_parts, memory_of, remembering
+    from planbook.knowledge.state import (
+        ABLATIONS,
+        EVERYTHING,
+        LEARNED,
+        RETRIEVAL,
+        SPOILT,
+        KnowledgeState,
+        already,
+        beginning_path,
+        check_ablations,
+        form_without,
+        formulating_path,
+        fresh_beginning,
+        group_of,
+        learned_in,
+        once,
+        start_of,
+        undone,
+        with_manual,
+        with_undone,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "ABLATIONS",
@@ -41,7 +45,6 @@ __all__ = [
     "already",
     "beginning_path",
     "check_ablations",
-    "check_single",
     "demonstrating",
     "form_without",
     "formulating_path",
@@ -52,10 +55,8 @@ __all__ = [
     "memory_of",
     "once",
     "remembering",
-    "single_parts",
     "start_of",
     "undone",
     "with_manual",
     "with_undone",
-    "without_single",
 ]

@@ -5,22 +5,27 @@ episode after the other; ``given`` copies episodes that were played elsewhere. `
 what its rules cover.
 """
 
-from planbook.learning.cost import (
-    coverage_lines,
-    coverage_of,
-    show_cost,
-)
-from planbook.learning.learner import learning_path, told_episodes
-from planbook.learning.stages import (
-    build,
-    building_tasks,
-    export,
-    export_manuals,
-    formulate,
-    formulate_with_kept,
-    playing_memory,
-    tasks_of,
-)
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.learning.cost import (
+        coverage_lines,
+        coverage_of,
+        show_cost,
+    )
+    from planbook.learning.learner import told_episodes
+    from planbook.learning.stages import (
+        build,
+        export,
+        export_manuals,
+        formulate,
+        formulate_with_kept,
+    )
+    from planbook.learning.tasks import building_tasks, learning_path, playing_memory, tasks_of
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "build",

@@ -23,6 +23,7 @@ from planbook.knowledge import (
 )
 from planbook.learning.finding import find_type, typed_episode, with_found_type
 from planbook.learning.procedures import ProcedureWriter
+from planbook.learning.tasks import learning_path
 from planbook.planner import (
     Body,
     Conclusion,
@@ -215,11 +216,6 @@ def builder_settings(config: Config) -> BuilderSettings:
         cases="cases" not in left_out,
         classification="classification" not in left_out,
     )
-
-
-def learning_path(entry: Entry) -> str:
-    """Return the scope of what is learned from an episode."""
-    return f"learn/{entry.index}"
 
 
 def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:

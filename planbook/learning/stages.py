@@ -1,29 +1,25 @@
 """The stages of AutoManual (section 3.1): building rules from episodes, formulating them, and playing with them."""
 
 import logging
-import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planbook.config import FOUND, Config
-from planbook.envs import Task
+from planbook.config import Config
 from planbook.errors import BadArgument
 from planbook.knowledge import (
     EVERYTHING,
-    PROCEDURES,
-    demonstrating,
     formulating_path,
     learned_in,
-    memory_of,
     once,
     with_manual,
 )
 from planbook.learning.learner import Learner
-from planbook.manuals import MANUAL_FILE, replace_files, types_to_build_on, write_knowledge
+from planbook.learning.tasks import playing_memory
+from planbook.manuals import MANUAL_FILE, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
-from planbook.planner import BudgetEnded, Ending, Memory, ModelError, Outcome, Scope, UnusableReply, never_stopped
+from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped
 from planbook.rules import Rule, tell_world
 from planbook.runs import Entry, Run
 from planbook.store import Watch
@@ -35,52 +31,6 @@ WORLD = "world.md"
 """Describes the environment to readers of the manual; planners get the same in their prompts."""
 SHORT_MANUAL = "manual.short.md"
 """A shortened view of the manual."""
-
-
-def tasks_of(config: Config) -> Sequence[Task]:
-    """Return the tasks that a run is to play. Raises BadSelection, BadArgument."""
-    return building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
-
-
-def building_tasks(config: Config) -> list[Task]:
-    """Return the tasks to build on (appendix D): a number of each type, drawn and shuffled with the run's seed.
-
-    Raises BadArgument, also for what could only be found wrong in the middle of building, and BadSelection.
-    """
-    assert config.learning is not None
-    check_learning(config)
-    if config.copies:
-        from planbook.learning.given import given_tasks  # the schema takes a while to import, and most runs need none
-
-        return given_tasks(config)
-    dice = random.Random(f"building/{config.seed}")
-    if config.types == FOUND and not config.selection.ids:
-        number = config.selection.limit or config.learning.tasks_per_type
-        every = config.world.select(config.selection.model_copy(update={"limit": None}), config.world_options)
-        return dice.sample(every, min(number, len(every)))
-    tasks = config.world.select(config.selection, config.world_options)
-    if config.selection.ids:
-        return tasks
-    chosen = types_to_build_on(config.world.name, sorted({task.type for task in tasks}))
-    drawn: list[Task] = []
-    for kind in chosen:
-        alike = [task for task in tasks if task.type == kind]
-        drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
-    dice.shuffle(drawn)
-    if not drawn:
-        raise BadArgument(
-            "building leaves out all of the chosen task types, since they repeat others; choose others with --types"
-        )
-    return drawn
-
-
-def check_learning(config: Config) -> None:
-    """Check that the split on which procedures are verified exists. Raises BadArgument."""
-    assert config.learning is not None
-    known, verify = config.world.task_splits(config.world_options), config.learning.verify
-    split, _, count = verify.partition(":")
-    if verify and not (split in known and count.isdecimal() and int(count)):
-        raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits: {', '.join(known)}")
 
 
 def build(
@@ -113,11 +63,6 @@ def build(
         """Every episode was reported when it was played."""
 
     return play_in_order(run, play_one, nothing if played_first else on_ending, hosting)
-
-
-def playing_memory(config: Config, learned: Memory) -> Memory:
-    """Return the memory of a building run's planner: what was learned so far; stored procedures of the library."""
-    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learned)
 
 
 def _leave_out(run: Run, entry: Entry) -> Ending:

@@ -4,10 +4,17 @@
 from it. ``comparison`` puts the run beside the tables; ``tables`` shows it.
 """
 
-from planbook.papers.comparison import COLUMNS, PaperComparison, compare_with_papers
-from planbook.papers.published import publications
-from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings, settings_of_papers
-from planbook.papers.tables import paper_tables
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.papers.comparison import COLUMNS, PaperComparison, compare_with_papers
+    from planbook.papers.published import publications
+    from planbook.papers.settings import NO_PAPER, PaperSettings, paper_settings, settings_of_papers
+    from planbook.papers.tables import paper_tables
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "COLUMNS",

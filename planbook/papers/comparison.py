@@ -1,6 +1,6 @@
 """Our run compared with the tables of papers."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -171,7 +171,7 @@ def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run:
 
 
 def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
-    types = _types(table, paper)
+    types, measured = _types(table, paper), [name for name in table.columns if name in COLUMNS]
     ours = _by_type(run) if table.by == "type" else run.by_object
     figures = {name: ours[name] for name in table.columns if name in ours}
     share = _overall(types, setting, run)
@@ -181,8 +181,8 @@ def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, 
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
-        ours=figures | _measured(table.columns, run),
-        spread=_spreads(table.columns, run),
+        ours=figures | _told({name: COLUMNS[name].of(run) for name in measured}),
+        spread=_told({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
         otherwise={
@@ -205,13 +205,6 @@ def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float
     return percent(each for kind, each in run.summary.by_type.items() if not types or kind in types)
 
 
-def _measured(names: Iterable[str], run: OurRun) -> dict[str, float]:
-    """Return our figures for the columns that are measures of the whole run."""
-    figures = {name: COLUMNS[name].of(run) for name in names if name in COLUMNS}
-    return {name: figure for name, figure in figures.items() if figure is not None}
-
-
-def _spreads(names: Iterable[str], run: OurRun) -> dict[str, float]:
-    """Return their standard deviations."""
-    figures = {name: COLUMNS[name].spread(run) for name in names if name in COLUMNS}
+def _told(figures: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the figures that there are."""
     return {name: figure for name, figure in figures.items() if figure is not None}

@@ -52,7 +52,7 @@ class PaperSettings(NamedTuple):
         return "; ".join((*told, *([f"without {', '.join(self.without)}"] if self.without else [])))
 
 
-NO_PAPER = PaperSettings()
+NO_PAPER: PaperSettings = PaperSettings()
 
 
 def paper_settings(

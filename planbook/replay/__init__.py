@@ -4,7 +4,14 @@
 words.
 """
 
-from planbook.replay.comparing import IN_WORDS, Comparison, Sameness, compared, describe
-from planbook.replay.replaying import replay_run
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.replay.comparing import IN_WORDS, Comparison, Sameness, compared, describe
+    from planbook.replay.replaying import replay_run
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = ["IN_WORDS", "Comparison", "Sameness", "compared", "describe", "replay_run"]

@@ -1,63 +1,62 @@
 """The results of runs: one table with a row for each episode, and what is counted over it.
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
-``summary`` counts a run's rows, with the ``claims`` that agents made, the ``matches`` of goals with found types, and
-the ``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
+``summary`` counts a run's rows, with the ``claims`` that agents made and the matches of goals with found types, and the
+``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
 ``telling`` has all of it in sentences and small tables, for the terminal and the report. ``learning_cost`` is what
 building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
-from planbook.results.claims import ClaimCounts, Said, TaskClaim
-from planbook.results.learning_cost import (
-    BuildingCost,
-    Paying,
-    Reached,
-    building_cost,
-    cost_line,
-    learning_behind,
-    reached_after,
-)
-from planbook.results.matches import MatchCounts, Share, matches_table, versions_line
-from planbook.results.measures import (
-    Measure,
-    Measured,
-    known_milestones,
-    measures,
-    milestones,
-    overall,
-    plain,
-    unlock_score,
-)
-from planbook.results.rows import NOT_PLAYED, Result
-from planbook.results.summary import Summary, by_task, mean_actions, mean_errors, solved_interval, summarise
-from planbook.results.table import RunResults, read_folder, read_run
-from planbook.results.telling import (
-    UNSAFE,
-    claim_lines,
-    failure_lines,
-    figure_parts,
-    measure_lines,
-    milestone_parts,
-    paying_line,
-    paying_table,
-    results_table,
-    spending_lines,
-)
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.results.claims import ClaimCounts, TaskClaim, matches_table, versions_line
+    from planbook.results.learning_cost import (
+        BuildingCost,
+        Paying,
+        Reached,
+        building_cost,
+        cost_line,
+        reached_after,
+    )
+    from planbook.results.measures import (
+        Measure,
+        known_milestones,
+        milestones,
+        overall,
+        plain,
+        unlock_score,
+    )
+    from planbook.results.rows import NOT_PLAYED, Result
+    from planbook.results.summary import Summary, by_task, mean_actions, mean_errors, solved_interval, summarise
+    from planbook.results.table import RunResults, read_folder, read_run
+    from planbook.results.telling import (
+        UNSAFE,
+        claim_lines,
+        failure_lines,
+        figure_parts,
+        measure_lines,
+        milestone_parts,
+        paying_line,
+        paying_table,
+        results_table,
+        spending_lines,
+    )
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "NOT_PLAYED",
     "UNSAFE",
     "BuildingCost",
     "ClaimCounts",
-    "MatchCounts",
     "Measure",
-    "Measured",
     "Paying",
     "Reached",
     "Result",
     "RunResults",
-    "Said",
-    "Share",
     "Summary",
     "TaskClaim",
     "building_cost",
@@ -67,12 +66,10 @@ __all__ = [
     "failure_lines",
     "figure_parts",
     "known_milestones",
-    "learning_behind",
     "matches_table",
     "mean_actions",
     "mean_errors",
     "measure_lines",
-    "measures",
     "milestone_parts",
     "milestones",
     "overall",

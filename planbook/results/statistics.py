@@ -112,12 +112,6 @@ def _beta_share(x: float, a: float, b: float) -> float:
     return front / fraction
 
 
-def mean_interval(values: Sequence[float], z: float = Z_95) -> tuple[float, float]:
-    """Return the interval of a mean of at least two values, by the normal distribution."""
-    spread = z * stdev(values) / sqrt(len(values))
-    return fmean(values) - spread, fmean(values) + spread
-
-
 def holm(chances: Sequence[float]) -> list[float]:
     """Return the p values of several tests, corrected after Holm for the chance of any false finding among them."""
     corrected, least = [0.0] * len(chances), 0.0

@@ -8,9 +8,8 @@ from typing import Any
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
 from planbook.planner import FIGURE_KEYS, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of, shipped_figures
-from planbook.results.claims import ClaimCounts, count_claims
+from planbook.results.claims import ClaimCounts, MatchCounts, count_claims, count_matches
 from planbook.results.learning_cost import Paying
-from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson_over

@@ -1,13 +1,11 @@
 """The summary of a run in sentences and small tables, for the terminal and the report alike."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from planbook.planner import Grid
-from planbook.results.claims import ClaimCounts
+from planbook.results.claims import ClaimCounts, matches_table
 from planbook.results.learning_cost import Paying
-from planbook.results.matches import matches_table
-from planbook.results.measures import Measured, Reached
+from planbook.results.measures import ALL, Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
@@ -24,25 +22,17 @@ def results_table(summary: Summary, title: str) -> Grid:
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
-    every = [summary.unplayed_by_type.get(kind, (0, 0)) for kind in summary.by_type]
-    means, errors = summary.mean_actions_by_type, summary.mean_error_steps_by_type
-    lines = [
-        (kind, *counts, apart, means[kind], errors[kind])
-        for (kind, counts), apart in zip(summary.by_type.items(), every, strict=True)
-    ]
-    apart = (sum(broken for broken, _ in every), sum(left for _, left in every))
-    lines.append(("all", summary.solved, summary.tasks, apart, summary.mean_actions, summary.mean_error_steps))
-    return Grid(title, "task type", columns, [_row(*line, apart=bool(unplayed), summary=summary) for line in lines])
-
-
-def _row(
-    kind: str, solved: int, tasks: int, unplayed: Any, actions: Any, errors: Any, *, apart: bool, summary: Summary
-) -> list[str]:
-    within = summary.intervals.get(kind) or wilson(solved, tasks)
-    bounds = NO_FIGURE if any(unplayed) or not tasks else interval(*within)
-    share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
-    counts = [str(solved), *(map(str, unplayed) if apart else ()), str(tasks)]
-    return [kind, *counts, share, bounds, fixed(actions, 1), fixed(errors, 2)]
+    whole = [sum(each) for each in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
+    kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
+    means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
+    errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
+    rows = []
+    for kind, solved, tasks, apart in (*kinds, (ALL, summary.solved, summary.tasks, whole)):
+        share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
+        bounds = NO_FIGURE if any(apart) or not tasks else interval(*summary.intervals[kind])
+        counts = (solved, *(apart if unplayed else ()), tasks)
+        rows.append((kind, *map(str, counts), share, bounds, fixed(means[kind], 1), fixed(errors[kind], 2)))
+    return Grid(title, "task type", columns, rows)
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:

@@ -5,8 +5,15 @@ schema of a PostgreSQL database (``postgres``). Beside the events they hold what
 what is spent and reserved, and which episodes are leased.
 """
 
-from planbook.store.store import RESTART, EpisodeJournal, Store, Watch, begin_schema, started_over, without_restart
-from planbook.store.tables import LONG_TEXT, Event, Losses, Place, Schema, without_password
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.store.store import RESTART, EpisodeJournal, Store, Watch, begin_schema, started_over, without_restart
+    from planbook.store.tables import LONG_TEXT, Event, Losses, Place, Schema, without_password
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "LONG_TEXT",

@@ -147,7 +147,7 @@ class Store:
                 self._known |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
         except (DatabaseError, SqliteError) as error:
             said = error.orig if isinstance(error, DatabaseError) else error
-            raise BadRun(f"{place} cannot be read as a run's store: {said}") from error
+            raise BadRun(f"{place} cannot be used as a run's store: {said}") from error
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
         """Add one event and commit it. Raises BadRun if it is there already."""

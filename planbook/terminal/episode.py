@@ -1,5 +1,6 @@
 """One episode in the order of time, as it is printed by `planbook show`, whatever the method."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -41,6 +42,8 @@ CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
 OF_A_STEP = re.compile(rf"\d+\. {AGENT}\..* -> ")
 SHOWN = frozenset({"title", "done"})
 """Fields of spans that the title and the status say already."""
+IN_RECALL = {"text": "knowledge", "rule_ids": "rules"}
+"""Names of fields of what was known."""
 Pieces = Iterator[RenderableType]
 
 
@@ -136,9 +139,21 @@ def _told(thing: Thing) -> Pieces:
     elif isinstance(thing, Round):
         yield _titled("The environment", _folded(thing.observation))
     elif isinstance(thing, Recalled):
-        known = thing.model_dump(mode="json", exclude={"order", "data"}, exclude_defaults=True)
-        yield Text(f"recall{'' if known else ': nothing'}", style=DIM)
-        yield from (_deeper(_titled(name, _folded(value, lines=1))) for name, value in known.items())
+        yield from _recalled(thing)
+
+
+def _recalled(recalled: Recalled) -> Pieces:
+    """Give what was known; helpers stand whole, as no cell shows them."""
+    known = recalled.model_dump(mode="json", exclude={"order", "data", "procedure"}, exclude_defaults=True)
+    helpers = [known.pop("helpers", "")]
+    if procedure := recalled.procedure:
+        known = {"procedure": f"{procedure.name}: {procedure.summary}", **known}
+        helpers.append(procedure.helpers)
+    yield Text("known before" if known or any(helpers) else "known before: nothing", style=DIM)
+    for name, value in known.items():
+        told = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
+        yield _deeper(_titled(IN_RECALL.get(name, name), _folded(told, lines=1)))
+    yield from (_deeper(_titled("helpers", text(f"\n{code.strip()}"))) for code in helpers if code.strip())
 
 
 def _span(span: RecordedSpan) -> Pieces:
@@ -191,20 +206,17 @@ def _cell(ran: CellRun) -> Pieces:
 
 
 def _listing(code: str, ran: CellRun) -> Table:
-    """Return the code with its steps, which are numbered: a loop takes those of its lines in turn."""
+    """Return the code, then its steps as they happened, each with its line of the code."""
     listing = Table.grid(padding=(0, 1))
     listing.add_column(justify="right", style=DIM, no_wrap=True)
     listing.add_column(overflow="fold")
-    lines, steps = code.splitlines(), _steps(ran)
     faulty = {fault.line for fault in ran.cell.feedback.faults} | {ran.cell.feedback.line} if ran.cell else set()
+    for at, line in enumerate(code.splitlines(), 1):
+        listing.add_row(str(at), text(line, BAD if at in faulty else "bold"))
     if ran.steps and ran.printed[0].strip():
         listing.add_row("", _titled("printed", _folded(ran.printed[0])))
-    for at, line in enumerate(lines, 1):
-        listing.add_row(str(at), text(line, BAD if at in faulty else "bold"))
-        for told in (told for took, told in steps if took == at):
-            listing.add_row("", Padding(told, (0, 0, 0, len(line) - len(line.lstrip()) + 2 * DEEPER), expand=False))
-    for told in (told for took, told in steps if took not in range(1, len(lines) + 1)):
-        listing.add_row("", told)
+    for line_number, told in _steps(ran):
+        listing.add_row(f"line {line_number}" if line_number else "", told)
     return listing
 
 

@@ -1,5 +1,6 @@
 """Output of commands for people: tables and lines, on standard error where JSON takes standard output."""
 
+import errno
 import json
 import logging
 import sys
@@ -24,6 +25,7 @@ from planbook.results import Summary, results_table
 from planbook.runs import Entry, Run
 from planbook.wording import PRICE_UNKNOWN, clock, counted, harmless, in_words, outcome_of, score_of
 
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000
 
@@ -64,6 +66,10 @@ def code_of(error: BaseException) -> int | None:
     if isinstance(error, errors.REPORTED):
         ERRORS.print(f"planbook: {error}", style="red", markup=False, soft_wrap=True)
         return answer(errors.exit_code(error), {"error": str(error)}, as_json="--json" in sys.argv)
+    if isinstance(error, OSError) and error.errno in NO_SPACE:
+        where = f" of {error.filename}" if error.filename else ""
+        ERRORS.print(f"planbook: nothing more can be written{where}: {error.strerror}; make room, then run it again")
+        return errors.BROKEN
     return None
 
 

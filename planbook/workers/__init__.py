@@ -6,20 +6,27 @@ lost; its ``pool`` has threads and processes of this machine, ``cluster`` actors
 settings of an invocation, and stops and pauses it; ``models`` are those that the roles of a run ask.
 """
 
-from planbook.workers.driver import (
-    check_executor,
-    check_reachable,
-    job_of,
-    join_run,
-    open_places,
-    play_episodes,
-    play_in_order,
-)
-from planbook.workers.episode import EpisodeWorker, play_episode
-from planbook.workers.models import check_roles, opened, roles_of
-from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
-from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
-from planbook.workers.worker import LOST, PATIENCE, Job, sendable, workers_of
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.workers.driver import (
+        check_executor,
+        check_reachable,
+        job_of,
+        join_run,
+        open_places,
+        play_episodes,
+        play_in_order,
+    )
+    from planbook.workers.episode import EpisodeWorker, play_episode
+    from planbook.workers.models import check_roles, opened, roles_of
+    from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
+    from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
+    from planbook.workers.worker import LOST, PATIENCE, Job, sendable, workers_of
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "LOG",

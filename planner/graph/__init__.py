@@ -64,10 +64,17 @@ the graph file or `module.name` of those that ship; see `planbook.planner.graph.
 From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """
 
-from planbook.planner.errors import GraphError
-from planbook.planner.graph.database import GraphDatabase
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
-from planbook.planner.graph.node import GraphNode
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.planner.errors import GraphError
+    from planbook.planner.graph.database import GraphDatabase
+    from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+    from planbook.planner.graph.node import GraphNode
+else:
+    __getattr__ = lazily(__name__)
 
 GRAPH_SYNTAX = __doc__
 """The description of graph files above, for ``planbook graph format``."""

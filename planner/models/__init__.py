@@ -9,10 +9,17 @@
 - ``reasoning``: separate a model's reasoning from its reply.
 """
 
-from planbook.planner.models.answers import ScriptedModel
-from planbook.planner.models.recordings import RecordedModel
-from planbook.planner.models.registry import load_model, register_model
-from planbook.planner.models.types import Finish, Message, Model, OnText, Reply, Sampling, Speaker, Usage
+from typing import TYPE_CHECKING
+
+from planbook.surface import lazily
+
+if TYPE_CHECKING:
+    from planbook.planner.models.answers import ScriptedModel
+    from planbook.planner.models.recordings import RecordedModel
+    from planbook.planner.models.registry import load_model, register_model
+    from planbook.planner.models.types import Finish, Message, Model, OnText, Reply, Sampling, Speaker, Usage
+else:
+    __getattr__ = lazily(__name__)
 
 __all__ = [
     "Finish",

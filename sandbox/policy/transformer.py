@@ -22,13 +22,13 @@ from planbook.sandbox.policy.rules import (
     REFUSED_BUILTINS,
     STATEMENT,
     STATEMENT_HINTS,
-    Problem,
     attribute_hint,
     last_name,
     members,
     public,
 )
 from planbook.sandbox.suggest import suggestion
+from planbook.sandbox.types import Fault, FaultKind
 
 N = TypeVar("N", bound=ast.AST)
 LEAVES = frozenset(
@@ -64,7 +64,7 @@ class BasePolicy(RestrictingNodeTransformer):
         """Names that earlier code of the session has bound."""
         self.more_modules = modules
         """Modules beyond the standard library that plans may import, with their submodules."""
-        self.problems: list[Problem] = []
+        self.problems: list[Fault] = []
         self.bound: set[str] = set()
         """Names that the source binds, except by ``import``."""
         self.bound_elsewhere = frozenset(bound)
@@ -81,7 +81,7 @@ class BasePolicy(RestrictingNodeTransformer):
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        self.problems.append(Problem(line, column, name, message, hint))
+        self.problems.append(Fault(FaultKind.CHECK, name, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
@@ -93,10 +93,6 @@ class BasePolicy(RestrictingNodeTransformer):
         """Refuse a kind of node that plans do not have."""
         what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
         self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
-
-    def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
-        """Refuse to read, set or match an attribute."""
-        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
         """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
@@ -159,9 +155,7 @@ class ImportPolicy(BasePolicy):
         self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
         return node
 
-    def visit_TryStar(self, node: ast.AST) -> ast.AST:
-        """Check as ``try``."""
-        return self.visit_Try(node)  # type: ignore[arg-type]
+    visit_TryStar = visit_Try  # type: ignore[assignment]
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""
@@ -323,7 +317,9 @@ class PlanPolicy(ImportPolicy):
         """Check the attribute by name."""
         node = self.node_contents_visit(node)
         if node.attr in REFUSED_ATTRIBUTES:
-            self.refuse_attribute(node, "read" if isinstance(node.ctx, ast.Load) else "set", node.attr)
+            verb = "read" if isinstance(node.ctx, ast.Load) else "set"
+            message = f"plans may not {verb} the attribute `{node.attr}`"
+            self.refuse(node, ATTRIBUTE, message, attribute_hint(node.attr))
         if isinstance(node.value, ast.Name):
             self.members.append(node)
         return node

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from planbook.commands import inspection
 from planbook.commands.inspection import BENCHMARKS
@@ -22,7 +23,7 @@ def test_without_a_clone_the_error_says_where_the_benchmarks_are(
 ) -> None:
     monkeypatch.setattr(inspection, "CLONE", tmp_path)
     with pytest.raises(MissingRequirement, match="clone the repository"):
-        inspection.show_benchmark("start", as_json=True)
+        CliRunner().invoke(inspection.bench, ["start"], catch_exceptions=False)
 
 
 def test_works_are_timed_in_turn_after_a_warm_up() -> None:

@@ -33,6 +33,10 @@ def test_a_procedure_is_repaired_after_the_first_task_that_it_fails(change: str,
     assert versions(tmp_path / "run") == [*[(1, 0)] * 6, *[(2, 1)] * 4]
     planned = list(asks(tmp_path / "run", template="automanual/task"))
     assert len(planned) == 2, "the first task, and the first that the procedure fails"
+    assert here("report", tmp_path / "run", "--out", tmp_path / "report.html").returncode == 0
+    report = (tmp_path / "report.html").read_text()
+    assert "Goals and found types" in report
+    assert "2 versions of procedures published, 1 of them repairs" in report
 
 
 def test_a_procedure_of_a_library_is_verified_on_the_tasks_of_the_library_as_well(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
     "a_run_that_lost_its_store": dict.fromkeys(
         READERS, Refused("there is no run.db, which has its events; put it back")
     ),
-    "a_run_with_a_store_that_is_none": dict.fromkeys(READERS, Refused("cannot be read as a run's store")),
+    "a_run_with_a_store_that_is_none": dict.fromkeys(READERS, Refused("cannot be used as a run's store")),
 }
 """By the kind of run what does not work; everything else does."""
 ONLY_TOLD = {"stats": "Left out: "}
@@ -261,12 +261,13 @@ def test_a_run_in_postgresql_is_read_with_the_password_of_the_surroundings(
     secret = tmp_path / "pgpass"
     secret.write_text(f"127.0.0.1:{postgres.port}:*:*:{postgres.password}\n")
     secret.chmod(0o600)
-    for name, value in (("PGPASSFILE", str(secret)), ("PGPASSWORD", postgres.password)):
+    ways = (("PGPASSFILE", str(secret), ("show",)), ("PGPASSWORD", postgres.password, POSTGRES_READERS))
+    for name, value, readers in ways:
         monkeypatch.setenv(name, value)
         home = tmp_path / name
         home.mkdir()
         shutil.copytree(folder, home / "beside")
-        for reader in POSTGRES_READERS:
+        for reader in readers:
             finished = here(*READERS[reader](folder, home))
             assert finished.returncode == errors.OK, finished.told
         with watching(folder) as (_, pages):

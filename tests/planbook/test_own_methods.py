@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from planbook import errors
-from tests.command import ROOT, result
+from tests.command import ROOT, planbook, result
 from tests.flows import here
 
 OWN = ROOT / "tests" / "own_methods"
@@ -21,7 +21,7 @@ REFINE = f"{ROOT}/examples/refine.py:method"
 Played = subprocess.CompletedProcess[str]
 
 
-def planbook(path: Path, *arguments: object) -> Played:
+def started(path: Path, *arguments: object) -> Played:
     """Run one command with a folder of packages first on the path."""
     env = os.environ | {"PYTHONPATH": f"{path}{os.pathsep}{ROOT}", "PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-m", "planbook", *map(str, arguments)]
@@ -85,10 +85,10 @@ def look(episode, options: Often):
 """
     (tmp_path / "mine.py").write_text(method)
     run = tmp_path / "run"
-    assert planbook(tmp_path, "run", "--planner", "mine.py", *TASKS, "--out", run).returncode == 0
+    assert planbook("run", "--planner", "mine.py", *TASKS, "--out", run, cwd=tmp_path).returncode == 0
     (tmp_path / "mine.py").write_text(method.replace("times", "often"))
     for command in (("replay", run), ("run", "--resume", run), ("rerun", run)):
-        refused = planbook(tmp_path, *command)
+        refused = planbook(*command, cwd=tmp_path)
         assert refused.returncode == errors.BAD_INPUT
         assert "mine.py no longer takes these options (times: Extra inputs" in refused.stderr
         assert "Traceback" not in refused.stderr
@@ -100,12 +100,12 @@ def test_a_file_with_one_function_needs_no_name_and_modules_beside_it_are_digest
         "from pieces import CODE\ndef once(episode, options):\n    episode.run(CODE)\ndef _help(one, two):\n    pass\n"
     )
     run = tmp_path / "run"
-    played = planbook(tmp_path, "run", "--planner", "mine.py", *TASKS, "--out", run, "--json")
+    played = planbook("run", "--planner", "mine.py", *TASKS, "--out", run, "--json", cwd=tmp_path)
     assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
     made_of = json.loads((run / "run.json").read_text())["made_of"]["prompts"]
     assert {"the method's file mine.py", "the method's module pieces"} <= set(made_of)
     (tmp_path / "pieces.py").write_text("CODE = 'print(2)'\n")
-    assert "the method's module pieces: changed" in planbook(tmp_path, "run", "--resume", run).stderr
+    assert "the method's module pieces: changed" in planbook("run", "--resume", run, cwd=tmp_path).stderr
 
 
 def test_templates_in_a_folder_are_inputs_of_the_run(tmp_path: Path) -> None:
@@ -126,10 +126,10 @@ method = Method(once, Options, "ask once", ("planner",), templates=PROMPTS.files
 """
     )
     run = tmp_path / "run"
-    played = planbook(tmp_path, "run", "--planner", "mine.py:method", *TASKS, *MODEL, "--out", run, "--json")
+    played = planbook("run", "--planner", "mine.py:method", *TASKS, *MODEL, "--out", run, "--json", cwd=tmp_path)
     assert (played.returncode, result(played)["tasks"]) == (0, 4), played.stderr
     (tmp_path / "prompts" / "plan.j2").write_text("Now: {{ goal }}")
-    assert "plan.j2: changed" in planbook(tmp_path, "run", "--resume", run).stderr
+    assert "plan.j2: changed" in planbook("run", "--resume", run, cwd=tmp_path).stderr
 
 
 def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
@@ -137,11 +137,8 @@ def test_a_run_can_be_read_without_its_method(tmp_path: Path) -> None:
     run = tmp_path / "run"
     assert here("run", "--planner", method, *TASKS, *MODEL, "--out", run).returncode == 0
     method.unlink()
-    code = ("import sys; from planbook.cli import main; sys.argv[0] = 'planbook'; main()",)
     for command in (("report", run, "--out", tmp_path / "r.html"), ("show", run, 1), ("stats", run)):
-        finished = subprocess.run(
-            [sys.executable, "-c", *code, *map(str, command)], cwd=ROOT, capture_output=True, text=True, timeout=60
-        )
+        finished = planbook(*command)
         assert finished.returncode == 0, finished.stderr
 
 
@@ -177,15 +174,15 @@ def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> Non
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: refining\nVersion: 1.0\n")
     points = "self-refine = refine:method\nadapt = refine:method\nbroken = nowhere:method\n"
     (about / "entry_points.txt").write_text(f"[planbook.planners]\n{points}")
-    assert "self-refine" in planbook(tmp_path, "planners").stdout
-    played = planbook(tmp_path, "run", "--planner", "self-refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
+    assert "self-refine" in started(tmp_path, "planners").stdout
+    played = started(tmp_path, "run", "--planner", "self-refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert result(played)["solved"] == 4, played.stderr
-    assert "ADaPT" in planbook(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
-    listed = planbook(tmp_path, "planners")
+    assert "ADaPT" in started(tmp_path, "planners", "adapt").stdout, "a shipped method is not replaced"
+    listed = started(tmp_path, "planners")
     assert "refine:method is registered as 'adapt', the name of a method that ships: it is not used" in listed.stdout
     assert "the planner 'broken' cannot be imported: ModuleNotFoundError" in listed.stdout.replace("\n", " ")
     (tmp_path / "refine.py").write_text((tmp_path / "refine.py").read_text() + "\n")
-    changed = planbook(tmp_path, "run", "--resume", tmp_path / "run")
+    changed = started(tmp_path, "run", "--resume", tmp_path / "run")
     assert "the method's package refine: changed" in changed.stderr
 
 
@@ -205,6 +202,6 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
     init = (strategies / "__init__.py").read_text()
     init = init.replace("code, deps\n", "code, deps, refining\n").replace("code, deps)", "code, deps, refining)")
     (strategies / "__init__.py").write_text(init)
-    played = planbook(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
+    played = started(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert played.returncode == 0, played.stderr
     assert result(played)["solved"] == 4

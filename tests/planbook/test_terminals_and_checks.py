@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from planbook.console import right_aligned
+from planbook.writing import write_whole
 from tests.command import ROOT, planbook
 from tests.flows import BUILD, here
 from tests.shelf import write_shelf
@@ -22,8 +23,7 @@ def executed(folder: Path, *more: str, encoding: str = "utf-8") -> "subprocess.C
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", errors="replace")
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "ascii:strict"])
-@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize(("encoding", "more"), [("ascii", ()), ("latin-1", ("--json",)), ("ascii:strict", ())])
 def test_a_terminal_that_cannot_show_a_letter_shows_an_escape(tmp_path: Path, encoding: str, more: tuple[str]) -> None:
     write_shelf(tmp_path)
     (tmp_path / "plan.py").write_text("print('caf\\u00e9 \\u2192')\nagent.look()\n")
@@ -144,3 +144,20 @@ def test_episodes_have_one_number(tmp_path: Path) -> None:
     for number, task in numbers:
         assert here("show", tmp_path / "run", number).stdout.startswith(f"{task}  episode {number}")
     assert "give a number from 0 to 1" in here("show", tmp_path / "run", 2).told
+
+
+@pytest.mark.parametrize("ending", [">/dev/full", "--json >/dev/full"])
+def test_an_output_that_is_full_is_told_without_a_traceback(ending: str) -> None:
+    command = f"{sys.executable} -m planbook planners {ending}"
+    finished = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True)
+    assert finished.returncode == 1
+    assert "nothing more can be written" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE, text=True) as reader:
+        write_whole(tmp_path / "pipe", "told")
+        assert reader.communicate()[0] == "told"
+    assert (tmp_path / "pipe").is_fifo()

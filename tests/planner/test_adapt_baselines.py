@@ -6,6 +6,7 @@ import pytest
 
 from planbook.envs import Task, Verdict
 from planbook.planner import FeedbackKind, MemoryJournal, Outcome, Recall
+from planbook.planner.errors import ModelUnavailable
 from planbook.planner.models import Sampling
 from planbook.sandbox import Sandbox
 from tests.planner.pieces import cuts, timeless
@@ -272,3 +273,18 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
         assert played(sandbox, again, method, journal=journal, world=Trapped())[0] == ending
         assert timeless(journal) == timeless(whole)
         assert len(again.asked) == len(players.asked), "nothing is asked twice"
+
+
+def test_a_model_that_does_not_answer_deep_inside_stops_the_run(sandbox: Sandbox) -> None:
+    """It is neither an error of the plan around it nor a sub-task that failed."""
+
+    class Unanswered(Players):
+        def _reply(self, role: str, work: str) -> str:
+            if work == "o" and role == "executor":
+                raise ModelUnavailable("the server is down")
+            return super()._reply(role, work)
+
+    journal = MemoryJournal()
+    with pytest.raises(ModelUnavailable, match="the server is down"):
+        played(sandbox, Unanswered(DEEP_DOES, DEEP_PLANS), journal=journal)
+    assert "outcome" not in {kind for _, kind, _ in journal.events}

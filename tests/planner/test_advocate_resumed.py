@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from planbook.planner import BudgetEnded, MemoryJournal
+from planbook.planner.errors import ModelUnavailable
 from planbook.sandbox import Sandbox
 from tests.planner.counsellors import NO, YES, Counsellors, Says, aligned, played, valued
 from tests.planner.pieces import cuts, timeless
@@ -101,3 +102,16 @@ def test_a_budget_that_ends_in_the_middle_leaves_no_ending(sandbox: Sandbox, nam
     ending = play_again(sandbox, name, Counsellors(**EPISODES[name][1]), whole)
     assert play_again(sandbox, name, says, journal) == ending
     assert set(journal.events) == set(whole.events)
+
+
+def test_a_model_that_does_not_answer_stops_the_run(sandbox: Sandbox) -> None:
+    class WholeReply(Counsellors):
+        def say(self, name: str, prompt: str) -> str:
+            if name == "map":
+                raise ModelUnavailable("the server is down")
+            return super().say(name, prompt)
+
+    journal = MemoryJournal()
+    with pytest.raises(ModelUnavailable, match="the server is down"):
+        play_again(sandbox, "mapping", WholeReply(**MAPPING), journal)
+    assert "outcome" not in {kind for _, kind, _ in journal.events}

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planbook.planner import FeedbackKind, MemoryJournal, Outcome
-from planbook.planner.errors import BadGraphFile
+from planbook.planner.errors import BadGraphFile, ModelUnavailable
 from planbook.planner.graph.file import SHIPPED_GRAPHS
 from planbook.planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
 from planbook.sandbox import Sandbox
@@ -197,3 +198,11 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
         assert timeless(journal) == timeless(whole)
         answered = sum(kind == "ask" for (_, kind, _), _ in events[:cut])
         assert len(again.asked) == len(nodes.asked) - answered, "nothing is asked twice"
+
+
+def test_a_model_that_does_not_answer_stops_the_run(sandbox: Sandbox, graph: str) -> None:
+    def down(number: int) -> Any:
+        raise ModelUnavailable("the server is down")
+
+    with pytest.raises(ModelUnavailable):
+        played(sandbox, Nodes(replies(plan=down)), "toy", TASK_ID, options={"graph": graph})

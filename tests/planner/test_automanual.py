@@ -375,6 +375,24 @@ def test_values_that_no_parameter_can_have_are_asked_for_again(value: str, sandb
     assert (ending.outcome, len(model.asked)) == (Outcome.DIRECT_SUCCESS, 2)
 
 
+class Doubting(Matching):
+    """Knows a type, with a value that it is not sure of."""
+
+    def recall(self, task: Task) -> Recall:
+        known = super().recall(task.model_copy(update={"type": "fetch_it", "params": {"what": thing()}}))
+        unsure = Match(type="fetch_it", params={"what": thing()}, by="pattern", candidates=(CANDIDATE,))
+        return known.model_copy(update={"match": unsure})
+
+
+def test_a_model_decides_on_a_doubtful_match_where_there_is_one(sandbox: Sandbox) -> None:
+    journal, model = MemoryJournal(), Said('{"type": "none"}', *said(DONE).replies)
+    played(sandbox, model, memory=Doubting(), journal=journal, procedures_first=True)
+    assert [each["type"] for each in matches(journal)] == [""]
+    assert len(model.asked) == 2
+    playing = Episode(TASK, Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30), memory=Doubting())
+    assert play(playing, METHODS["procedures"].play, METHODS["procedures"].options()).outcome is Outcome.DIRECT_SUCCESS
+
+
 class Unfitting:
     """Knows a type, and that no params have the forms of its parameters."""
 

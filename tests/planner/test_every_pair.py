@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
 import pytest
 
@@ -45,13 +46,16 @@ REPLIES: dict[str, Callable[[str], str]] = {
     "a plan without steps": lambda asked: "Execution Order: Step 1 OR\n```python\nfinish(True)\n```\nAnswer: 99",
 }
 
-USUAL = ("prose", "a break-in")
+USUAL = (("toy", "a break-in"), ("shopping", "a break-in"))
 
 
 @pytest.mark.parametrize(
-    "reply", [pytest.param(each, marks=[] if each in USUAL else [pytest.mark.deep]) for each in REPLIES]
+    ("world_name", "reply"),
+    [
+        pytest.param(*pair, marks=[] if pair[1] == "prose" or pair in USUAL else [pytest.mark.deep])
+        for pair in product(TASKS, REPLIES)
+    ],
 )
-@pytest.mark.parametrize("world_name", TASKS)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:
     hold_out(sandbox, load_environment(world_name)(), TASKS[world_name], planner, reply)
@@ -67,7 +71,7 @@ def in_a_browser() -> Iterator[dict[str, Environment]]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("reply", ["prose", "a plan without steps"])
+@pytest.mark.parametrize("reply", ["prose", pytest.param("a plan without steps", marks=pytest.mark.deep)])
 @pytest.mark.parametrize("world_name", IN_A_BROWSER)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode_on_pages(

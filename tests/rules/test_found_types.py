@@ -15,7 +15,7 @@ from planbook.envs import Task
 from planbook.envs.toy import Toy
 from planbook.planner import parse_procedure
 from planbook.rules.found_types import Solved, as_procedure, parse_value, procedure_code, spans, with_solved
-from planbook.rules.matching import PATTERN, WORDS, candidates, match
+from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
 from planbook.rules.memory import LearnedMemory
 from planbook.rules.plans import plan_shape
 from planbook.rules.types import FoundType, Knowledge
@@ -307,6 +307,11 @@ def test_numbers_are_found_as_words_and_digits() -> None:
         ("Put the lettuce in the cabinet", "put", {"what": "lettuce", "target": "cabinet"}, PATTERN),
         ("heat some bread and put it in diningtable", "heat_put", {"what": "bread", "target": "diningtable"}, PATTERN),
         ("in the fridge put the mug", "put", {"what": "mug", "target": "fridge"}, WORDS),
+        ("Heating an apple, then put it into the fridge", "heat_put", {"what": "apple", "target": "fridge"}, WORDS),
+        ("Please put the book onto the so fa.", "put", {"what": "book", "target": "sofa"}, WORDS),
+        ("heat the fridge and put the egg in it", "", {}, ""),
+        ("do not put the mug in the fridge", "", {}, ""),
+        ("put the mug or the egg in the fridge", "", {}, ""),
         ("put the egg onto the sofa after you heat it", "", {}, ""),
         ("put a hot mug in desk", "", {}, ""),
         ("put a heat in desk", "", {}, ""),
@@ -338,7 +343,11 @@ def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
     other = Solved("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
     types = found(put("mug", "desk"), other)
     assert match(types, "put a pen in desk").type == ""
-    assert [each.name for each in candidates(types, "put a pen in desk")] == ["put", "put_2"]
+    offered = candidates(types, "put a pen in desk")
+    assert [(each.name, each.had) for each in offered] == [
+        ("put", {"what": ("mug",), "target": ("desk",)}),
+        ("put_2", {"value": ("pen",), "value_2": ("drawer",)}),
+    ]
 
 
 @pytest.mark.parametrize("words", [200, 1000])
@@ -397,6 +406,15 @@ def test_parameters_of_a_match_get_the_form_of_their_type(params: dict[str, Json
     assert recall.match.params == ({} if value is None else {"value": value})
     assert recall.match.type == ("" if value is None else "buy_apples")
     assert (recall.procedure is not None) is (value is not None)
+
+
+@pytest.mark.parametrize(
+    ("what", "doubtful"),
+    [("mug", False), ("knife", False), ("cookbook", True), ("eggs", True), ("glasses", True), ("tall lamp", False)],
+)
+def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str, doubtful: bool) -> None:
+    matched = match(HOUSEHOLD, "put a pen in desk").model_copy(update={"params": {"what": what, "target": "desk"}})
+    assert is_doubtful(HOUSEHOLD, matched) is doubtful
 
 
 def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> None:

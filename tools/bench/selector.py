@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from statistics import fmean
+from math import sqrt
+from statistics import fmean, stdev
 
 from planbook.envs import Action, Features
 from planbook.envs.minecraft import RECORDED, VERSION, Minecraft, MinecraftOptions, tasks
@@ -20,7 +21,7 @@ from planbook.planner.strategies.deps.selectors import (
     recorded_rows,
     selector_of,
 )
-from planbook.results.statistics import mcnemar, mean_interval, paired_difference, wilson
+from planbook.results.statistics import Z_95, mcnemar, paired_difference, wilson
 from tools.bench import Row
 from tools.bench.timing import seconds
 
@@ -163,7 +164,8 @@ def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], j
 
 
 def _mean(cell: tuple[str, str], values: Sequence[float]) -> Row:
-    return replace(_row(cell, fmean(values), "ticks"), interval=mean_interval(values))
+    mean, spread = fmean(values), Z_95 * stdev(values) / sqrt(len(values))
+    return replace(_row(cell, mean, "ticks"), interval=(mean - spread, mean + spread))
 
 
 def _percent(interval: tuple[float, float]) -> tuple[float, float]:

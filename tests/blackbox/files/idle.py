@@ -1,1 +1,1 @@
-print(agent.table())
+print(task.goal)

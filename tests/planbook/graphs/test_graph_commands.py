@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from click.testing import CliRunner, Result
 from planbook.cli import planbook
 from planbook.graphs import GraphRun
 from tests.command import ROOT
+from tests.command import planbook as command
 
 DRIVE = ROOT / "tests" / "planner" / "graph" / "drive.yaml"
 SCRIPT = '''
@@ -370,7 +370,8 @@ def test_a_hook_that_has_changed_is_told(tmp_path: Path, script: str) -> None:
     given = ("run", path, "--model", script, "--out", tmp_path / "run")
     assert invoked(*given).return_value == 0
     hooks.write_text("def f(composing):\n    return 'twice'\n")
-    assert re.search("a hook has changed", str(invoked(*given).exception))
+    changed = command("graph", *given)  # files are executed once in a process
+    assert "a hook has changed" in " ".join(changed.stderr.split())
 
 
 @pytest.mark.parametrize("arguments", [("cost",), ("watch",), ("rules",), ("replay",), ("run", "--resume")])

@@ -70,7 +70,7 @@ def test_another_outcome_is_told_with_the_place_and_is_an_error(
     assert "look/0: another outcome: direct success, now failure (unfinished); they part at act 1 of round/0" in told
     assert "then: line 1: agent.look() -> You see a mug." in told
     assert "now:  line 1: agent.look() -> You see nothing." in told
-    assert "Solved 3 then and 0 now: 0 gained, 3 lost (McNemar's exact test: p = 0.25)." in told
+    assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in told
 
 
 def test_another_way_to_the_same_outcome_is_told_apart(

@@ -81,6 +81,8 @@ def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> N
     other = ("--planner-option", "replans=0", "--after", 0, "--out", runs / "other")
     assert here(*TEST, "--library", runs / "built", *other).returncode == 0
     assert f"{line}, beside curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
+    (pooled,) = here("stats", curve, "--by", "env", "--json").result["rows"]
+    assert pooled["paying"]["learning_tokens"] == point["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", runs, "--json").result["rows"]
     assert [row["paying"]["break_even"] for row in rows if row["building"]] == [None]
 

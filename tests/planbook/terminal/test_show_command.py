@@ -51,12 +51,20 @@ def test_the_head_says_what_was_to_be_done_what_came_of_it_and_what_it_cost(aski
     assert re.match(r"\d+ model calls: [\d,]+ prompt and [\d,]+ completion tokens, ", head[4])
 
 
-def test_a_step_stands_below_the_line_that_took_it(asking: Path) -> None:
-    lines = show(asking, 0).splitlines()
-    at = next(number for number, line in enumerate(lines) if "seen = agent.open('box_1')" in line)
-    assert re.search(r"1 seen = agent.open", lines[at])
-    assert re.search(r"1\. agent\.open\('box_1'\) -> You open box_1", lines[at + 1])
-    assert any("AssertionError: not there" in line for line in lines)
+def test_steps_stand_below_the_code_as_they_happened_with_their_lines(asking: Path) -> None:
+    told = show(asking, 0)
+    assert re.search(r"1 seen = agent.open\('box_1'\)", told)
+    assert re.search(r"line 1 1\. agent\.open\('box_1'\) -> You open box_1", told)
+    assert "AssertionError: not there" in told
+
+
+def test_what_was_known_is_told_with_its_helpers_whole(tmp_path: Path) -> None:
+    in_a_process("run", "--env", "toy", "--seeds", "0", "--out", tmp_path / "run")
+    told = show(tmp_path / "run", "fetch_two/0")
+    assert "  procedure: fetch_two.py: Put two things on the table." in told
+    assert "raise AssertionError(f" in told
+    numbers = [int(found) for found in re.findall(r"^line \d+ +(\d+)\. agent", told, re.MULTILINE)]
+    assert numbers == list(range(1, 20))
 
 
 def test_nothing_that_was_said_steers_the_terminal(asking: Path) -> None:

@@ -1,14 +1,16 @@
-"""What ADaPT's figures are: read from the events of sub-tasks alone, with their claims."""
+"""What ADaPT's figures are: read from the events of sub-tasks alone, and held against the world's verdicts."""
 
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from planbook.config import Config
 from planbook.envs import Task
 from planbook.planner import Ending, Outcome
-from planbook.planner.strategies.adapt.executor import Claims, DecompositionFigures
+from planbook.planner.strategies.adapt.executor import Audit, Claims, DecompositionFigures
 from planbook.results import Summary, read_run, summarise
 from planbook.runs import DIVERGED, Run
 from tests.command import ROOT, planbook, result
@@ -50,7 +52,7 @@ def figures(summary: Summary) -> DecompositionFigures:
     return found
 
 
-def test_claims_of_sub_tasks_are_counted_by_role(tmp_path: Path) -> None:
+def test_claims_of_whole_tasks_are_held_against_the_verdict(tmp_path: Path) -> None:
     boasted = ("a", FAILED, [(EXECUTOR, 1, True)])
     right = ("a", SOLVED, [(EXECUTOR, 1, True)])
     modest = ("a", SOLVED, [(EXECUTOR, 1, False)])
@@ -60,8 +62,17 @@ def test_claims_of_sub_tasks_are_counted_by_role(tmp_path: Path) -> None:
     broken = ("a", Outcome.BROKEN, [(EXECUTOR, 1, True)])
     unplayed: tuple[str, Outcome | None, list[Said]] = ("a", None, [])
     found = figures(read(tmp_path / "run", [boasted, right, modest, put_together, ended, cut, broken, unplayed]))
+    solved, not_solved = Claims(done=1, failed=1, none=1), Claims(done=2, failed=0, none=1)
+    assert found.audit == Audit(solved=solved, not_solved=not_solved, unplayed=2)
+    assert found.claimed_rate == pytest.approx((1 + 2 + 1) / 8)
+    assert found.judged_rate == pytest.approx(3 / 8)
     assert found.executor_claims == Claims(done=4, failed=3, none=2)
     assert found.planner_claims == Claims(done=1, failed=0, none=1)
+
+
+def test_of_several_rounds_the_last_claim_counts(tmp_path: Path) -> None:
+    found = figures(read(tmp_path / "run", [("a", FAILED, [(EXECUTOR, 1, True), (EXECUTOR, 1, False)])]))
+    assert found.audit.not_solved == Claims(failed=1)
 
 
 def test_depths_count_where_the_task_was_solved_and_calls_wherever_it_was_played(tmp_path: Path) -> None:
@@ -91,7 +102,7 @@ def test_of_an_episode_that_was_started_over_the_last_play_counts(tmp_path: Path
         run.store.put("task/0/restart/1", "outcome", 0, ending.model_dump(mode="json"))
         found = figures(summarised(run))
     assert found.executor_calls == 1
-    assert found.executor_claims == Claims(failed=1)
+    assert found.audit.not_solved == Claims(failed=1)
 
 
 def test_a_run_without_sub_tasks_has_no_such_figures(tmp_path: Path) -> None:
@@ -106,9 +117,11 @@ def test_the_command_prints_what_the_store_says(tmp_path: Path) -> None:
     deep = result(finished)
     assert deep["solved"] == 5
     assert deep["subtasks"]["k_max"] == 3.0
+    assert deep["subtasks"]["audit"]["solved"] == {"done": 0, "failed": 0, "none": 5}
     assert "deepest level of a solved task (k_max): 3.0, by type fetch_two 3.0" in finished.stderr
     finished = planbook(*command, "--model", f"{model}:boastful", "--out", tmp_path / "boastful")
     boastful = result(finished)
-    assert (boastful["solved"], boastful["subtasks"]["executor_claims"]["done"]) == (0, 5)
+    assert (boastful["solved"], boastful["subtasks"]["audit"]["not_solved"]["done"]) == (0, 5)
+    assert "Solved as claimed 100.0%, as judged 0.0%;" in finished.stderr
     again = planbook("run", "--resume", tmp_path / "deep", "--json")
     assert result(again)["subtasks"] == deep["subtasks"]
