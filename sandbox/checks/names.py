@@ -8,7 +8,7 @@ from planbook.sandbox.checks.api import Api, Report
 from planbook.sandbox.policy.rules import NAME_HINTS
 from planbook.sandbox.reading.definitions import ANY_NAME
 from planbook.sandbox.reading.growing import acts, does_nothing
-from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, NameScope, ScopeKind, Scopes, Use
+from planbook.sandbox.reading.scopes import Guard, NameScope, ScopeKind, Scopes, Use
 from planbook.sandbox.suggest import Guess
 
 # Names.
@@ -42,14 +42,9 @@ def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
     if scope.kind is ScopeKind.CLASS or use.guard is not Guard.NONE:
         return
-    if not any(_may_precede(each, use) for each in bindings):
-        report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
-
-
-def _may_precede(binding: Binding, use: Use) -> bool:
-    if binding.order == ANY_TIME:  # by a function, which was not called before its text was reached
-        return bool(use.loops) or getattr(binding.node, "lineno", 0) <= use.node.lineno
-    return binding.order < use.order or bool(set(binding.loops) & set(use.loops))
+    if any(each.order < use.order or set(each.loops) & set(use.loops) for each in bindings):
+        return  # ANY_TIME is less than all others
+    report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
 
 
 def _order_hint(name: str, scope: NameScope) -> str:

@@ -139,8 +139,9 @@ def sites(tree: ast.AST, functions: Collection[str], handed_on: Collection[str])
     owners, passed = {name.rpartition(".")[0] for name in functions}, {*functions} & {*handed_on}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
+            found = _names(node.func, functions)
             by_name = isinstance(node.func, ast.Name) and node.func.id == "getattr" and bool(node.args)
-            found = _names(node.func, functions) or (by_name and _names(node.args[0], owners))
+            found = found or (by_name and _names(node.args[0], owners))
         else:
             found = isinstance(node, ast.Attribute) and id(node) not in called and _names(node, passed)
         if found:

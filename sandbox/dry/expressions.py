@@ -134,15 +134,16 @@ class Expressions(BaseWalk):
     def visit_Compare(self, node: ast.Compare) -> Value:
         if len(node.ops) > 1:  # the first comparison decides whether there is a second one
             return self.branches(lambda: self.parts_of(node), lambda: UNKNOWN)
-        return self._compared(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
+        found = self._compared(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
+        return UNKNOWN if found is None else found
 
-    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> Value:
+    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
         with suppress(NotKnown):
             if not isinstance(operation, ast.Is | ast.IsNot):
                 return bool(computed(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
             if UNKNOWN not in (left, right) and None in (left, right):
                 return (left is right) == isinstance(operation, ast.Is)
-        return UNKNOWN
+        return None
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Value:
         return self._rest_of_boolean(node.values, isinstance(node.op, ast.And))
@@ -176,3 +177,7 @@ class Expressions(BaseWalk):
     def visit_Slice(self, node: ast.Slice) -> Value:
         bounds = [self.value(each) if each else None for each in (node.lower, node.upper, node.step)]
         return slice(*bounds) if all(isinstance(each, int | None) for each in bounds) else UNKNOWN
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Value:
+        self.escape(self.value(node.value))
+        return UNKNOWN

@@ -158,8 +158,7 @@ class BaseWalk(ast.NodeVisitor):
     loops: list[LoopExits] = field(default_factory=list)
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
     chain: list[ast.Call] = field(default_factory=list)
-    inside: list[ast.AST] = field(default_factory=list)
-    """Calls, and functions, that enclose the current statement."""
+    """Calls that enclose the current statement."""
     _numbers: int = 0
     _steps: int = 0
 

@@ -206,6 +206,7 @@ def test_what_a_later_part_may_mend_is_no_fault(code: str) -> None:
         ("x = 1\ny = open('f')\n", "forbidden-name", 2),
         ("x = 1\nimport os\n", "forbidden-import", 2),
         ("print(x)\ndef f():\n    global x\n    x = 1\n", "unknown-name", 1),
+        ("def f():\n    a = agent\n    a.no_such()\n", "unknown-action", 3),
         ("print(open)\nopen = 1\n", "forbidden-name", 1),
     ],
 )
