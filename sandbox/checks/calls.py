@@ -192,6 +192,10 @@ class ApiUsage:
             return None
         return node.id if isinstance(binding.node, ast.arg) and node.id in self.api.members else None
 
+    def function(self, call: ast.Call, scope: NameScope) -> Function | None:
+        """Return the session's function that is certainly called."""
+        return self.api.by_name.get(self.path(call.func, scope) or "")
+
     def check(self, report: Report) -> None:
         """Report every wrong use."""
         self._check_rebinding(report)
@@ -226,11 +230,13 @@ class ApiUsage:
         if path in self.api.attributes:
             report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
         elif path in self.api.members:
-            hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
-            report.add(call, "not-callable", f"{path} is an object, no action", hint)
-        elif function := self.api.by_name.get(path or ""):
+            report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
+        elif (function := self.function(call, scope)) is not None:
             for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
                 report.add(*misfit)
+
+    def _actions_of(self, path: str) -> str:
+        return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
         """Return the binding of a name that has one. In a part of a plan, later parts may add more at module level."""

@@ -8,7 +8,7 @@ from planbook.sandbox.checks.api import Api, Report
 from planbook.sandbox.policy.rules import NAME_HINTS
 from planbook.sandbox.reading.definitions import ANY_NAME
 from planbook.sandbox.reading.growing import acts, does_nothing
-from planbook.sandbox.reading.scopes import Guard, NameScope, ScopeKind, Scopes, Use
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, NameScope, ScopeKind, Scopes, Use
 from planbook.sandbox.suggest import Guess
 
 # Names.
@@ -40,11 +40,16 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
 
 def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
-    if scope.kind is ScopeKind.CLASS or use.guard is not Guard.NONE:
+    first = bindings[0]
+    if ANY_TIME < first.order < use.order:
+        return  # the most frequent case
+    if scope.kind is ScopeKind.CLASS or use.guard is not Guard.NONE or any(_may_precede(b, use) for b in bindings):
         return
-    if any(each.order < use.order or set(each.loops) & set(use.loops) for each in bindings):
-        return  # ANY_TIME is less than all others
     report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+
+
+def _may_precede(binding: Binding, use: Use) -> bool:
+    return binding.order < use.order or bool(set(binding.loops) & set(use.loops))  # ANY_TIME is less than all others
 
 
 def _order_hint(name: str, scope: NameScope) -> str:
@@ -77,8 +82,6 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
 # Statements.
 
 _LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
-_YIELDS = ast.Yield | ast.YieldFrom
-"""After ``return`` they make a function an empty generator."""
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -91,8 +94,9 @@ def check_flow(scopes: Scopes, report: Report) -> None:
 def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
     for number, statement in enumerate(block[:-1]):
         if word := _LEAVES.get(type(statement)):
-            after = (later for later in block[number + 1 :] if not does_nothing(later))
-            dead = next((each for each in after if not isinstance(getattr(each, "value", None), _YIELDS)), None)
+            dead = next(
+                (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
+            )
             if dead is not None:
                 hint = f"move it above the {word} in line {statement.lineno}, or leave it out"
                 report.add(dead, "unreachable", f"this never runs: it follows {word}", hint)
@@ -109,3 +113,8 @@ def check_does_something(tree: ast.Module, report: Report, *, definitions_only: 
     if defined and not definitions_only and not any(map(acts, left)):
         message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
         report.add(left[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
+
+
+def _is_yield(statement: ast.stmt) -> bool:
+    """Return whether this is a yield. After ``return`` it makes a function an empty generator."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)

@@ -61,19 +61,30 @@ def dry_run(
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
     try:
-        with suppress(PathEnded):
-            for tree in trees:
-                walk.body(tree.body)
+        _follow(walk, trees)
     except (TooManyPaths, RecursionError):
         return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
-    found = [visits for visits in walk.visits.values() if visits.impossible is not None]
+    found = _impossible(walk)
     ordered = sorted(
         dict.fromkeys(_fault(visits, lines) for visits in found), key=lambda each: (each.line or 0, each.column or 0)
     )
     followed = {id(visits.node) for visits in walk.visits.values()}
     every = set(sites(trees[-1], walk.functions, walk.handed_on))
     return DryRun(tuple(ordered), len(followed), len(every - followed))
+
+
+def _follow(walk: DryWalk, trees: list[ast.Module]) -> None:
+    with suppress(PathEnded):
+        for tree in trees:
+            walk.body(tree.body)
+
+
+def _impossible(walk: DryWalk) -> list[CallVisits]:
+    """Return the calls to report. One that is impossible for every caller is not repeated for each of them."""
+    found = [visits for visits in walk.visits.values() if visits.impossible is not None]
+    unconditional = {id(visits.node) for visits in found if not visits.through}
+    return [visits for visits in found if not visits.through or id(visits.node) not in unconditional]
 
 
 def _value(walk: DryWalk, value: object) -> Value:

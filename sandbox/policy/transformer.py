@@ -94,6 +94,10 @@ class BasePolicy(RestrictingNodeTransformer):
         what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
         self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
 
+    def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
+        """Refuse to read, set or match an attribute."""
+        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
+
     def node_contents_visit(self, node: N) -> N:
         """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
         for field in node._fields:
@@ -155,7 +159,9 @@ class ImportPolicy(BasePolicy):
         self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
         return node
 
-    visit_TryStar = visit_Try  # type: ignore[assignment]
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:
+        """Check as ``try``."""
+        return self.visit_Try(node)  # type: ignore[arg-type]
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""
@@ -317,9 +323,7 @@ class PlanPolicy(ImportPolicy):
         """Check the attribute by name."""
         node = self.node_contents_visit(node)
         if node.attr in REFUSED_ATTRIBUTES:
-            verb = "read" if isinstance(node.ctx, ast.Load) else "set"
-            message = f"plans may not {verb} the attribute `{node.attr}`"
-            self.refuse(node, ATTRIBUTE, message, attribute_hint(node.attr))
+            self.refuse_attribute(node, "read" if isinstance(node.ctx, ast.Load) else "set", node.attr)
         if isinstance(node.value, ast.Name):
             self.members.append(node)
         return node

@@ -170,8 +170,7 @@ def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
     if marked := [block for block in blocks if block.language in PYTHON]:
         return marked
     unmarked = [block for block in blocks if not block.language]
-    parsed = [block for block in unmarked if block.code.strip() and not isinstance(parse_only(block.code), str)]
-    return parsed or unmarked[-1:]
+    return [block for block in unmarked if block.code.strip() and _parses(block.code)] or unmarked[-1:]
 
 
 def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
@@ -205,12 +204,21 @@ def _problem_of(code: str, *, closed: bool) -> Fault | None:
     if fault is None:
         empty = _problem("empty", "the code block holds no statement", "write the plan's code into the block")
         return None if isinstance(tree, ast.Module) and tree.body else empty
-    hint = f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
-    return fault if closed else replace(fault, hint=hint)
+    return fault if closed else _cut_short(fault)
+
+
+def _cut_short(fault: Fault) -> Fault:
+    return replace(
+        fault, hint=f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
+    )
 
 
 def _problem(kind: str, message: str, hint: str) -> Fault:
     return Fault(FaultKind.CHECK, kind, message, hint=hint)
+
+
+def _parses(code: str) -> bool:
+    return isinstance(parse_only(code), ast.Module)
 
 
 def _names(code: str) -> set[str]:

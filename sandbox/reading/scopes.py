@@ -233,7 +233,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.all(node.decorator_list)
-        self.all([*node.args.defaults, *node.args.kw_defaults])
+        self.defaults(node.args)
         self.visit_annotation(node.returns)
         self.type_parameters(node)
         self.bind(node.name, node)
@@ -244,7 +244,7 @@ class _Walker(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.all([*node.args.defaults, *node.args.kw_defaults])
+        self.defaults(node.args)
         with self.inside(ScopeKind.FUNCTION, deferred=True):
             self.parameters(node.args)
             self.visit(node.body)
@@ -267,6 +267,10 @@ class _Walker(ast.NodeVisitor):
     def type_parameters(self, node: ast.AST) -> None:
         for parameter in getattr(node, "type_params", ()):
             self.bind(parameter.name, parameter)
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        self.all(arguments.defaults)
+        self.all(arguments.kw_defaults)
 
     def parameters(self, arguments: ast.arguments) -> None:
         named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
@@ -124,8 +125,7 @@ def _tree_sitter_view(code: str, line: int) -> str | None:
         if node.start_point.row + 1 < len(lines):
             continue
         if node.is_missing:
-            what = f"an {node.type}".replace("_", " ") if node.type.isidentifier() else f"'{node.type}'"
-            return f"invalid syntax: {what} is missing"
+            return f"invalid syntax: {_readable(node.type)} is missing"
         if node.is_error and node.text:
             shown = node.text.decode("utf-8", "replace").split("\n")[0][:40]
             return f"invalid syntax at {shown!r}"
@@ -141,6 +141,11 @@ def _lines_up_to(lines: list[str]) -> list[str]:
             return lines[start:]
         start = number if lines[number][:1].strip() else start
     return lines
+
+
+@cache
+def _readable(node_type: str) -> str:
+    return f"'{node_type}'" if not node_type.isidentifier() else f"an {node_type}".replace("_", " ")
 
 
 def _unreadable(code: str) -> Fault:
