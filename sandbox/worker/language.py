@@ -110,13 +110,17 @@ class Output(io.TextIOBase):
         return len(text)
 
 
-def _import(
-    name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
-) -> object:
-    """Import a module that plans have. The ``__import__`` of plans."""
-    if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    return builtins.__import__(name, None, None, fromlist or (), 0)
+def importer() -> Callable[..., object]:
+    """Return the ``__import__`` of plans."""
+
+    def load_for_plan(
+        name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> object:
+        if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return builtins.__import__(name, None, None, fromlist or (), 0)
+
+    return load_for_plan
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
@@ -158,4 +162,4 @@ def _builtins() -> dict[str, Any]:
         for name, value in vars(builtins).items()
         if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
     }
-    return real | {"print": _print, "__import__": _import}
+    return real | {"print": _print, "__import__": importer()}

@@ -132,10 +132,9 @@ class WorkerCell:
     compiled: list[tuple[CodeType, CodeType | None]]
     """The code of each part, and its final expression, if any."""
 
-    @property
-    def file(self) -> str:
-        """The cell's file name, which no other cell has."""
-        return self.compiled[0][0].co_filename
+    def goes_on_in(self, code: CodeType) -> bool:
+        """Return whether the code is a further part of this cell: no other cell has its file name."""
+        return code.co_filename == self.compiled[0][0].co_filename
 
     def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
         """Add a further part."""

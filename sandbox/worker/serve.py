@@ -100,7 +100,7 @@ class CellRunner:
         Nothing of the cell is referenced from this frame when the message is sent.
         """
         code, tail = _code(compiled)
-        goes_on = bool(self._earlier) and self._earlier[-1].file == code.co_filename
+        goes_on = bool(self._earlier) and self._earlier[-1].goes_on_in(code)
         if goes_on:
             self._earlier[-1].add(source, code, tail)
         else:

@@ -116,6 +116,10 @@ FAULTY_PLANS: dict[str, Faulty] = {
     ),
     "misspelt host object": Faulty('rule_system.add_rule("x")', [(1, "unknown-action")], "rule_system has write_rule"),
     "misspelt as a value": Faulty('list(map(agent.goto, ["a"]))', [(1, "unknown-action")], "agent.go_to"),
+    "misspelt through an alias": Faulty(
+        'a = agent\na.goto("desk_1")', [(2, "unknown-action")], "did you mean agent.go_to?"
+    ),
+    # calls
     "too many arguments": Faulty('agent.go_to("a", "b")', [(1, "arguments")], "takes 1 argument, and 2 are given"),
     "too few arguments": Faulty('agent.take_from("mug_1")', [(1, "arguments")], "lacks receptacle"),
     "no arguments": Faulty("agent.take_from()", [(1, "arguments")], "lacks object and receptacle"),
@@ -124,7 +128,13 @@ FAULTY_PLANS: dict[str, Faulty] = {
     "misspelt keyword": Faulty('agent.go_to(receptacl="a")', [(1, "arguments")], "did you mean receptacle?"),
     "given twice": Faulty('agent.go_to("a", receptacle="b")', [(1, "arguments")], "gets receptacle twice"),
     "keyword only by position": Faulty("agent.scroll(1, 2.0, True)", [(1, "arguments")], "takes 2 arguments"),
+    "wrong through an alias": Faulty('go = agent.go_to\ngo("a", "b")', [(2, "arguments")], "agent.go_to()"),
     "wrong in a helper": Faulty("def f(agent):\n    agent.go_to()\nf(agent)", [(2, "arguments")], "lacks receptacle"),
+    "plan's own function": Faulty(
+        "def find(agent, places, name):\n    return agent.look()\nfind(['a'], 'mug')",
+        [(3, "arguments")],
+        "find() lacks name",
+    ),
     "bare function": Faulty('get_object_with_id("mug")', [(1, "arguments")], "lacks object_name"),
     "lacks beside a star": Faulty("agent.scroll(*[1], smoth=True)", [(1, "arguments")], "did you mean smooth?"),
     # literals
