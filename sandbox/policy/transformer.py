@@ -22,13 +22,13 @@ from planbook.sandbox.policy.rules import (
     REFUSED_BUILTINS,
     STATEMENT,
     STATEMENT_HINTS,
+    Problem,
     attribute_hint,
     last_name,
     members,
     public,
 )
 from planbook.sandbox.suggest import suggestion
-from planbook.sandbox.types import Fault, FaultKind
 
 N = TypeVar("N", bound=ast.AST)
 LEAVES = frozenset(
@@ -64,7 +64,7 @@ class BasePolicy(RestrictingNodeTransformer):
         """Names that earlier code of the session has bound."""
         self.more_modules = modules
         """Modules beyond the standard library that plans may import, with their submodules."""
-        self.problems: list[Fault] = []
+        self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, except by ``import``."""
         self.bound_elsewhere = frozenset(bound)
@@ -81,7 +81,7 @@ class BasePolicy(RestrictingNodeTransformer):
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        self.problems.append(Fault(FaultKind.CHECK, name, message, line, column, hint=hint))
+        self.problems.append(Problem(line, column, name, message, hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
