@@ -110,6 +110,8 @@ MODULE = 0
 """Number of the plan's own frame."""
 MAX_STEPS = 20_000
 """Statements and calls that a walk follows before it gives up."""
+Way = Callable[[], Value]
+"""Follows one branch."""
 
 
 class TooManyPaths(Exception):
@@ -178,7 +180,7 @@ class BaseWalk(ast.NodeVisitor):
         if self._steps > MAX_STEPS:
             raise TooManyPaths
 
-    def branches(self, *ways: Callable[[], Value]) -> Value:
+    def branches(self, *ways: Way) -> Value:
         """Follow each way from here and merge their values and states. Raises PathEnded if no way returns."""
         start, came_back = self.state, list[tuple[WalkState, Value]]()
         for way in ways:

@@ -34,6 +34,11 @@ class Fenced:
     closing: int
     closed: bool
 
+    @property
+    def is_python(self) -> bool:
+        """True if the fence says that this is Python."""
+        return self.language in PYTHON
+
 
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
     """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed, and then ends with the text."""
@@ -167,7 +172,7 @@ def read_reply(text: str) -> ReadReply:
 
 def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
     """Return the blocks marked as Python, or those without a mark that parse, or the last without a mark."""
-    if marked := [block for block in blocks if block.language in PYTHON]:
+    if marked := [block for block in blocks if block.is_python]:
         return marked
     unmarked = [block for block in blocks if not block.language]
     return [block for block in unmarked if block.code.strip() and _parses(block.code)] or unmarked[-1:]
