@@ -4,6 +4,7 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Union, get_args, get_origin
 
@@ -41,8 +42,14 @@ _ALSO_FITS: dict[object, tuple[type, ...]] = {
 """Annotation to the types of literals that it accepts. An annotation that is not listed accepts all."""
 
 
-ArgumentProblem = tuple[ast.expr, str, str, str]
-"""A node of a call, and the type, message and hint of what is wrong there."""
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One problem of a call, at one of its nodes."""
+
+    node: ast.expr
+    type: str
+    message: str
+    hint: str
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
@@ -51,7 +58,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
         return
     bound, problems = _bind(call, function.parameters, guess)
     for message, hint in problems:
-        yield (call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
+        yield ArgumentProblem(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
@@ -59,7 +66,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
             yield _no_choice(function, parameter, value, guess)
         else:
             message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
-            yield (value, "literal-type", message, f"call it as {function}")
+            yield ArgumentProblem(value, "literal-type", message, f"call it as {function}")
 
 
 def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
@@ -69,7 +76,7 @@ def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, gu
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
-    return (value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
+    return ArgumentProblem(value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(
@@ -168,19 +175,21 @@ def _count(number: int) -> str:
 
 # Objects and calls.
 
+_ALIAS_DEPTH = 5
+
 
 class ApiUsage:
-    """Follows names to the session's objects: directly, or through a parameter of the same name."""
+    """Follows names to the session's objects: directly, through a parameter of the same name, or through an alias."""
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
         self.scopes, self.api = scopes, api
 
-    def path(self, node: ast.expr, scope: NameScope) -> str | None:
+    def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute that the expression certainly means."""
         if isinstance(node, ast.Attribute):
-            base = self.path(node.value, scope)
+            base = self.path(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or depth > _ALIAS_DEPTH:
             return None
         home, _ = self.scopes.find(node.id, scope)
         if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
@@ -190,7 +199,9 @@ class ApiUsage:
         binding = self._only_binding(node.id, home)
         if binding is None or (home.kind is ScopeKind.MODULE and node.id in self.api.names):
             return None
-        return node.id if isinstance(binding.node, ast.arg) and node.id in self.api.members else None
+        if isinstance(binding.node, ast.arg):
+            return node.id if node.id in self.api.members else None
+        return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
         """Return the session's function that is certainly called."""
@@ -233,7 +244,7 @@ class ApiUsage:
             report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
         elif (function := self.function(call, scope)) is not None:
             for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
-                report.add(*misfit)
+                report.add(misfit.node, misfit.type, misfit.message, misfit.hint)
 
     def _actions_of(self, path: str) -> str:
         return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"

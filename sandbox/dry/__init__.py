@@ -22,15 +22,17 @@ from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse
 from planbook.sandbox.types import Fault, FaultKind
 
-__all__ = ["CANNOT_SUCCEED", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
+__all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
 """The type of faults for calls."""
+ENDLESS = "endless"
+"""The type of faults for loops."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result of a dry run: calls that cannot succeed, and the number of calls that were examined.
+    """The result of a dry run: calls that cannot succeed, endless loops, and the number of calls that were examined.
 
     ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes: in a method,
     by ``map`` or ``getattr``. ``followed`` is False if the plan has too many paths; then no call is reported.
@@ -66,8 +68,10 @@ def dry_run(
         return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
     found = _impossible(walk)
+    loops = [_endless(node, lines) for node in ast.walk(trees[-1]) if id(node) in walk.endless]
     ordered = sorted(
-        dict.fromkeys(_fault(visits, lines) for visits in found), key=lambda each: (each.line or 0, each.column or 0)
+        dict.fromkeys([*(_fault(visits, lines) for visits in found), *loops]),
+        key=lambda each: (each.line or 0, each.column or 0),
     )
     followed = {id(visits.node) for visits in walk.visits.values()}
     every = set(sites(trees[-1], walk.functions, walk.handed_on))
@@ -91,6 +95,12 @@ def _value(walk: DryWalk, value: object) -> Value:
     if isinstance(value, Mapping):
         return KnownObject({str(name): walk.taken_in(each) for name, each in value.items()})
     return walk.taken_in(value)
+
+
+def _endless(node: ast.AST, lines: list[str]) -> Fault:
+    assert isinstance(node, ast.While)
+    message = "this loop never ends: it has no break or return, and takes no action"
+    return Fault(FaultKind.CHECK, ENDLESS, message, node.lineno, node.col_offset, shown_line(lines, node.lineno))
 
 
 def _fault(visits: CallVisits, lines: list[str]) -> Fault:

@@ -115,14 +115,17 @@ class Calls(Expressions):
     def _call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
         """Carry out a function of the plan with arguments."""
         values = _bound(function, given)
+        again = any(each is function.node for each in self.inside)
         makes = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in effects.own_nodes(function.node))
-        if values is None or makes or len(self.chain) >= MAX_CALL_DEPTH:
+        if values is None or again or makes or len(self.chain) >= MAX_CALL_DEPTH:
             return self._unfollowed(given, function)
         self.chain.append(node)
+        self.inside.append(function.node)
         try:
             return self._enter(function, values)
         finally:
             self.chain.pop()
+            self.inside.pop()
 
     def _enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
         """Carry out a function's body with these parameters, and return its value."""

@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+_WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
 _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
@@ -71,13 +72,31 @@ def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.AugAssign | ast.For):
         value = node.iter if isinstance(node, ast.For) else node.value
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return bound(targets) if value is not None and mentions(value, acting) else ()
+        return bound(targets) if value is not None and _hands_on(value, acting) else ()
     return ()
+
+
+def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
+    """Return whether the value of an expression may act: that of ``agent.go_to(x)`` is only an observation."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
+        return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
+    if isinstance(value, ast.Name | ast.Attribute):
+        return mentions(value, acting)
+    if isinstance(value, ast.Lambda):
+        return not is_harmless(value, acting)
+    return any(_hands_on(each, acting) for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr))
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
     """Return whether the code reads one of the names anywhere."""
     return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+
+
+def is_endless(node: ast.While, acting: Collection[str]) -> bool:
+    """Return whether only an error ends a loop: it has no exit, and takes no action that could end the episode."""
+    if not (isinstance(node.test, ast.Constant) and node.test.value):
+        return False
+    return not mentions(node, acting) and not any(isinstance(each, _WAYS_OUT) for each in ast.walk(node))
 
 
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:

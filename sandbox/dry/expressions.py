@@ -83,8 +83,9 @@ class Expressions(BaseWalk):
         if not isinstance(node, ast.FormattedValue):
             return self.value(node)
         value = self.value(node.value)
-        is_plain = node.format_spec is None and node.conversion in (-1, ord("s"))
-        return str(value) if is_plain and isinstance(value, str | int | float | None) else UNKNOWN
+        if node.format_spec is not None or node.conversion not in (-1, ord("s")):
+            return self.parts_of(node.format_spec) if node.format_spec else UNKNOWN
+        return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
 
     def visit_Tuple(self, node: ast.Tuple) -> Value:
         parts = self.unpacked(node.elts)

@@ -44,6 +44,8 @@ class Loops(Calls):
         self._leave_loop(exits, loop.breaks, node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
+        if not self.catches and effects.is_endless(node, self.acting):
+            self.endless[id(node)] = node
         loop, exits = LoopExits(), list[WalkState]()
 
         def turn() -> bool | None:

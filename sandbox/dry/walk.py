@@ -158,9 +158,12 @@ class BaseWalk(ast.NodeVisitor):
     """Ids of generator expressions that are consumed where they stand, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
     loops: list[LoopExits] = field(default_factory=list)
+    endless: dict[int, ast.While] = field(default_factory=dict)
+    """Endless loops that a path reached, by the id of their node."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
     chain: list[ast.Call] = field(default_factory=list)
-    """Calls that enclose the current statement."""
+    inside: list[ast.AST] = field(default_factory=list)
+    """Calls, and functions, that enclose the current statement."""
     _numbers: int = 0
     _steps: int = 0
 
@@ -169,6 +172,8 @@ class BaseWalk(ast.NodeVisitor):
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
         nodes = [node for tree in trees for node in ast.walk(tree)]
+        self.catches = any(isinstance(node, ast.Try | ast.With) for node in nodes)
+        """Whether an error may end a loop."""
         self.never_known = effects.changed_elsewhere(nodes) - self.roots
         """Names whose values are not followed."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))

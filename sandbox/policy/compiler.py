@@ -153,6 +153,15 @@ def compile_cell(
     return _compile(source, name, bound, context)
 
 
+def too_large(tree: ast.Module) -> Problem | None:
+    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
+    try:
+        _measure(tree)
+    except PolicyRefused as refused:
+        return refused.problems[0]
+    return None
+
+
 def _compile(
     source: str,
     name: str,
@@ -161,11 +170,10 @@ def _compile(
     tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
-        raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
+        raise _too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")
     try:
         tree = tree or parse_source(source, name)
-        if problem := too_large(tree):
-            raise PolicyRefused([problem])
+        _measure(tree)
         names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
         return _split(tree, name, context._replace(names=names))
     except SyntaxError as error:
@@ -173,7 +181,7 @@ def _compile(
     except UnicodeError:
         raise _unreadable("a character that is half of a pair (a lone surrogate)") from None
     except (RecursionError, MemoryError):
-        raise PolicyRefused([_too_large("nested too deeply")]) from None
+        raise _too_large("nested too deeply") from None
     except ValueError as error:
         raise _unreadable(str(error)) from None
 
@@ -183,9 +191,9 @@ def _syntax_problem(error: SyntaxError) -> Problem:
     return Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, message, syntax_hint(message))
 
 
-def _too_large(message: str, node: ast.AST | None = None) -> Problem:
+def _too_large(message: str, node: ast.AST | None = None) -> PolicyRefused:
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    return Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")
+    return PolicyRefused([Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")])
 
 
 def _unreadable(message: str) -> PolicyRefused:
@@ -203,26 +211,25 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
     return context.names.union(policy.bound, policy.modules)
 
 
-def too_large(tree: ast.Module) -> Problem | None:
-    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
+def _measure(tree: ast.Module) -> None:
+    """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
     level: list[ast.AST] = [tree]
     has_finally = False
     nodes = depth = texts = 0
     while level:
         nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
         if nodes > MAX_NODES:
-            return _too_large(f"more than {MAX_NODES:,} names and operations")
+            raise _too_large(f"more than {MAX_NODES:,} names and operations")
         if depth > MAX_DEPTH:
-            return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
+            raise _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if texts > MAX_TEXTS:
-            return _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
+            raise _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
-            return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
+            raise _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if has_finally and _compiled_size(tree)[0] > MAX_COPIES:
-        return _too_large("`finally` blocks that would be compiled too many times over")
-    return None
+        raise _too_large("`finally` blocks that would be compiled too many times over")
 
 
 def _multiplies_text(node: ast.AST) -> bool:

@@ -21,10 +21,26 @@ MAX_COPIES = 4 * MAX_NODES
 MAX_TEXTS = 500
 """Multiplications of texts in one cell, each of which CPython may compute when it compiles."""
 
+_INSIDES = (
+    types.FrameType,
+    types.CodeType,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+    types.TracebackType,
+)
+_PREFIXES = ("f_", "co_", "_co_", "gi_", "cr_", "ag_", "tb_")
+REFUSED_ATTRIBUTES = frozenset(
+    """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
+    f_generator""".split()
+) | {name for kind in _INSIDES for name in dir(kind) if name.startswith(_PREFIXES)}
+"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
 """Built-ins that plans do not have, unless they define the name themselves."""
+REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
+"""Variables that no plan may read or set."""
 
 PRELOADED = frozenset(
     """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv

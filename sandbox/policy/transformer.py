@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterable
 from typing import TypeVar
 
-from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
+from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
     ATTRIBUTE,
@@ -19,7 +19,9 @@ from planbook.sandbox.policy.rules import (
     MODULES,
     NAME,
     NAME_HINTS,
+    REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
+    REFUSED_NAMES,
     STATEMENT,
     STATEMENT_HINTS,
     Problem,
@@ -38,13 +40,6 @@ LEAVES = frozenset(
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
 """Nodes without content that RestrictedPython allows. Visiting them costs time and decides nothing."""
-REFUSED_ATTRIBUTES = INSPECT_ATTRIBUTES | frozenset(
-    """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__
-    __spec__""".split()
-)
-"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
-REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
-"""Variables that no plan may read or set."""
 MAX_PROBLEMS = 100
 """More are of no use at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
 
@@ -102,10 +97,17 @@ class BasePolicy(RestrictingNodeTransformer):
         """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
         for field in node._fields:
             value = getattr(node, field, None)
-            for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, ast.AST) and type(item) not in LEAVES:
-                    self.visit(item)
+            if isinstance(value, list):
+                value[:] = [new for item in value for new in self._visited(item)]
+            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
+                setattr(node, field, self.visit(value))
         return node
+
+    def _visited(self, item: object) -> Iterable[object]:
+        if not isinstance(item, ast.AST) or type(item) in LEAVES:
+            return (item,)
+        new = self.visit(item)
+        return new if isinstance(new, list) else (new,)
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
         """Check a name that the source binds."""
@@ -154,9 +156,10 @@ class ImportPolicy(BasePolicy):
         """Allow imports whose failure is caught: they fail as in Python when they run."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._caught += caught
-        self._visit_all(node.body)
+        node.body = self._visit_all(node.body)
         self._caught -= caught
-        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
+        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
+        node.finalbody = self._visit_all(node.finalbody)
         return node
 
     def visit_TryStar(self, node: ast.AST) -> ast.AST:
@@ -166,16 +169,15 @@ class ImportPolicy(BasePolicy):
     def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
-        self.visit(node.test)
+        node.test = self.visit(node.test)
         self._caught += never
-        self._visit_all(node.body)
+        node.body = self._visit_all(node.body)
         self._caught -= never
-        self._visit_all(node.orelse)
+        node.orelse = self._visit_all(node.orelse)
         return node
 
-    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
+    def _visit_all(self, nodes: list[N]) -> list[N]:
+        return [self.visit(node) for node in nodes]
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
         """Allow only the listed modules."""
@@ -271,7 +273,7 @@ class PlanPolicy(ImportPolicy):
     visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
     visit_TypeAlias = _allowed
     visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
-    visit_MatchValue = visit_MatchClass = visit_Call = _allowed
+    visit_MatchValue = visit_MatchClass = _allowed
     visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = _named
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 

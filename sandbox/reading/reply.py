@@ -197,8 +197,8 @@ def _from_bare_text(lines: list[str]) -> ReadReply:
     if span is None:
         nothing = _problem("no-code", "the reply holds no Python code", _ONE_BLOCK)
         return ReadReply("\n".join(lines).strip(), "", "", problem=nothing)
-    code = "\n".join(lines[span.start : span.stop])
-    before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.stop :]).strip()
+    code = "\n".join(lines[span.start : span.end])
+    before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.end :]).strip()
     problem = _problem_of(code, closed=True)
     return ReadReply(before, code, after, (CodeBlock(code, span.start + 1, 1),), problem)
 

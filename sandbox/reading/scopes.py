@@ -34,11 +34,12 @@ class Guard(Enum):
 
 @dataclass(slots=True)
 class Binding:
-    """One place that gives a name a value."""
+    """One place that gives a name a value. ``value`` is the expression of a plain ``name = value``."""
 
     node: ast.AST
     order: int
     loops: tuple[int, ...] = ()
+    value: ast.expr | None = None
 
 
 @dataclass(slots=True)
@@ -155,13 +156,13 @@ class _Walker(ast.NodeVisitor):
 
     # Binding and reading
 
-    def bind(self, name: str, node: ast.AST) -> None:
+    def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> None:
         target, order = self.scope, self.tick()
         if name in target.globals and target is not self.found.module:
             target, order = self.found.module, ANY_TIME
         elif name in target.nonlocals:
             target, order = self.outer_function(name), ANY_TIME
-        target.bindings.setdefault(name, []).append(Binding(node, order, self.loops))
+        target.bindings.setdefault(name, []).append(Binding(node, order, self.loops, value))
 
     def outer_function(self, name: str) -> NameScope:
         scope = self.scope.parent
@@ -185,7 +186,11 @@ class _Walker(ast.NodeVisitor):
             self.annotation = False
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self.all([node.value, *node.targets])
+        self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
+            self.bind(target.id, target, node.value)
+        else:
+            self.all(node.targets)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit_annotation(node.annotation)

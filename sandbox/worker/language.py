@@ -6,11 +6,12 @@ import importlib.util
 import io
 import sys
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from planbook.sandbox.policy.rules import (
     MODULES,
+    PARTS,
     PRELOADED,
     REFUSED_BUILTINS,
 )
@@ -57,7 +58,7 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
-    for name in sorted(PRELOADED | _INTERNAL):
+    for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
     for name in modules:
         more = importlib.import_module(name)
@@ -90,6 +91,13 @@ def _zone(key: str) -> io.BytesIO:
     raise error(f"No time zone found with key {key}")
 
 
+def _part_of(name: str) -> types.ModuleType:
+    """Return a module with only the listed names of the real one."""
+    made, real = types.ModuleType(name), sys.modules[name]
+    vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
+    return made
+
+
 class Output(io.TextIOBase):
     """``sys.stdout`` and ``sys.stderr`` of a plan."""
 
@@ -111,11 +119,15 @@ class Output(io.TextIOBase):
 
 
 def importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans."""
+    """Return the ``__import__`` of plans. Call it once the output is in place."""
+    parts = {name: _part_of(name) for name in PARTS}
 
     def load_for_plan(
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
+        if name in parts:
+            _require(parts[name], fromlist or ())
+            return parts[name]
         if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return builtins.__import__(name, None, None, fromlist or (), 0)
@@ -125,6 +137,12 @@ def importer() -> Callable[..., object]:
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
 """Imported by a statement without effect, or by C code that a plan calls."""
+
+
+def _require(module: types.ModuleType, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in vars(module) and name != "*":
+            raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
 
 
 # Built-ins.

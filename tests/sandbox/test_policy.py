@@ -15,8 +15,7 @@ from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 from planbook.sandbox import MAX_SOURCE, Sandbox, parse_source
 from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, find_problems
-from planbook.sandbox.policy.rules import NAME_HINTS
-from planbook.sandbox.policy.transformer import REFUSED_ATTRIBUTES
+from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
 
 REFUSED = {
     "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "name the variables"),
@@ -31,6 +30,7 @@ REFUSED = {
     "late future": ("x = 5\nfrom __future__ import annotations", "syntax", "at the beginning", "leave it out"),
     "builtin": ("eval('1')", "forbidden-name", "`eval`", "json.loads"),
     "open": ("open('x')", "forbidden-name", "`open`", "no files"),
+    "getattr": ("getattr(x, '__code__')", "forbidden-attribute", "`__code__`", ""),
     "async": ("async def f(): pass", "forbidden-statement", "`async def`", "without async"),
     "dunder": ("class A:\n    def __reduce__(self): pass", "forbidden-name", "`__reduce__`", "copy.copy"),
     "syntax": ("def f(:", "syntax", "invalid syntax", ""),
@@ -71,13 +71,20 @@ def test_a_missing_builtin_is_told_unless_the_plan_defines_it(name: str) -> None
 
 
 ATTRIBUTES = """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__
-__spec__ f_back f_builtins f_code f_globals f_locals f_trace gi_code gi_frame gi_yieldfrom cr_await cr_code cr_frame
-cr_origin ag_await ag_code ag_frame co_code tb_frame tb_next""".split()
+__spec__ f_back f_builtins f_code f_globals f_lasti f_lineno f_locals f_trace gi_code gi_frame gi_running gi_yieldfrom
+cr_await cr_code cr_frame cr_origin cr_running ag_await ag_code ag_frame ag_running co_code co_consts co_names
+co_filename
+co_firstlineno co_lines co_positions tb_frame tb_lasti tb_lineno tb_next""".split()
 USES = {
     "read": "x.{}",
     "set": "x.{} = 1",
     "update": "x.{} += 1",
     "delete": "del x.{}",
+    "getattr": "getattr(x, '{}')",
+    "hasattr": "hasattr(x, '{}')",
+    "setattr": "setattr(x, '{}', 1)",
+    "delattr": "delattr(x, '{}')",
+    "match": "match x:\n    case object({}=1): pass",
     "match a value": "match x:\n    case y.{}: pass",
 }
 
@@ -126,10 +133,13 @@ io.TextIOWrapper json.codecs random._os enum.sys dataclasses.sys""".split()
 
 
 @pytest.mark.parametrize("dotted", MEMBERS)
-def test_a_member_that_plans_do_not_have(dotted: str) -> None:
+def test_a_member_that_plans_do_not_have(dotted: str, sandbox: Sandbox) -> None:
     module, _, name = dotted.partition(".")
     assert [problem.name for problem in find_problems(f"import {module}\n{dotted}")] == ["forbidden-import"]
     assert [problem.name for problem in find_problems(f"from {module} import {name}")] == ["forbidden-import"]
+    if module in ("sys", "io"):
+        with sandbox.session({}) as session:
+            assert session.run(f"import {module}\ngetattr({module}, '{name}', None)").value is None
 
 
 def test_the_names_of_the_transformer_are_all_refused() -> None:

@@ -14,10 +14,12 @@ from planbook.sandbox.policy.rules import (
     MODULE_HINTS,
     MODULES,
     NAME_HINTS,
+    REFUSED_ATTRIBUTES,
+    REFUSED_NAMES,
     STATEMENT_HINTS,
     members,
 )
-from planbook.sandbox.policy.transformer import REFUSED_ATTRIBUTES, REFUSED_NAMES, PlanPolicy
+from planbook.sandbox.policy.transformer import PlanPolicy
 
 
 def hints(source: str) -> list[str]:
