@@ -19,8 +19,6 @@ from planbook.sandbox.suggest import Guess, closest
 Function = Callable[..., object]
 MAX_INT = 1 << 63
 UNCHECKED = {object, Any, inspect.Parameter.empty, JsonValue}
-PLAIN = {str, int, float, bool, None, type(None), *UNCHECKED}
-"""Annotations whose strict check means the same for parsed JSON as for Python values."""
 EXACT = {str, int, bool}
 """A value of exactly this type needs no further check; pydantic only explains what is wrong."""
 MUTABLE = (list, dict, set, bytearray)
@@ -157,7 +155,6 @@ class ParameterChecker:
             self._adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
         except Exception as error:
             raise BadFunction(f"parameter {name!r}: {annotation!r} cannot be checked: {error}") from error
-        self._plain = _is_plain(annotation)
         self._exact = annotation if annotation in EXACT else None
         choices = get_args(annotation) if get_origin(annotation) is Literal else ()
         self._choices = [choice for choice in choices if isinstance(choice, str)]
@@ -168,8 +165,6 @@ class ParameterChecker:
             check_size(value)
             if self._adapter is None or type(value) is self._exact:
                 return value
-            if self._plain:
-                return self._adapter.validator.validate_python(value, strict=True)
             return self._adapter.validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
             kind, reason = _explanation(error)
@@ -186,13 +181,6 @@ class ParameterChecker:
         except ValueError as error:
             raise ValueError(f"{function}(): the name of an argument to **{self._name} {error}") from None
         return key
-
-
-def _is_plain(annotation: object) -> bool:
-    if annotation in PLAIN or get_origin(annotation) is Literal:
-        return True
-    inner = get_args(annotation)
-    return get_origin(annotation) is not tuple and bool(inner) and all(map(_is_plain, inner))
 
 
 def check_size(value: Any, depth: int = 0) -> None:

@@ -176,6 +176,8 @@ def _count(number: int) -> str:
 # Objects and calls.
 
 _ALIAS_DEPTH = 5
+MAX_PARAMETERS = 50
+"""Parameters of a function that a plan defines. Calls of one with more go unchecked."""
 
 
 class ApiUsage:
@@ -204,8 +206,15 @@ class ApiUsage:
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the session's function that is certainly called."""
-        return self.api.by_name.get(self.path(call.func, scope) or "")
+        """Return the function that is certainly called: of the session, or defined by the plan once and undecorated."""
+        path = self.path(call.func, scope)
+        if path is not None or not isinstance(call.func, ast.Name):
+            return self.api.by_name.get(path) if path else None
+        home, _ = self.scopes.find(call.func.id, scope)
+        binding = self._only_binding(call.func.id, home) if home is not None else None
+        if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
+            return None
+        return None if binding.node.decorator_list else _defined(binding.node)
 
     def check(self, report: Report) -> None:
         """Report every wrong use."""
@@ -255,3 +264,28 @@ class ApiUsage:
             return None
         bindings = scope.bindings.get(name, ())
         return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
+
+
+def _defined(node: ast.FunctionDef) -> Function:
+    """Describe a function that the plan defines. Its annotations are not enforced."""
+    a = node.args
+    positional = [*a.posonlyargs, *a.args]
+    if len(positional) + len(a.kwonlyargs) > MAX_PARAMETERS:
+        return Function(node.name, None)
+    optional = len(positional) - len(a.defaults)
+    found = [
+        _parameter(arg, Kind.POSITIONAL_ONLY if n < len(a.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)
+        for n, arg in enumerate(positional)
+    ]
+    found += [_parameter(a.vararg, Kind.VAR_POSITIONAL, False)] if a.vararg else []
+    found += [
+        _parameter(arg, Kind.KEYWORD_ONLY, default is None)
+        for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+    ]
+    found += [_parameter(a.kwarg, Kind.VAR_KEYWORD, False)] if a.kwarg else []
+    return Function(node.name, tuple(found))
+
+
+def _parameter(arg: ast.arg, kind: Kind, required: bool) -> CallParameter:
+    star = {Kind.VAR_POSITIONAL: "*", Kind.VAR_KEYWORD: "**"}.get(kind, "")
+    return CallParameter(arg.arg, kind, required, f"{star}{arg.arg}" + ("" if required or star else " = ..."))

@@ -1,13 +1,13 @@
 """Statements. The state forks at unknown conditions, and its branches are merged."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
 from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, Value
-from planbook.sandbox.dry.walk import PathEnded, TooManyPaths
+from planbook.sandbox.dry.walk import PathEnded
 
 
 class DryWalk(Loops):
@@ -46,17 +46,14 @@ class DryWalk(Loops):
             self.bind(node.target, self.value(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        left = self.look_up(node.target.id, self.frame) if isinstance(node.target, ast.Name) else UNKNOWN
         right = self.value(node.value)
-        if not isinstance(node.target, ast.Name):
+        if isinstance(node.target, ast.Name) and not isinstance(left, Container):
+            self.assign(node.target.id, self.operated(type(node.op), left, right))
+        else:  # a list stays the same list
             self.escape(right)
             self.parts_of(node.target)
-            return
-        left, more = self.look_up(node.target.id, self.frame), self.items(right)
-        content = self.content(left)
-        if isinstance(left, Container) and isinstance(content, list) and more is not None:  # it stays the same list
-            self.state.heap[left.number] = [*content, *more]
-        else:
-            self.assign(node.target.id, self.operated(type(node.op), left, right))
+            self.escape(left)
 
     def bind(self, target: ast.expr, value: Value) -> None:
         """Bind a target."""
@@ -102,12 +99,28 @@ class DryWalk(Loops):
 
     # Branches.
 
+    def _branch(self, body: Sequence[ast.stmt], names: Iterable[str] = (), after: Sequence[ast.stmt] = ()) -> None:
+        """Carry out statements ``after`` any part of others was, with unknown values of these names."""
+        if after:
+            self.havoc(after)
+        for name in names:
+            self.assign(name, UNKNOWN)
+        self.body(body)
+
     def visit_If(self, node: ast.If) -> None:
         truth = self.truth(self.value(node.test))
         if truth is None:
             self.branches(partial(self.body, node.body), partial(self.body, node.orelse))
         else:
             self.body(node.body if truth else node.orelse)
+
+    def visit_Match(self, node: ast.Match) -> None:
+        self.escape(self.value(node.subject))
+        cases = []
+        for case in node.cases:
+            guard = [ast.Expr(case.guard)] if case.guard else []
+            cases.append(partial(self._branch, [*guard, *case.body], effects.bound([case.pattern])))
+        self.branches(*cases, lambda: None)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
@@ -137,23 +150,19 @@ class DryWalk(Loops):
 
         A ``finally`` that acts may do so at any time.
         """
-
-        def caught(handler: ast.ExceptHandler) -> None:
-            self.havoc(node.body)
-            if handler.name:
-                self.assign(handler.name, UNKNOWN)
-            self.body(handler.body)
-
         self.blind = self.blind or not all(effects.is_harmless(each, self.acting) for each in node.finalbody)
-        self.branches(
-            partial(self.body, [*node.body, *node.orelse]), *(partial(caught, each) for each in node.handlers)
-        )
+        handlers = [
+            partial(self._branch, each.body, [each.name] if each.name else (), node.body) for each in node.handlers
+        ]
+        self.branches(partial(self.body, [*node.body, *node.orelse]), *handlers)
         self.body(node.finalbody)
 
     visit_TryStar = visit_Try  # type: ignore[assignment]
 
-    def visit_With(self, node: ast.With | ast.Match) -> None:
-        """Give up: plans hardly ever have these, which would need much to be followed."""
-        raise TooManyPaths
-
-    visit_Match = visit_With
+    def visit_With(self, node: ast.With) -> None:
+        """As a try: the context manager may swallow exceptions."""
+        for item in node.items:
+            self.escape(self.value(item.context_expr))
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, UNKNOWN)
+        self.branches(partial(self.body, node.body), partial(self.havoc, node.body))

@@ -6,6 +6,7 @@ what plans write. Everything is decided by names in the source; nothing is rewri
 
 import ast
 import builtins
+import unicodedata
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -117,6 +118,7 @@ class BasePolicy(RestrictingNodeTransformer):
 
     def judge_name(self, node: ast.AST, name: str) -> None:
         """Refuse a variable that leads to code that was not checked."""
+        name = unicodedata.normalize("NFKC", name)
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
@@ -248,6 +250,8 @@ def _catches_import(kinds: ast.expr | None) -> bool:
 # The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+"""Built-ins whose second argument names an attribute."""
 
 
 class PlanPolicy(ImportPolicy):
@@ -273,7 +277,7 @@ class PlanPolicy(ImportPolicy):
     visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
     visit_TypeAlias = _allowed
     visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
-    visit_MatchValue = visit_MatchClass = _allowed
+    visit_MatchValue = _allowed
     visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = _named
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 
@@ -321,6 +325,12 @@ class PlanPolicy(ImportPolicy):
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        """Check the attributes that the pattern reads."""
+        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
+            self.refuse_attribute(node, "match", name)
+        return self.node_contents_visit(node)
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Check the attribute by name."""
         node = self.node_contents_visit(node)
@@ -334,4 +344,12 @@ class PlanPolicy(ImportPolicy):
         """Allow iteration without a guard; refuse ``async for``."""
         if getattr(node, "is_async", 0):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
+        return self.node_contents_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Check the attribute that ``getattr`` and the like name."""
+        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
+            name = getattr(node.args[1], "value", None)
+            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(node, "use", name)
         return self.node_contents_visit(node)

@@ -18,35 +18,14 @@ from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exa
 Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
-class _Unique:
-    """An object whose copies are the object itself, as for Python's functions."""
+def host_function(name: str, call: Call) -> Callable[..., object]:
+    """Return a function that the host carries out. ``name`` may be dotted, as that of a method."""
 
-    __slots__ = ()
+    def function(*args: object, **kwargs: object) -> object:
+        return call(args, kwargs)
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
-
-
-class HostFunction(_Unique):
-    """A function that the host carries out. ``name`` may be dotted; in a class of the plan it is no method."""
-
-    __slots__ = ("__name__", "__qualname__", "_call_")
-    __doc__ = None
-    __name__: str
-    __qualname__: str
-
-    def __init__(self, name: str, call: Call) -> None:
-        self.__name__, self.__qualname__, self._call_ = name.rpartition(".")[2], name, call
-
-    def __call__(self, /, *args: object, **kwargs: object) -> object:
-        """Ask the host."""
-        return self._call_(args, kwargs)
-
-    def __repr__(self) -> str:
-        return f"<function {self.__qualname__}>"
+    function.__name__, function.__qualname__ = name.rpartition(".")[2], name
+    return function
 
 
 class ReadOnly:
@@ -76,10 +55,16 @@ class ReadOnly:
         return f"<{self._title_}: {', '.join(dir(self))}>"
 
 
-class HostObject(_Unique, ReadOnly):
-    """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``."""
+class HostObject(ReadOnly):
+    """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``. Its copy is itself."""
 
     __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
 
 
 class PlanRecord(ReadOnly):

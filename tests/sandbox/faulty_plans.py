@@ -25,14 +25,14 @@ FAULTY_PLANS: dict[str, Faulty] = {
     "return at the top": Faulty("agent.look()\nreturn 3", [(2, "syntax")], "'return' outside function"),
     "two returns at the top": Faulty(
         "if seen_before:\n    return 1\nagent.look()\nreturn 2",
-        [(2, "syntax")],
+        [(2, "syntax"), (4, "syntax")],
         "put the lines into a def",
     ),
     "break outside of a loop": Faulty(
         "if seen_before:\n    break\nagent.look()", [(2, "syntax")], "'break' outside loop"
     ),
     "continue in a function only": Faulty(
-        "for n in []:\n    def f():\n        continue\n    f()", [(3, "syntax")], "'continue' not properly in loop"
+        "for n in []:\n    def f():\n        continue\n    f()", [(3, "syntax")], "'continue' outside loop"
     ),
     "await outside": Faulty("await agent.look()", [(1, "forbidden-statement")], ""),
     "nonlocal at the top": Faulty("nonlocal x\nagent.look()", [(1, "syntax")], "nonlocal"),
@@ -88,6 +88,15 @@ FAULTY_PLANS: dict[str, Faulty] = {
         "count = 0\ndef step():\n    count += 1\n    return count\nstep()",
         [(3, "unbound-name")],
         "declare global count",
+    ),
+    "error outside of its block": Faulty(
+        "try:\n    agent.look()\nexcept ValueError as error:\n    print(error)\nprint(error)",
+        [(5, "unbound-name")],
+        "only inside its except block",
+    ),
+    "deleted": Faulty("x = 1\ndel x\nprint(x)", [(3, "unbound-name")], "x was deleted"),
+    "deleted in a block": Faulty(
+        "for n in range(2):\n    x = n\n    del x\n    if n:\n        print(x)", [(5, "unbound-name")], "x was deleted"
     ),
     "unknown decorator": Faulty("@cache\ndef f():\n    return 1\nf()", [(1, "unknown-name")], "cache is not defined"),
     "unknown in an f-string": Faulty('print(f"on {plce}")', [(1, "unknown-name")], "plce"),

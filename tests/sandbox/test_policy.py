@@ -55,11 +55,12 @@ def test_refused_with_what_to_write_instead(source: str, name: str, message: str
 
 
 def test_every_fault_at_once_in_the_order_of_lines() -> None:
-    problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\n")
+    problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\nreturn x\n")
     assert [(p.line, p.name) for p in problems] == [
         (1, "forbidden-import"),
         (3, "forbidden-attribute"),
         (3, "forbidden-name"),
+        (4, "syntax"),
     ]
     assert problems[2].column == 13
 

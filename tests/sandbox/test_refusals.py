@@ -20,6 +20,7 @@ from planbook.sandbox.policy.rules import (
     members,
 )
 from planbook.sandbox.policy.transformer import PlanPolicy
+from tests.sandbox.plans import run_in_sandbox
 
 
 def hints(source: str) -> list[str]:
@@ -103,3 +104,18 @@ def test_every_kind_of_statement_that_is_refused_has_its_own_words() -> None:
         if visitor == policy.generic_visit or "not_allowed" in inspect.getsource(visitor):
             refused.add(kind.__name__)
     assert refused <= STATEMENT_HINTS.keys() | {"Index", "ExtSlice"}
+
+
+RAISED = {
+    "module": ("import math\nsetattr(math, 'pi', 3)", "of your own"),
+    "module by a statement": ("import math\nmath.pi = 3", "of your own"),
+    "part of a module": ("import math\ndel math.pi", "of your own"),
+}
+
+
+@pytest.mark.parametrize(("source", "remedy"), RAISED.values(), ids=RAISED)
+def test_what_only_the_running_plan_is_refused(source: str, remedy: str) -> None:
+    assert find_problems(source) == []
+    ran = run_in_sandbox(source)
+    assert ran.type == "AttributeError"
+    assert remedy in ran.message
