@@ -131,7 +131,8 @@ def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, pro
     usage.check(report)
     if procedure:
         check_solve(tree, usage, report)
-    if refused := compile_error(code, tree):
+    known_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
+    if (refused := compile_error(code, tree)) and refused.line not in known_lines:
         report.faults.append(refused)
     return report
 

@@ -46,15 +46,30 @@ def _is_certain(scope: NameScope | None) -> bool:
 def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
     first = bindings[0]
-    if ANY_TIME < first.order < use.order:
+    if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
         return  # the most frequent case
-    if scope.kind is ScopeKind.CLASS or use.guard is not Guard.NONE or any(_may_precede(b, use) for b in bindings):
+    if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
         return
-    report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    if all(binding.last is not None for binding in bindings):
+        if not any(binding.order < use.order < (binding.last or 0) for binding in bindings):
+            hint = f"keep it under another name inside the except block: problem = {name}"
+            report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
+    elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
+        report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    elif _deleted(use, scope):
+        report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
 
 
 def _may_precede(binding: Binding, use: Use) -> bool:
-    return binding.order < use.order or bool(set(binding.loops) & set(use.loops))  # ANY_TIME is less than all others
+    order = binding.since if binding.order == ANY_TIME else binding.order
+    return order < use.order or bool(set(binding.loops) & set(use.loops))
+
+
+def _deleted(use: Use, scope: NameScope) -> bool:
+    """Return whether a del in an enclosing block comes between the last binding and the use."""
+    last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
+    deletions = scope.deletions.get(use.node.id, ())
+    return any(last < order < use.order and block in use.blocks for order, block in deletions)
 
 
 def _order_hint(name: str, scope: NameScope) -> str:
@@ -87,11 +102,18 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
 # Statements.
 
 _LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
+_STRAYS = {
+    ast.Return: ("'return' outside function", "a plan is no function: put the lines into a def and call it"),
+    ast.Break: ("'break' outside loop", "break works inside a for or while only"),
+    ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
+}
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
-    """Report code after return, raise, break and continue."""
+    """Report code after return, raise, break and continue, and these where Python does not allow them."""
+    for node in scopes.strays:
+        report.add(node, "syntax", *_STRAYS[type(node)])
     for block in scopes.blocks:
         _check_block(block, report)
 

@@ -29,10 +29,13 @@ MAX_CALL_DEPTH = 8
 """Nested calls of plan functions. Deeper ones are not followed."""
 _AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
 _METHODS: Mapping[type, frozenset[str]] = {
-    list: frozenset("append insert pop clear reverse".split()),
-    dict: frozenset("get setdefault pop keys values items clear".split()),
+    list: frozenset("append extend insert pop remove index count sort reverse clear copy".split()),
+    dict: frozenset("get setdefault pop update keys values items copy clear".split()),
+    set: frozenset("add discard copy clear".split()),
 }
-"""Methods that are carried out, none of which compares values."""
+"""Methods that are carried out."""
+_COMPARING = frozenset("remove index count sort".split())
+"""Methods of lists that examine all items."""
 
 
 class CallArguments(NamedTuple):
@@ -175,17 +178,37 @@ class Calls(Expressions):
             given = CallArguments([value for each in values for value in each], given.named)
         return self._unfollowed(given)
 
+    # Lists, dicts and sets.
+
     def container_method(self, container: Container, name: str, args: Sequence[Value]) -> Value:
-        """Carry out a method of a list or dict. Raises NotKnown, with nothing changed, if its effect is unknown."""
+        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
         content = self.content(container)
         if content is None or name not in _METHODS[type(content)] or len(content) >= MAX_ITEMS:
             raise NotKnown
-        if isinstance(content, dict) or name in ("insert", "pop"):
-            args = [*map(self.scalar, args[:1]), *args[1:]]
+        if not isinstance(content, list) or name in ("insert", "pop"):
+            args = [*map(self.scalar, args[:1]), *args[1:]] if name != "update" else args
+        if name in _COMPARING:
+            args = [self.plain(each) for each in (*content, *args)][len(content) :]
+        elif name == "extend":
+            args = [self.items(each) for each in args]
+        elif name == "update":
+            args = [self.content(each) for each in args]
         changed = copy(content)
         value = computed(getattr(changed, name), *args)
         self.state.heap[container.number] = changed
+        if name == "copy":
+            return self.new_container(changed)
         return self.tuple_of(value) if name in ("keys", "values", "items") else value  # type: ignore[arg-type]
+
+    def store(self, base: Value, key: Value, value: Value) -> None:
+        """Carry out ``base[key] = value``."""
+        content = copy(self.content(base))
+        with suppress(NotKnown):
+            if isinstance(content, list | dict) and isinstance(base, Container):
+                computed(content.__setitem__, self.scalar(key), value)
+                self.state.heap[base.number] = content
+                return
+        self.escape(base, value)
 
 
 def _bound(function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:

@@ -1,6 +1,7 @@
 """Effects of code that is not followed: names that it binds, whether it acts, what calling it may change."""
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 _WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
@@ -99,19 +100,43 @@ def is_endless(node: ast.While, acting: Collection[str]) -> bool:
 
 
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
-    """Return whether code neither acts nor changes a list or an object.
+    """Return whether code neither acts nor changes a list or an object that it did not make itself.
 
     A method named like one that changes lists or dicts counts as a change, whatever its object is.
     """
-    return not mentions(node, acting) and not any(map(_changes, ast.walk(node)))
+    if mentions(node, acting):
+        return False
+    own = _made_inside(node)
+    return not any(_changes(each, own) for each in ast.walk(node))
 
 
-def _changes(node: ast.AST) -> bool:
+def _changes(node: ast.AST, own: Collection[str]) -> bool:
+    if isinstance(node, ast.AugAssign):
+        return not (isinstance(node.target, ast.Name) and node.target.id in own)
     if isinstance(node, ast.Subscript):
-        return not isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.AugAssign) or (isinstance(node, ast.Attribute) and node.attr in CHANGING)
+        changed = not isinstance(node.ctx, ast.Load)
+    else:
+        changed = isinstance(node, ast.Attribute) and node.attr in CHANGING
+    base = getattr(node, "value", None)
+    return changed and not (isinstance(base, ast.Name) and base.id in own)
 
 
+def _made_inside(node: ast.AST) -> set[str]:
+    """Return a function's names that only stand for what it made itself: a new list, a number, a string."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    given: Counter[str] = Counter()
+    made: Counter[str] = Counter()
+    for each in ast.walk(node):
+        given.update([each.arg] if isinstance(each, ast.arg) else _bound_by(each))
+        if isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name):
+            made.update([each.targets[0].id])
+        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            made.update([each.target.id])
+    return {name for name, count in given.items() if made[name] == count}
+
+
+_NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
 CHANGING = frozenset(
     "add append appendleft clear difference_update discard extend extendleft insert intersection_update pop popitem "
     "popleft remove reverse rotate setdefault sort symmetric_difference_update update subtract move_to_end".split()

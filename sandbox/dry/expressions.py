@@ -34,7 +34,7 @@ class Expressions(BaseWalk):
         content = self.content(value)
         if isinstance(content, dict):
             return {self.scalar(name): self.scalar(each) for name, each in content.items()}
-        return self.scalar(value) if content is None else list(map(self.scalar, content))
+        return self.scalar(value) if content is None else type(content)(map(self.scalar, content))
 
     def taken_in(self, value: object) -> Value:
         """Return a value that Python computed as a value of the dry run."""
@@ -42,6 +42,8 @@ class Expressions(BaseWalk):
             return self.new_container([self.taken_in(each) for each in value])
         if isinstance(value, dict):
             return self.new_container({self.taken_in(name): self.taken_in(each) for name, each in value.items()})
+        if isinstance(value, set):
+            return self.new_container(set(value))
         return tuple(map(self.taken_in, value)) if isinstance(value, tuple) else value
 
     def value(self, node: ast.expr) -> Value:
@@ -106,6 +108,13 @@ class Expressions(BaseWalk):
             return None
         return [value for each in spread for value in each or ()]
 
+    def visit_Set(self, node: ast.Set) -> Value:
+        parts = self.unpacked(node.elts)
+        with suppress(NotKnown):
+            return self.new_container(set(map(self.scalar, parts)) if parts is not None else None)
+        self.escape(*(parts or ()))
+        return self.new_container(None)
+
     def visit_Dict(self, node: ast.Dict) -> Value:
         keys = [UNKNOWN if name is None else self.value(name) for name in node.keys]
         values = [self.value(each) for each in node.values]
@@ -133,10 +142,18 @@ class Expressions(BaseWalk):
         return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        if len(node.ops) > 1:  # the first comparison decides whether there is a second one
-            return self.branches(lambda: self.parts_of(node), lambda: UNKNOWN)
-        found = self._compared(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
-        return UNKNOWN if found is None else found
+        left = self.value(node.left)
+        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.value(right_node)
+            found = self._compared(operation, left, right)
+            if found is None:
+                for rest in node.comparators[position + 1 :]:
+                    self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
+                return UNKNOWN
+            if not found:
+                return False
+            left = right
+        return True
 
     def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
         with suppress(NotKnown):

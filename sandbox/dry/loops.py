@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.values import UNKNOWN, Value
+from planbook.sandbox.dry.values import UNKNOWN, Container, NotKnown, Value
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
 
 MAX_TURNS = 300
@@ -17,8 +17,6 @@ MAX_ENDLESS_TURNS = 4
 MAX_ROUNDS = 3
 """Times that the body of a loop over unknown items is followed until nothing changes."""
 
-_FOUND = "<found>"
-"""The name of a comprehension's list in its frame."""
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -136,20 +134,45 @@ class Loops(Calls):
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def _comprehended(self, node: Comprehension) -> Value:
-        """Carry out a comprehension as nested loops in a frame of their own, which append to a list."""
-        outside, found = self.frame, self.new_container([] if isinstance(node, ast.ListComp) else None)
-        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        append = ast.Attribute(ast.Name(_FOUND, ast.Load()), "append", ast.Load())
-        loop: ast.stmt = ast.Expr(ast.Call(append, parts, []))
-        for part in reversed(node.generators):
-            for test in reversed(part.ifs):
-                loop = ast.If(test, [loop], [])
-            loop = ast.For(part.target, part.iter, [loop], [])
+        over, outside = self.value(node.generators[0].iter), self.frame
         own = self.frame = self.open_frame(outside)
-        self.assign(_FOUND, found)
+        found = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
-            self.visit(loop)
+            self._generated(node, over, 0, found)
         finally:
             self.frame = outside
             self.state.frames.pop(own, None)
         return found
+
+    def _generated(self, node: Comprehension, over: Value, depth: int, found: Container) -> None:
+        part = node.generators[depth]
+
+        def turn(item: Value) -> None:
+            self.bind(part.target, item)
+            self._filtered(part.ifs, go_on)
+
+        def go_on() -> None:
+            if depth + 1 < len(node.generators):
+                self._generated(node, self.value(node.generators[depth + 1].iter), depth + 1, found)
+            elif isinstance(node, ast.DictComp):
+                self.escape(self.value(node.key), self.value(node.value))
+            else:
+                self._collect(found, self.value(node.elt))
+
+        self._all_turns(over, turn, [node])
+
+    def _collect(self, found: Container, value: Value) -> None:
+        try:
+            self.container_method(found, "append", [value])
+        except NotKnown:
+            self.escape(value)
+
+    def _filtered(self, tests: list[ast.expr], go_on: Callable[[], None]) -> None:
+        if not tests:
+            go_on()
+            return
+        truth = self.truth(self.value(tests[0]))
+        if truth is None:
+            self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
+        elif truth:
+            self._filtered(tests[1:], go_on)

@@ -46,14 +46,23 @@ class DryWalk(Loops):
             self.bind(node.target, self.value(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        left = self.look_up(node.target.id, self.frame) if isinstance(node.target, ast.Name) else UNKNOWN
-        right = self.value(node.value)
-        if isinstance(node.target, ast.Name) and not isinstance(left, Container):
-            self.assign(node.target.id, self.operated(type(node.op), left, right))
-        else:  # a list stays the same list
-            self.escape(right)
+        if isinstance(node.target, ast.Name):
+            left = self.look_up(node.target.id, self.frame)
+            self.assign(node.target.id, self._increased(node.op, left, self.value(node.value)))
+        else:
             self.parts_of(node.target)
-            self.escape(left)
+            self.escape(self.value(node.value))
+
+    def _increased(self, operation: ast.operator, left: Value, right: Value) -> Value:
+        """Return the value of ``left += right``: a list stays the same list."""
+        if not isinstance(left, Container):
+            return self.operated(type(operation), left, right)
+        content, more = self.content(left), self.items(right)
+        if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
+            self.state.heap[left.number] = [*content, *more]
+            return left
+        self.escape(left, right)
+        return UNKNOWN
 
     def bind(self, target: ast.expr, value: Value) -> None:
         """Bind a target."""
@@ -61,6 +70,8 @@ class DryWalk(Loops):
             self.assign(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
+        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            self.store(self.value(target.value), self.value(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         else:

@@ -45,7 +45,7 @@ class BuiltinFunction:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list or dict of the plan. Its current content is in the heap of the state, under this number."""
+    """A list, dict or set of the plan. Its current content is in the heap of the state, under this number."""
 
     number: int
 
@@ -147,7 +147,7 @@ TEXT_METHODS = frozenset(
 )
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name)
-    for name in "abs all any bool float int len list max min range round sorted str sum tuple".split()
+    for name in "abs all any bool float int len list max min range round set sorted str sum tuple".split()
 }
 """Built-in functions that are computed, none of which returns an iterator."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)

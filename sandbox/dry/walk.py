@@ -22,8 +22,8 @@ from planbook.sandbox.dry.values import (
 
 # State.
 
-Content = list[Value] | dict[Value, Value] | None
-"""Content of a list or dict; None if it is not known. Contents are replaced, never changed."""
+Content = list[Value] | dict[Value, Value] | set[Value] | None
+"""Content of a container; None if it is not known. Contents are replaced, never changed."""
 
 
 @dataclass
@@ -279,7 +279,7 @@ class BaseWalk(ast.NodeVisitor):
         self.state.frames.setdefault(self.frame, {})[name] = value
 
     def new_container(self, content: Content) -> Container:
-        """Make a list or dict."""
+        """Make a list, dict or set."""
         self._numbers += 1
         self.state.heap[self._numbers] = content
         return Container(self._numbers)
@@ -302,7 +302,7 @@ class BaseWalk(ast.NodeVisitor):
         if isinstance(value, str | tuple):
             return tuple(value)
         content = self.content(value)
-        return None if content is None else tuple(content)
+        return None if content is None or isinstance(content, set) else tuple(content)
 
     def truth(self, value: Value) -> bool | None:
         """Return the truth of a value; None if it is not known."""

@@ -135,7 +135,7 @@ def find_problems(
     the caller has parsed it and asked the compiler about it; it is spoilt afterwards.
     """
     try:
-        _compile(source, "plan", bound, CompileContext(modules=modules), tree)
+        _compile(source, "plan", bound, CompileContext(modules=modules), all_problems=tree is None, tree=tree)
     except PolicyRefused as refused:
         return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
     return []
@@ -167,6 +167,8 @@ def _compile(
     name: str,
     bound: Iterable[str] | None,
     context: CompileContext,
+    *,
+    all_problems: bool = False,
     tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
@@ -174,7 +176,7 @@ def _compile(
     try:
         tree = tree or parse_source(source, name)
         _measure(tree)
-        names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
+        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, context, all_problems)
         return _split(tree, name, context._replace(names=names))
     except SyntaxError as error:
         raise PolicyRefused([_syntax_problem(error)]) from None
@@ -201,13 +203,23 @@ def _unreadable(message: str) -> PolicyRefused:
     return PolicyRefused([Problem(1, 0, SYNTAX, message, hint)])
 
 
-def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
-    """Check the tree; return the names that it and earlier code bind. Raises PolicyRefused."""
-    policy = PlanPolicy(bound, context.names, context.modules)
+def _apply_policy(
+    tree: ast.Module, name: str, bound: Iterable[str], context: CompileContext, all_problems: bool
+) -> frozenset[str]:
+    """Rewrite the tree; return the names that it and earlier code bind. Raises PolicyRefused.
+
+    With ``all_problems``, those that only the compiler finds are among them: a return outside a function, say.
+    """
+    policy, misplaced = PlanPolicy(bound, context.names, context.modules), list[Problem]()
+    if all_problems:
+        try:
+            compile_tree(tree, name)
+        except SyntaxError as error:
+            misplaced = [_syntax_problem(error)]
     with suppress(EnoughProblems):
         policy.visit(tree)
-    if policy.problems:
-        raise PolicyRefused(policy.problems)
+    if problems := policy.problems + misplaced:
+        raise PolicyRefused(problems)
     return context.names.union(policy.bound, policy.modules)
 
 

@@ -7,7 +7,7 @@ import io
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
     MODULES,
@@ -21,6 +21,20 @@ from planbook.sandbox.worker.determinism import as_builtin
 
 Ask = Callable[[str], tuple[str, bool] | None]
 """From the name of a module to its source, and whether it is a package; None if the host sends none."""
+
+
+class PlanModule(types.ModuleType):
+    """A module that plans cannot write to. Loaded modules are turned into one."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+
+PlanModule.__name__ = PlanModule.__qualname__ = "module"
+PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
@@ -46,13 +60,15 @@ class HostFinder:
         """Run the source of a module."""
         source, _ = self._found.pop(module.__name__)
         exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
+        if module.__name__ in MODULES:
+            _make_plan_module(module)
 
 
 FINDER = HostFinder()
 
 
 def preload(modules: Collection[str], *, guarded: bool) -> None:
-    """Import what plans may import, including the given modules.
+    """Import what plans may import, including the given modules, and make the standard library read-only.
 
     Without guards, for tests, modules that reach the machine are imported, too.
     """
@@ -60,6 +76,8 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
     for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
+    for name in PRELOADED - PARTS.keys() - _WRITTEN:
+        _make_plan_module(sys.modules[name])
     for name in modules:
         more = importlib.import_module(name)
         for member in getattr(more, "__all__", ()):
@@ -71,6 +89,8 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
+_WRITTEN = {"warnings"}
+"""Modules whose attributes the library's own code sets."""
 _OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
@@ -91,9 +111,13 @@ def _zone(key: str) -> io.BytesIO:
     raise error(f"No time zone found with key {key}")
 
 
-def _part_of(name: str) -> types.ModuleType:
+def _make_plan_module(module: types.ModuleType) -> None:
+    object.__setattr__(module, "__class__", PlanModule)
+
+
+def _part_of(name: str) -> PlanModule:
     """Return a module with only the listed names of the real one."""
-    made, real = types.ModuleType(name), sys.modules[name]
+    made, real = PlanModule(name), sys.modules[name]
     vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
     return made
 
@@ -139,7 +163,7 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 """Imported by a statement without effect, or by C code that a plan calls."""
 
 
-def _require(module: types.ModuleType, names: Iterable[str]) -> None:
+def _require(module: PlanModule, names: Iterable[str]) -> None:
     for name in names:
         if name not in vars(module) and name != "*":
             raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)

@@ -18,14 +18,47 @@ from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exa
 Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
-def host_function(name: str, call: Call) -> Callable[..., object]:
-    """Return a function that the host carries out. ``name`` may be dotted, as that of a method."""
+class _Unique:
+    """An object whose copies are the object itself, as for Python's functions."""
 
-    def function(*args: object, **kwargs: object) -> object:
-        return call(args, kwargs)
+    __slots__ = ()
 
-    function.__name__, function.__qualname__ = name.rpartition(".")[2], name
-    return function
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+
+class HostFunction(_Unique):
+    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
+
+    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    """
+
+    __slots__ = ("__name__", "__qualname__", "_call_")
+    __name__: str
+    __qualname__: str
+    _call_: Call
+
+    def __init__(self, name: str, call: Call) -> None:
+        object.__setattr__(self, "__name__", name.rpartition(".")[2])
+        object.__setattr__(self, "__qualname__", name)
+        object.__setattr__(self, "_call_", call)
+
+    def __call__(self, /, *args: object, **kwargs: object) -> object:
+        """Ask the host."""
+        return self._call_(args, kwargs)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self.__qualname__} is read-only; keep the value in a variable of your own")
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__}>"
+
+
+HostFunction.__doc__ = None
+"""Plans would read it as the documentation of their functions, which is in the prompt."""
 
 
 class ReadOnly:
@@ -55,16 +88,10 @@ class ReadOnly:
         return f"<{self._title_}: {', '.join(dir(self))}>"
 
 
-class HostObject(ReadOnly):
-    """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``. Its copy is itself."""
+class HostObject(_Unique, ReadOnly):
+    """The object behind dotted names: ``agent`` with ``agent.go_to`` and ``agent.location``."""
 
     __slots__ = ()
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, _memo: object) -> Self:
-        return self
 
 
 class PlanRecord(ReadOnly):

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostObject, Link, PlanRecord, host_function, refresh
+from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
 from planbook.sandbox.worker.results import shown, to_bytes
 
 REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
@@ -138,7 +138,7 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     bare: dict[str, object] = {}
     members: dict[str, dict[str, object]] = {name.partition(".")[0]: {} for name in attributes}
     for dotted, parameters in functions.items():
-        function = host_function(dotted, partial(link.call, dotted, parameters))
+        function = HostFunction(dotted, partial(link.call, dotted, parameters))
         name, dot, member = dotted.rpartition(".")
         if dot:
             members.setdefault(name, {})[member] = function
