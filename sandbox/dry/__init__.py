@@ -11,7 +11,6 @@ of the language each; ``values`` are what is computed with, ``effects`` facts ab
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from planbook.sandbox.dry.effects import sites
@@ -63,7 +62,7 @@ def dry_run(
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
     try:
-        _follow(walk, trees)
+        reached = _follow(walk, trees)
     except (TooManyPaths, RecursionError):
         return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
@@ -73,15 +72,21 @@ def dry_run(
         dict.fromkeys([*(_fault(visits, lines) for visits in found), *loops]),
         key=lambda each: (each.line or 0, each.column or 0),
     )
-    followed = {id(visits.node) for visits in walk.visits.values()}
-    every = set(sites(trees[-1], walk.functions, walk.handed_on))
+    followed = reached | {id(visits.node) for visits in found}
+    every = set(sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
     return DryRun(tuple(ordered), len(followed), len(every - followed))
 
 
-def _follow(walk: DryWalk, trees: list[ast.Module]) -> None:
-    with suppress(PathEnded):
+def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
+    """Follow all code. Return the ids of calls that were reached, without those that only something unknown makes."""
+    try:
         for tree in trees:
             walk.body(tree.body)
+    except PathEnded:
+        pass
+    reached = {id(visits.node) for visits in walk.visits.values()}
+    walk.visit_unseen()
+    return reached
 
 
 def _impossible(walk: DryWalk) -> list[CallVisits]:

@@ -1,7 +1,9 @@
 """The language policy, applied to the whole syntax tree.
 
 RestrictedPython's transformer refuses every kind of node that it does not know. This subclass keeps that and allows
-what plans write. Everything is decided by names in the source; nothing is rewritten but annotations.
+what plans write. Nearly everything is decided here, by name. Two facts are known only when the plan runs: the template
+that ``format`` is called on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+Line numbers never change.
 """
 
 import ast
@@ -14,6 +16,9 @@ from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
     ATTRIBUTE,
+    FORMATS,
+    GUARD,
+    GUARDED_ATTRIBUTES,
     IMPORT,
     MEMBER_HINTS,
     MODULE_HINTS,
@@ -30,6 +35,7 @@ from planbook.sandbox.policy.rules import (
     last_name,
     members,
     public,
+    refused_in_template,
 )
 from planbook.sandbox.suggest import suggestion
 
@@ -194,7 +200,7 @@ class ImportPolicy(BasePolicy):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """Allow only names of the listed modules. Python itself checks ``__future__``."""
+        """Allow only names of the listed modules, and replace ``*`` by them. Python itself checks ``__future__``."""
         module = "." * node.level + (node.module or "")
         if module == "__future__":
             return node
@@ -203,8 +209,9 @@ class ImportPolicy(BasePolicy):
             return node
         for alias in node.names:
             if alias.name == "*" and self._is_listed(module):
-                self.bound.update(public(module))
-                return node
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
+                self.bound.update(name.name for name in node.names)
+                return node if node.names else ast.copy_location(ast.Pass(), node)
             self.check_name(node, alias.asname or alias.name)
             self._check_member(node, module, alias.name)
         return node
@@ -271,14 +278,13 @@ class PlanPolicy(ImportPolicy):
 
     def _named(self, node: ast.AST) -> ast.AST:
         """Check the name that the node binds, and its parts."""
-        self.check_name(node, getattr(node, "rest", getattr(node, "name", None)))
+        self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
     visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
     visit_TypeAlias = _allowed
     visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
-    visit_MatchValue = _allowed
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = _named
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -325,20 +331,48 @@ class PlanPolicy(ImportPolicy):
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        """Check the name of the rest, and the keys."""
+        self.check_name(node, node.rest)
+        self._check_expressions(node.keys)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        """Check the value: a constant, or a dotted name."""
+        self._check_expressions([node.value])
+        return node
+
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Check the attributes that the pattern reads."""
+        """Check the class, and the attributes that the pattern reads."""
+        self._check_expressions([node.cls])
         for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
             self.refuse_attribute(node, "match", name)
-        return self.node_contents_visit(node)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
+        return node
+
+    def _check_expressions(self, parts: list[ast.expr]) -> None:
+        """Check expressions in a pattern, which must not be rewritten."""
+        for part in (each for whole in parts for each in ast.walk(whole)):
+            if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(part, "match", part.attr)
+            elif isinstance(part, ast.Name):
+                self.visit_Name(part)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check the attribute by name."""
+        """Check the attribute by name, or let the guard check it at run time."""
         node = self.node_contents_visit(node)
+        reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
-            self.refuse_attribute(node, "read" if isinstance(node.ctx, ast.Load) else "set", node.attr)
+            self.refuse_attribute(node, "read" if reads else "set", node.attr)
         if isinstance(node.value, ast.Name):
             self.members.append(node)
-        return node
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
+            return node
+        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
+        name = ast.copy_location(ast.Constant(node.attr), node)
+        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
         """Allow iteration without a guard; refuse ``async for``."""
@@ -347,9 +381,20 @@ class PlanPolicy(ImportPolicy):
         return self.node_contents_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Check the attribute that ``getattr`` and the like name."""
+        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
         if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
             name = getattr(node.args[1], "value", None)
             if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(node, "use", name)
         return self.node_contents_visit(node)
+
+
+def _formats_harmlessly(node: ast.Attribute) -> bool:
+    """Return whether this is ``.format`` of a literal that reads nothing refused, and needs no guard."""
+    template = getattr(node.value, "value", None)
+    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
+        return False
+    try:
+        return refused_in_template(template) is None
+    except ValueError:
+        return True

@@ -1,19 +1,32 @@
-"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import."""
+"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
+
+The guards refuse at run time the names that the policy refuses in source. They do not hold a hostile plan; the process
+does.
+"""
 
 import builtins
+import functools
 import importlib.machinery
 import importlib.util
 import io
+import operator
+import string
 import sys
 import types
+from collections import UserString
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
+    FORMATS,
+    GUARD,
     MODULES,
     PARTS,
     PRELOADED,
+    REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
+    attribute_hint,
+    refused_in_template,
 )
 from planbook.sandbox.worker.determinism import as_builtin
 
@@ -165,7 +178,7 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 
 def _require(module: PlanModule, names: Iterable[str]) -> None:
     for name in names:
-        if name not in vars(module) and name != "*":
+        if name not in vars(module):
             raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
 
 
@@ -174,6 +187,73 @@ def _require(module: PlanModule, names: Iterable[str]) -> None:
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
 """Special names among the built-ins that running code needs."""
+
+
+class RefusedAttribute(AttributeError):
+    """A plan used an attribute that no plan may use."""
+
+
+RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
+RefusedAttribute.__module__ = "builtins"
+
+
+def _checked(name: Any) -> Any:
+    """Return the name of an attribute. Raises RefusedAttribute."""
+    if isinstance(name, str) and (plain := str.__str__(name)) in REFUSED_ATTRIBUTES:
+        raise RefusedAttribute(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
+    return name
+
+
+def _getattr(target: Any, name: str, /, *default: Any) -> Any:
+    found = getattr(target, _checked(name), *default)
+    if name == "__dict__" and isinstance(target, types.ModuleType):
+        raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
+    return _formatter(found) if name in FORMATS else found
+
+
+def _vars(*target: Any) -> Any:
+    return _getattr(target[0], "__dict__") if len(target) == 1 else sys._getframe(1).f_locals
+
+
+def _hasattr(target: Any, name: str, /) -> bool:
+    return hasattr(target, _checked(name))
+
+
+def _setattr(target: Any, name: str, value: Any, /) -> None:
+    setattr(target, _checked(name), value)
+
+
+def _delattr(target: Any, name: str, /) -> None:
+    delattr(target, _checked(name))
+
+
+def _formatter(found: Any) -> Any:
+    """Return a method ``format`` or ``format_map``; for strings, one that checks the template."""
+    if found is str.format or found is str.format_map:
+        return lambda template, *args, **kwargs: found(_template(template), *args, **kwargs)
+    if isinstance(found, types.BuiltinMethodType) and isinstance(found.__self__, str):
+        _template(found.__self__)
+    return found
+
+
+def _template(template: Any) -> Any:
+    """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
+    try:
+        name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
+    except ValueError:  # Python's own format will say so
+        name = None
+    return template if name is None else _checked(name)
+
+
+def _attrgetter(*names: str) -> Any:
+    for name in names:
+        for part in name.split(".") if isinstance(name, str) else ():
+            _checked(part)
+    return _ATTRGETTER(*names)
+
+
+def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
+    return _METHODCALLER(_checked(name), *args, **kwargs)
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
@@ -185,8 +265,33 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
         (sys.stdout if file is None else file).write(text.getvalue())
 
 
-_PRINT = print
-as_builtin(_print, "print")
+_ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
+_GUARDED: dict[str, Callable[..., Any]] = {
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "setattr": _setattr,
+    "delattr": _delattr,
+    "print": _print,
+    "vars": _vars,
+}
+
+
+def guard_library() -> None:
+    """Make the library's functions that take attribute names refuse the same ones, in the whole process."""
+    operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
+    operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
+    vars(string)["getattr"] = _getattr  # of string.Formatter
+    for name in FORMATS:
+        setattr(UserString, name, _of_data(getattr(UserString, name)))
+
+
+def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        _template(self.data)
+        return method(self, *args, **kwargs)
+
+    return checked
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
@@ -204,4 +309,5 @@ def _builtins() -> dict[str, Any]:
         for name, value in vars(builtins).items()
         if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
     }
-    return real | {"print": _print, "__import__": importer()}
+    guards = {name: as_builtin(guard, name) for name, guard in _GUARDED.items()}
+    return real | guards | {"__import__": importer(), GUARD: _getattr}

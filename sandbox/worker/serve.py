@@ -177,6 +177,8 @@ class _ScriptedHost:
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
     """Do once what all workers need, and return the namespace that each of them opens; it sends over ``sock``."""
     determinism.make_deterministic()
+    if guarded:
+        language.guard_library()
     language.preload(modules, guarded=guarded)
     for _ in range(REHEARSALS):
         _rehearse(guarded=guarded)

@@ -110,6 +110,18 @@ RAISED = {
     "module": ("import math\nsetattr(math, 'pi', 3)", "of your own"),
     "module by a statement": ("import math\nmath.pi = 3", "of your own"),
     "part of a module": ("import math\ndel math.pi", "of your own"),
+    "getattr": ("n = '__code__'\ngetattr(len, n)", "beside it"),
+    "setattr": ("n = '__code__'\ndef f(): pass\nsetattr(f, n, 1)", "beside it"),
+    "format": ("t = '{0.__globals__}'\nt.format(print)", "name the variables"),
+    "nested format": ("t = '{0:{1.__globals__}}'\nt.format(1, print)", "name the variables"),
+    "format of a class": ("f = str.format\nf('{0.__globals__}', print)", "name the variables"),
+    "format by a name": ("n = 'format'\ngetattr('{0.__globals__}', n)(print)", "name the variables"),
+    "format_map": ("'{x.__globals__}'.format_map({'x': print})", "name the variables"),
+    "formatter": ("import string\nstring.Formatter().format('{0.__globals__}', print)", "name the variables"),
+    "UserString": ("from collections import UserString\nUserString('{0.__globals__}').format(print)", "name the v"),
+    "attrgetter": ("import operator\noperator.attrgetter('real.__globals__')", "name the variables"),
+    "methodcaller": ("import operator\noperator.methodcaller('__reduce_ex__', 4)", "copy.copy"),
+    "subclass of text": ("class S(str):\n    def __eq__(self, x): return 0\ngetattr(len, S('__code__'))", "beside it"),
 }
 
 
