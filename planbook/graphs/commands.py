@@ -77,7 +77,7 @@ def new(file: Path) -> int:
 @click.argument("name", metavar="GRAPH")
 @JSON
 def check(name: str, as_json: bool) -> int:
-    """Check GRAPH without running it: its faults at once, with lines."""
+    """Check GRAPH without running it: every fault at once, with lines."""
     path = graph_path(name)
     text = graph_text(path)
     faults = graph_faults(text, path)

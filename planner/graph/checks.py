@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,11 +78,11 @@ def _lead(graph: Graph, node: GraphNode, inner: tuple[GraphNode, ...], before: t
             graph.add_edge(each.name, name)
 
 
-def faults_of(file: GraphFile, folder: Path) -> Iterator[Found]:
-    """Yield every fault that pydantic does not find."""
+def faults_of(file: GraphFile, folder: Path, *, whole: bool) -> Iterator[Found]:
+    """Yield every fault that pydantic does not find; not ``whole`` where parts of the file could not be read."""
     placed = [found for node in file.nodes.values() for found in _placed(node, ("nodes",), frozenset(file.nodes))]
-    checks = _Checks(file, placed)
-    yield from _whole_file(file, placed)
+    checks = _Checks(file, placed, whole=whole)
+    yield from _whole_file(file, placed, whole=whole)
     yield from checks.stores()
     for each in placed:
         yield from checks.node(each)
@@ -107,10 +108,10 @@ def _questions(each: _NodePlace) -> Iterator[tuple[BaseNode, Where]]:
         yield each.node.loop.node, (*each.where, "each", "node")
 
 
-def _whole_file(file: GraphFile, placed: list[_NodePlace]) -> Iterator[Found]:
+def _whole_file(file: GraphFile, placed: list[_NodePlace], *, whole: bool) -> Iterator[Found]:
     if file.code is not None and file.code not in file.nodes:
         yield ("code",), f"there is no node {file.code}{nearest(file.code, file.nodes)}"
-    elif file.code is not None and file.nodes[file.code].expect.kind != CODE:
+    elif file.code is not None and file.nodes[file.code].expect.kind not in ((CODE,) if whole else (CODE, ANY)):
         yield ("nodes", file.code, "expect"), "its answer is the plan code of the step, by `code:`; write expect: code"
     for path in file.inputs:
         if not PATH.fullmatch(path):
@@ -137,8 +138,8 @@ def _cycles(file: GraphFile, placed: list[_NodePlace]) -> Iterator[Found]:
 class _Checks:
     """What the nodes of a file can know of each other's answers and of the database."""
 
-    def __init__(self, file: GraphFile, placed: list[_NodePlace]) -> None:
-        self._file, self._placed = file, placed
+    def __init__(self, file: GraphFile, placed: list[_NodePlace], *, whole: bool) -> None:
+        self._file, self._placed, self._whole = file, placed, whole
         self._by_name = {each.node.name: each for each in placed}
         self._stored = list(self._every_store())
         self._open = {*file.inputs, *(OF_AN_AGENT if file.code is not None else ())}
@@ -231,6 +232,9 @@ class _Checks:
             if problem := self._problem(look_up, forms, each, optional=optional):
                 yield where, f"{look_up.path}: {problem}"
         yield from _truths(source.truths, where, forms)
+        for path, value in source.comparisons:
+            if (shape := _form(path, forms)) and not _can_be(shape, value):
+                yield where, f"{path} is never {value}; it is {shape.sketch().strip('<>')}"
 
     def _problem(self, look_up: LookUp, forms: Forms, each: _NodePlace, *, optional: bool) -> str:
         """Return why a look-up can find nothing, or nothing for certain."""
@@ -238,6 +242,8 @@ class _Checks:
         if first == DATABASE:
             return "" if look_up.may_be_missing or not rest else self._path_problem(rest)
         if first not in forms:
+            if first in each.around:
+                return ""  # a node that could not be read
             known = self._node_problem(first, each)
             return (
                 known if self._by_name.get(first) else f"{known} Values of the database are {DATABASE}.{look_up.path}"
@@ -267,12 +273,15 @@ class _Checks:
         around = path.rpartition(".")[0]
         if around and isinstance(_value(initial, around), dict | list):
             return ""  # it may have been filled since
-        return f"nothing sets {path}{nearest(path, known)} Store it, or give it a value in `database:` or `inputs:`"
+        similar = nearest(path, known)
+        if not self._whole and similar == ".":
+            return ""  # it may be in a part that could not be read
+        return f"nothing sets {path}{similar} Store it, or give it a value in `database:` or `inputs:`"
 
     # stores
 
     def stores(self) -> Iterator[Found]:
-        """Yield paths that cannot be stored at."""
+        """Yield paths that cannot be stored at, or that two nodes would overwrite."""
         for stored in self._stored:
             if not PATH.fullmatch(stored.path):
                 yield stored.where, f"{stored.path!r} is not a path of the database; write names with dots between them"
@@ -284,6 +293,33 @@ class _Checks:
                         stored.where,
                         f"{stored.path} cannot be stored: {before} is a value in `database:`, not a group",
                     )
+        for one, other in combinations(self._stored, 2):
+            if problem := self._clash(one, other):
+                yield other.where, problem
+
+    def _clash(self, one: _StoredPath, other: _StoredPath) -> str:
+        first, second = f"{one.path}.", f"{other.path}."
+        if not (first.startswith(second) or second.startswith(first)):
+            return ""
+        names = one.each.node.name, other.each.node.name
+        if names[0] == names[1] or one.path != other.path:
+            return f"{names[0]} stores {one.path} and {names[1]} stores {other.path}: one would overwrite the other"
+        branches = one.each.branch, other.each.branch
+        apart = branches[0] and branches[1] and branches[0][0] == branches[1][0] and branches[0] != branches[1]
+        if apart or self._follows(*names) or self._follows(*reversed(names)):
+            return ""
+        return f"{names[0]} stores {one.path} as well, and nothing says which of the two comes last; use another path"
+
+    def _follows(self, later: str, earlier: str) -> bool:
+        """Return whether one node waits for another, directly or through others."""
+        edges = whole_graph(self._file).edges() if self._whole else []
+        seen, left = set[str](), [later]
+        while left:
+            name = left.pop()
+            if name not in seen:
+                seen.add(name)
+                left += [edge.source for edge in edges if edge.target == name]
+        return earlier in seen or not self._whole
 
 
 def _truths(paths: tuple[str, ...], where: Where, forms: Forms) -> Iterator[Found]:
@@ -295,6 +331,16 @@ def _truths(paths: tuple[str, ...], where: Where, forms: Forms) -> Iterator[Foun
 def _form(path: str, forms: Forms) -> Shape | None:
     first, _, rest = path.partition(".")
     return forms[first].part(rest) if first in forms and _has(forms[first], rest) else None
+
+
+def _can_be(shape: Shape, value: object) -> bool:
+    """Return whether an answer of that form can be equal to a constant."""
+    if value is None or shape.kind in (CODE, ANY):
+        return True
+    try:
+        return not isinstance(value, bool) and shape.check(value) == value  # type: ignore[arg-type]
+    except ValueError:
+        return False
 
 
 def _has(shape: Shape, path: str) -> bool:

@@ -3,13 +3,15 @@
 The format is described in the docstring of ``planbook.planner.graph``.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from planbook.envs import FileFault, Where, read_yaml
+from planbook.envs import FileFault, Where, YamlFile, read_yaml
 from planbook.planner.errors import BadGraphFile
 from planbook.planner.graph.checks import faults_of
 from planbook.planner.graph.hooking import find_hook
@@ -18,6 +20,14 @@ from planbook.planner.graph.templating import nearest
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that ship."""
+OLD = """\
+this is the format of planbook 0.1, which is not read any more. Look-ups and conditions are Jinja now: \
+$db.plan$ is {{ db.plan }}, $db.plan|none yet$ is {{ db.plan | default("none yet") }}, $item$ of a loop is {{ item }}, \
+and when: {gate.replan: "yes"} is when: gate.replan == "yes" (`planbook graph format` has everything)"""
+_OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
+_JINJA = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_ROUNDS = 20
+"""How often faulty parts are left out so that the rest can be checked."""
 
 
 def graph_path(name: str) -> Path:
@@ -60,20 +70,69 @@ def graph_faults(text: str, path: Path) -> list[FileFault]:
 
 
 def _examined(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the graph and its faults: those of its form, and once there is none of these, those of its meaning."""
     read = read_yaml(text)
     if isinstance(read, list):
         return None, read
     if not isinstance(read.value, dict):
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
+    if old := next(_old_parts(read.value), None):
+        return None, [read.fault(old, OLD)]
+    file, faults = _validated(read, path.stem)
+    if file is not None:
+        faults += [read.fault(*found) for found in faults_of(file, path.parent, whole=not faults)]
+    return file, sorted(set(faults))
+
+
+def _old_parts(value: Any, where: Where = ()) -> Iterator[Where]:
+    """Yield the places of prompts and conditions in the format of planbook 0.1."""
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        is_look_up = key == "prompt" and isinstance(each, str) and _OLD_LOOK_UP.search(_JINJA.sub("", each))
+        if where[:1] == ("nodes",) and (is_look_up or (key == "when" and isinstance(each, dict))):
+            yield (*where, key)
+        yield from _old_parts(each, (*where, key))
+
+
+def _validated(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
+    """Return the file with all that pydantic finds wrong with it; faulty parts are left out of what is returned."""
+    value: Any = {**deepcopy(read.value), "name": name}
+    faults: dict[FileFault, None] = {}
     if "name" in read.value:
-        return None, [read.fault(("name",), "there is no such key; a graph is named after its file")]
-    try:
-        file = GraphFile.model_validate({**read.value, "name": path.stem})
-    except ValidationError as error:
-        wrong = [(each, tuple(part for part in each["loc"] if part != "[key]")) for each in error.errors()]
-        return None, sorted({read.fault(where, _message(each, where)) for each, where in wrong})
-    return file, sorted({read.fault(*found) for found in faults_of(file, path.parent)})
+        faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
+    for _ in range(_ROUNDS):
+        try:
+            return GraphFile.model_validate(value), list(faults)
+        except ValidationError as error:
+            for each in error.errors():
+                where = tuple(part for part in each["loc"] if part != "[key]")
+                faults.setdefault(read.fault(where, _message(each, where)))
+                _leave_out(value, where)
+    return None, list(faults)
+
+
+def _leave_out(value: Any, where: Where) -> None:
+    """Remove a faulty part; what has to be there gets a stand-in."""
+    *around, last = where or ("nodes",)
+    for key in around:
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            return
+    if isinstance(value, dict):
+        value.pop(last, None)
+        if last in _STAND_INS:
+            value[last] = deepcopy(_STAND_INS[str(last)])
+    elif isinstance(value, list) and isinstance(last, int):
+        value[last] = {}
+
+
+_STAND_INS: Mapping[str, Any] = {
+    "prompt": "?",
+    "when": "true",
+    "in": "answer",
+    "expect": "any",
+    "node": {"prompt": "?"},
+    "nodes": {"unreadable": {"prompt": "?"}},
+}
 
 
 def _message(error: Any, where: Where) -> str:

@@ -31,6 +31,8 @@ class Graph:
         self._edges: dict[Edge, None] = {}
         self._temporary_nodes: dict[str, GraphNode] = {}
         self._temporary_edges: dict[Edge, None] = {}
+        self._left_out: set[str] = set()
+        self._edges_left_out: set[tuple[str, str]] = set()
         self._skipped: set[str] = set()
         self._evaluated: dict[str, None] = {}
         self._passing = False
@@ -44,7 +46,8 @@ class Graph:
     @property
     def nodes(self) -> Mapping[str, GraphNode]:
         """The nodes of this pass, in order of definition; temporary ones come last."""
-        return {**self._nodes, **self._temporary_nodes}
+        every = {**self._nodes, **self._temporary_nodes}
+        return {name: node for name, node in every.items() if name not in self._left_out}
 
     @property
     def evaluated(self) -> tuple[str, ...]:
@@ -64,7 +67,10 @@ class Graph:
         nodes = self.nodes
         found: dict[tuple[str, str], bool] = {}
         for edge in (*_own_edges(nodes), *self._edges, *self._temporary_edges):
-            found[edge[:2]] = found.get(edge[:2], False) or edge.told
+            ends = edge[:2]
+            gone = not self._left_out.isdisjoint(ends) or ends in self._edges_left_out
+            if not gone:
+                found[ends] = found.get(ends, False) or edge.told
         return [Edge(*ends, told) for ends, told in found.items()]
 
     def told(self, name: str) -> list[str]:
@@ -102,10 +108,33 @@ class Graph:
         self._new(node.name)
         self._nodes[node.name] = node
 
+    def replace_node(self, node: GraphNode) -> None:
+        """Replace the node of that name."""
+        self._known(node.name, self._nodes)
+        self._unless_evaluated(node.name)
+        self._nodes[node.name] = node
+
+    def remove_node(self, name: str) -> None:
+        """Remove a node with the edges that were added to it; a node that still names it is an error."""
+        self._known(name, self._nodes)
+        self._unless_evaluated(name)
+        del self._nodes[name]
+        self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
+        self.last.pop(name, None)
+
     def add_edge(self, source: str, target: str, *, told: bool = True) -> None:
         """Let one node wait for another."""
         self._unless_evaluated(target)
         self._edges[Edge(source, target, told)] = None
+
+    def remove_edge(self, source: str, target: str) -> None:
+        """Remove an edge that was added; those that nodes name themselves are changed by ``replace_node``."""
+        self._unless_evaluated(target)
+        gone = [edge for edge in self._edges if edge[:2] == (source, target)]
+        if not gone:
+            raise GraphError(f"no edge was added from {source} to {target}")
+        for edge in gone:
+            del self._edges[edge]
 
     # temporary edits
 
@@ -121,6 +150,20 @@ class Graph:
         self._known(source)
         self._unless_evaluated(self._known(target))
         self._temporary_edges[Edge(source, target, told)] = None
+
+    def leave_out_node(self, name: str) -> None:
+        """Leave a node out of this pass: no node waits for it or gets its answer."""
+        self._in_a_pass()
+        self._unless_evaluated(self._known(name))
+        self._left_out.add(name)
+
+    def leave_out_edge(self, source: str, target: str) -> None:
+        """Leave an edge out of this pass."""
+        self._in_a_pass()
+        self._unless_evaluated(self._known(target))
+        if (source, target) not in {edge[:2] for edge in self.edges()}:
+            raise GraphError(f"there is no edge from {source} to {target}")
+        self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
         """Skip a node in this pass: its last answer is used again. Without one it is asked all the same."""
@@ -141,7 +184,8 @@ class Graph:
         finally:
             self._passing = False
             self._temporary_nodes, self._temporary_edges = {}, {}
-            self._skipped, self._evaluated = set(), {}
+            self._left_out, self._edges_left_out, self._skipped = set(), set(), set()
+            self._evaluated = {}
 
     def mark_evaluated(self, name: str, answer: JsonValue) -> None:
         """Mark a node as evaluated: in this pass it cannot be changed any more."""
@@ -157,9 +201,10 @@ class Graph:
         if name in self._nodes or name in self._temporary_nodes:
             raise GraphError(f"there is a node {name} already; give the new one another name")
 
-    def _known(self, name: str) -> str:
-        if name not in self.nodes:
-            raise GraphError(f"there is no node {name}{nearest(name, self.nodes)}")
+    def _known(self, name: str, among: Mapping[str, GraphNode] | None = None) -> str:
+        nodes = self.nodes if among is None else among
+        if name not in nodes:
+            raise GraphError(f"there is no node {name}{nearest(name, nodes)}")
         return name
 
     def _unless_evaluated(self, name: str) -> None:

@@ -9,6 +9,7 @@ Compose and check only read the database: nodes may be asked side by side.
 import ast
 import importlib
 import pkgutil
+import runpy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.envs import CannotLoad, load_module
+from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
 from planbook.planner.graph.database import GraphDatabase
@@ -71,9 +72,9 @@ def find_hook(name: str, folder: Path) -> Callable[..., Any]:
     file, colon, function = name.rpartition(":")
     if colon:
         try:
-            found: Callable[..., Any] = getattr(load_module((folder / file).resolve()), function)
-        except CannotLoad as error:
-            raise GraphError(f"{name}: {error}") from error
+            found: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
+        except Exception as error:
+            raise GraphError(f"{name}: {file} failed while it was read: {import_error(error)}") from error
         return found
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]

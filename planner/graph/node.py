@@ -1,6 +1,5 @@
 """The models of a graph file: nodes with their branches and loops, and the file as a whole."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
@@ -19,7 +18,6 @@ from planbook.planner.graph.answers import ANY_TEXT, Shape, shape_of
 from planbook.planner.graph.database import GraphDatabase, paths_of
 from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Template
 
-_OLD_LOOK_UP = re.compile(r"(?<!\")\$(db(?:\.[\w-]+)*)(?:\|[^$\n]*)?\$")
 ROLE = "graph"
 """The role of a node that names no model."""
 ANSWER = "answer"
@@ -40,8 +38,6 @@ def _as_store(written: Any) -> Any:
 def _template(written: Any) -> Any:
     if isinstance(written, str) and not written.strip():
         raise ValueError("this is empty; write what the model is asked")
-    if isinstance(written, str) and (old := _OLD_LOOK_UP.search(written)):
-        raise ValueError(f"{old[0]} is a look-up of planbook 0.1; write {{{{ {old[1]} }}}} (`planbook graph format`)")
     return Template.of(written) if isinstance(written, str) else written
 
 

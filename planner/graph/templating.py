@@ -213,6 +213,8 @@ class _JinjaSource:
         conditions += [each.test for each in tree.find_all(nodes.CondExpr)]
         self.truths = tuple(path for each in conditions for path in _truths(each))
         """The paths of values that are taken for true or false as they are."""
+        self.comparisons = tuple(_comparisons(tree))
+        """Paths with constants that they are compared with."""
         found = list(_look_ups(tree, may_be_missing=False))
         optional = {each.path for each in found if each.may_be_missing}
         self.names = frozenset(meta.find_undeclared_variables(tree))  # last: it replaces constants in the tree
@@ -381,3 +383,13 @@ def _truths(node: nodes.Node) -> Iterator[str]:
         yield from _truths(node.node)
     elif path := _path(node):
         yield path
+
+
+def _comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
+    for node in tree.find_all(nodes.Compare):
+        path = _path(node.expr)
+        for operand in node.ops[:1] if path else ():
+            values = [operand.expr] if operand.op in ("eq", "ne") else []
+            if operand.op in ("in", "notin") and isinstance(operand.expr, nodes.List | nodes.Tuple):
+                values = operand.expr.items
+            yield from ((path, each.value) for each in values if isinstance(each, nodes.Const))

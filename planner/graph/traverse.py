@@ -270,9 +270,9 @@ class _Passing:
             self._lead_back([each.name], loop.before)
 
     def _lead_back(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Let the nodes that come after a branch or a loop wait for it."""
+        """Let the nodes that come after a branch or a loop wait for it; a hook may have left some of them out."""
         for target in before:
-            for name in names:
+            for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
 
 

@@ -76,8 +76,6 @@ def changed(node: GraphNode, **more: Any) -> GraphNode:
     return GraphNode(**{**dict(node), **more})
 
 
-def chain(*names: str, **finish: str) -> Graph:
-    """Nodes that each wait for the one before, with finish hooks by node."""
-    return Graph(
-        *(question(name, f"{name}?", after=names[:n][-1:], finish=finish.get(name)) for n, name in enumerate(names))
-    )
+def chain(*names: str) -> Graph:
+    """Nodes that each wait for the one before."""
+    return Graph(*(question(name, f"{name}?", after=names[:n][-1:]) for n, name in enumerate(names)))

@@ -76,10 +76,11 @@ def edit(finishing: Finishing) -> None:
 
 
 def skip(finishing: Finishing) -> None:
-    """Skips whatever comes last."""
+    """Skips whatever comes last, or does without it."""
     open_yet = [name for name in finishing.graph.nodes if name not in finishing.graph.evaluated]
     if open_yet:
-        finishing.graph.skip(open_yet[-1])
+        act = finishing.graph.skip if len(open_yet) % 2 else finishing.graph.leave_out_node
+        act(open_yet[-1])
 
 
 HOOKS = {"edit": edit, "skip": skip}

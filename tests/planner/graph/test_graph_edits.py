@@ -59,8 +59,13 @@ def test_a_missing_dependency_is_an_error_before_the_first_query() -> None:
 
 
 EDITS: dict[str, Callable[[Graph], None]] = {
+    "replace": lambda graph: graph.replace_node(question("a", "other?")),
+    "remove": lambda graph: graph.remove_node("a"),
     "edge": lambda graph: graph.add_edge("c", "a"),
+    "remove edge": lambda graph: graph.remove_edge("c", "a"),
     "temporary edge": lambda graph: graph.add_temporary_edge("c", "a"),
+    "leave out": lambda graph: graph.leave_out_node("a"),
+    "leave out edge": lambda graph: graph.leave_out_edge("c", "a"),
     "skip": lambda graph: graph.skip("a"),
     "skip itself": lambda graph: graph.skip("b"),
 }
@@ -68,37 +73,49 @@ EDITS: dict[str, Callable[[Graph], None]] = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_changing_an_evaluated_node_is_refused(edit: str) -> None:
-    graph = chain("a", "b", "c", b="edit")
+    graph = chain("a", "b", "c")
+    graph.replace_node(question("b", "b?", after=("a",), finish="edit"))
     with pytest.raises(GraphError, match="was evaluated in this pass; it can be changed again in the next"):
         passed(graph, hooks={"edit": lambda finishing: EDITS[edit](finishing.graph)})
-    assert passed(graph, hooks={"edit": lambda finishing: None}).order == ["a", "b", "c"], (
-        "the pass that was refused left nothing behind"
-    )
+    graph.replace_node(question("b", "b?", after=("a",)))
+    assert passed(graph).order == ["a", "b", "c"], "the pass that was refused left nothing behind"
 
 
 def test_outside_a_pass_nothing_is_temporary_and_what_is_permanent_stays() -> None:
     graph = chain("a", "b")
-    for edit in (graph.skip, lambda name: graph.add_temporary_edge("a", name)):
+    for edit in (graph.skip, graph.leave_out_node, lambda name: graph.add_temporary_edge("a", name)):
         with pytest.raises(GraphError, match="only while the graph is traversed"):
             edit("b")
     graph.add_node(question("c", "?"))
-    graph.add_edge("c", "b")
-    assert (graph.told("b"), graph.layers()) == (["a", "c"], [["a", "c"], ["b"]])
+    graph.add_edge("b", "c")
+    assert graph.told("c") == ["b"]
+    graph.remove_edge("b", "c")
+    assert graph.layers() == [["a", "c"], ["b"]]
+    with pytest.raises(GraphError, match="no edge was added from b to c"):
+        graph.remove_edge("b", "c")
     with pytest.raises(GraphError, match="there is a node c already"):
         graph.add_node(question("c", "?"))
+    with pytest.raises(GraphError, match="there is no node d"):
+        graph.remove_node("d")
+    graph.remove_node("a")
+    with pytest.raises(GraphError, match="b waits for a, and there is no such node"):
+        graph.layers()
 
 
 def test_everything_temporary_is_undone_at_the_end_of_a_pass_even_of_one_that_failed() -> None:
-    graph = chain("a", "b", "c", "d", a="edit")
+    graph = chain("a", "b", "c", "d")
 
     def edit(finishing: object) -> None:
         graph.add_temporary_node(question("extra", "?", after=("a",)))
         graph.add_temporary_edge("extra", "d")
+        graph.leave_out_node("b")
+        graph.leave_out_edge("c", "d")
         graph.skip("c")
 
+    graph.replace_node(question("a", "a?", finish="edit"))
     before = (graph.layers(), graph.edges())
     first = passed(graph, hooks={"edit": edit})
-    assert first.layers == [["a"], ["b", "extra"], ["c"], ["d"]]
+    assert first.layers == [["a"], ["c", "extra"], ["d"]]
     assert first.skipped == [], "without an earlier answer a skipped node is asked all the same"
     assert passed(graph, hooks={"edit": edit}).skipped == ["c"]
     assert (graph.layers(), graph.edges(), graph.evaluated) == (*before, ())
@@ -114,7 +131,8 @@ def test_everything_temporary_is_undone_at_the_end_of_a_pass_even_of_one_that_fa
 
 
 def test_a_cycle_that_an_edit_makes_is_an_error_before_the_next_query() -> None:
-    graph, answers = chain("a", "b", "c", a="edit"), Answers()
+    graph, answers = chain("a", "b", "c"), Answers()
+    graph.replace_node(question("a", "a?", finish="edit"))
     with pytest.raises(GraphError, match="cycle: b -> c -> b"):
         passed(graph, answers, hooks={"edit": lambda finishing: graph.add_temporary_edge("c", "b")})
     assert answers.names == ["a"]
