@@ -298,7 +298,7 @@ class Meter:
             self._before, self._own = spent, Spent()
 
     def _all(self) -> Spent:
-        return plus(self._before, self._own).model_copy(update={"seconds": self._passed()})
+        return (self._before + self._own).model_copy(update={"seconds": self._passed()})
 
     def _passed(self) -> float:
         return self._seconds + (0.0 if self._begun is None else time.monotonic() - self._begun)
@@ -330,11 +330,6 @@ def _number(name: str, amount: float) -> str:
 def amount_of(spent: Spent) -> Amount:
     """Return the amount spent on model calls. An unknown price counts as nothing."""
     return Amount(spent.calls, spent.tokens, spent.money or 0.0)
-
-
-def plus(one: Spent, other: Spent) -> Spent:
-    """Return the sum of both, without adding up time, which passes for both at once."""
-    return (one + other).model_copy(update={"seconds": one.seconds})
 
 
 def add_cost(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent:

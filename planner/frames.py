@@ -103,10 +103,6 @@ class Frame:
         """Return the faults of a part of the next cell, given the names that are defined there."""
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
-    def grow(self, source: str) -> GrowingCell:
-        """Begin a cell that arrives in parts."""
-        return self.session.grow(source)
-
     def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
         """Run the next part of a cell."""
         with methods_own_errors():

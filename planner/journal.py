@@ -1,7 +1,7 @@
 """The journal: the record of an episode, and what a repeated episode is compared with."""
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import JsonValue
 
@@ -31,6 +31,22 @@ EventKind = Literal[
 """The kind of an event. The last five were written by planbook 0.1, which had no spans."""
 Body = Mapping[str, JsonValue]
 """The data of an event, as JSON has it."""
+
+
+class RecordedEvent(Protocol):
+    """One event of a journal, as it is read."""
+
+    @property
+    def scope(self) -> str:
+        """The scope of the event."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event."""
+
+    @property
+    def body(self) -> Any:
+        """The content of the event."""
 
 
 class Journal(Protocol):

@@ -6,11 +6,11 @@ the terminal draw any tree of spans from their title and status; figures group t
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planbook.planner.journal import EventKind
+from planbook.planner.journal import EventKind, RecordedEvent
 
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
 """Values of a span event's ``at``; a moment begins and ends at once."""
@@ -121,23 +121,7 @@ def _head(payload: Payload) -> dict[str, JsonValue]:
     return {"title": payload.title, "status": payload.status}
 
 
-class SpanEvent(Protocol):
-    """A journal event that may belong to a span."""
-
-    @property
-    def scope(self) -> str:
-        """The scope of the event."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the event."""
-
-    @property
-    def body(self) -> Any:
-        """The content of the event."""
-
-
-def is_update(event: SpanEvent) -> bool:
+def is_update(event: RecordedEvent) -> bool:
     """Return whether an event only changes the payload of a span."""
     return event.kind == "span" and event.body["at"] == SPAN_UPDATE
 
@@ -167,7 +151,7 @@ class Spans:
         self._found: dict[tuple[str, int], dict[str, Any]] = {}
         self._numbers: dict[str, int] = {}
 
-    def take(self, event: SpanEvent, order: int) -> None:
+    def take(self, event: RecordedEvent, order: int) -> None:
         """Take the next event, of any kind; ``order`` is its moment."""
         if event.kind in OLD_SPAN_KINDS:
             self._begin((event.scope, len(self._found)), order, order, {"name": event.kind, "data": event.body})
@@ -200,7 +184,7 @@ class Spans:
         return (RecordedSpan.model_validate(each) for each in self._found.values())
 
 
-def spans_in(events: Iterable[SpanEvent]) -> list[RecordedSpan]:
+def spans_in(events: Iterable[RecordedEvent]) -> list[RecordedSpan]:
     """Return the spans in the events, in the order in which they began."""
     found = Spans()
     for order, event in enumerate(events):

@@ -204,7 +204,7 @@ class StreamingPlan:
                 self._note(self._text[self._noted : chars])
                 self._noted = chars
             if self._cell is None:
-                self._cell = self._frame.grow(self._source)
+                self._cell = self._frame.session.grow(self._source)
             for statement in statements:
                 self._ran_to = statement.last_line
                 if self._frame.run_part(self._cell, statement.source):

@@ -8,12 +8,12 @@ writes. ``order`` is a moment of the episode; sorted by it, everything is in the
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, ClassVar, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from planbook.envs import Observation, Task
-from planbook.planner.journal import Body, EventKind
+from planbook.planner.journal import Body, EventKind, RecordedEvent
 from planbook.planner.memory import Recall
 from planbook.planner.models.types import Message, PromptData, Reply, Sampling
 from planbook.planner.prompts import PROMPTS
@@ -145,23 +145,7 @@ class Shown(Record):
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
 
 
-class TrajectoryEvent(Protocol):
-    """One event of a journal."""
-
-    @property
-    def scope(self) -> str:
-        """The scope of the event."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the event."""
-
-    @property
-    def body(self) -> Any:
-        """The content of the event."""
-
-
-Happened = TypeVar("Happened", bound=TrajectoryEvent)
+Happened = TypeVar("Happened", bound=RecordedEvent)
 
 
 def in_reading_order(events: Iterable[Happened]) -> list[Happened]:
@@ -182,7 +166,7 @@ def in_reading_order(events: Iterable[Happened]) -> list[Happened]:
     return [event for _, event in sorted(placed, key=itemgetter(0))]
 
 
-def read_trajectory(path: str, events: Iterable[TrajectoryEvent], task: Task | None = None) -> Trajectory:
+def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
     """Read the episode at ``path`` from the events of its scope and below, in order, as far as it got.
 
     ``task`` is used for an episode that may not have begun; without it, such an episode raises LookupError.
@@ -206,7 +190,7 @@ class _Reader:
         self._path, self._rounds, self._spans = path, list[dict[str, Any]](), Spans()
         self._calls, self._found = list[Call](), dict[str, Any]()
 
-    def take(self, order: int, event: TrajectoryEvent) -> None:
+    def take(self, order: int, event: RecordedEvent) -> None:
         """Take one event; events of other kinds are ignored."""
         body, here = event.body, {"order": order, "scope": self._inner(event.scope)}
         self._spans.take(event, order)

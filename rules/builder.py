@@ -4,8 +4,9 @@ The Builder turns an episode into rules, by case-conditioned prompts. The Consol
 there are too many. They share their settings, and how edits are read from a reply.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel
@@ -33,7 +34,7 @@ from planbook.rules.cases import (
     case_of,
     read_blame,
 )
-from planbook.rules.edits import Author, RuleChange
+from planbook.rules.edits import RuleChange
 from planbook.rules.system import Edited, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
@@ -69,38 +70,20 @@ class BuilderSettings:
         return Message(role="system", content=text)
 
 
-@dataclass
 class Editor:
-    """Runs the edits of replies on a rule book, each reply on the same one.
+    """Runs the edits of replies, each in a rule system of its own. ``sound`` is what stands of the last reply."""
 
-    ``sound`` is what stands of the last reply.
-    """
-
-    sandbox: Sandbox
-    book: RuleBook
-    permissions: Permissions
-    who: Author
-    where: str
-    case: Case | None = None
-    trajectories: Trajectories | None = None
-    verify: Verify | None = None
-    sound: RuleChange | None = None
+    def __init__(self, sandbox: Sandbox, make: Callable[[], RuleSystem]) -> None:
+        self._sandbox, self._make = sandbox, make
+        self.sound: RuleChange | None = None
 
     def read(self, reply: str) -> Edited:
         """Run the edits of a reply. Raises ValueError with the message for the model."""
         code = read_reply(reply)
         if code.problem is not None:
             raise ValueError(str(code.problem))
-        system = RuleSystem(
-            self.book,
-            self.permissions,
-            self.trajectories,
-            who=self.who,
-            where=self.where,
-            case=self.case,
-            verify=self.verify,
-        )
-        edited = run_edits(self.sandbox, system, code.code)
+        system = self._make()
+        edited = run_edits(self._sandbox, system, code.code)
         if edited.change is None:
             self.sound = system.sound_part()
             raise ValueError(edited.message)
@@ -158,7 +141,8 @@ def build_rules(
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
         permissions = _permissions(case, settings)
-        editor = Editor(sandbox, book, permissions, BUILDER_ROLE, scope.path, case, verify=settings.verify)
+        named: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, **named))
         edited = _manage(scope, editor, case, classified, told, settings)
     except UnusableReply as unusable:
         return Built(book, note=str(unusable), **_of(classified))
@@ -256,15 +240,8 @@ def consolidate(
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
     for left in range(ROUNDS, 0, -1):
-        editor = Editor(
-            sandbox,
-            book,
-            permissions,
-            CONSOLIDATOR_ROLE,
-            scope.path,
-            trajectories=trajectories,
-            verify=settings.verify,
-        )
+        named: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **named))
         known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
         try:
             answer = scope.ask(

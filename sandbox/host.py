@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Self
 
 from pydantic import JsonValue
@@ -15,7 +16,7 @@ from planbook.sandbox.errors import MissingMechanism, SandboxClosed, WorkerFaile
 from planbook.sandbox.process import READY, WorkerProcess, Zygote
 from planbook.sandbox.protocol import ChannelClosed, FrameTooLong, HostileFrame
 from planbook.sandbox.session import Session
-from planbook.sandbox.types import Limits
+from planbook.sandbox.types import CellResult, Limits
 
 # Mechanisms of the kernel.
 
@@ -68,23 +69,40 @@ def require_mechanisms(found: Mapping[str, Mechanism]) -> None:
 
 # The self-test.
 
-CODE = "print('said')\n[echo('a', times=2), sum(range(10))]"
-"""Code that must print and come to what is expected."""
+CELLS: tuple[tuple[str, Callable[[CellResult], object], object], ...] = (
+    ("total = 0\nfor n in range(10):\n    total = total + n * n\ntotal", lambda cell: cell.value, 285),
+    ("[echo('a', times=2), total]", lambda cell: cell.value, ["aa", 285]),
+    ("print('said', end='!')", lambda cell: cell.output, "said!"),
+    ("echo(1)", lambda cell: cell.fault and cell.fault.type, "TypeError"),
+    ("total.nothing", lambda cell: cell.fault and (cell.fault.type, cell.fault.line), ("AttributeError", 1)),
+)
+"""Code, a look at its result, and what that must return."""
+REFUSED = "import os\nos.getcwd()"
+"""Code that the language layer must refuse."""
 
 
-def self_test(open_session: Callable[..., Session]) -> None:
-    """Run a cell at start-up: fail here, not in a plan. Raises WorkerFailed, and what opening a session raises.
+def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
+    """Run a few cells at start-up: fail here, not in a plan. Raises WorkerFailed, and what opening a session raises.
 
     Each worker checks by itself, when it is locked, that the kernel refuses what it should (``lockdown.confine``).
     """
     with open_session({"echo": _echo}) as session:
-        result = session.run(CODE, "self-test")
-    if (result.output, result.value) != ("said\n", ["aa", 45]):
-        raise WorkerFailed(f"the worker fails its self-test under Python {sys.version}: {CODE!r} gives {result}")
+        for code, look, expected in CELLS:
+            result = session.run(code, "self-test")
+            if look(result) != expected:
+                _fail(code, expected, result)
+        if guarded and (result := session.run(REFUSED, "self-test")).fault is None:
+            _fail(REFUSED, "a refusal", result)
 
 
 def _echo(text: str, times: int = 1) -> str:
     return text * times
+
+
+def _fail(code: str, expected: object, result: CellResult) -> None:
+    raise WorkerFailed(
+        f"the worker fails its self-test under Python {sys.version}: {code!r} should give {expected!r}, not {result}"
+    )
 
 
 # The sandbox.
@@ -122,7 +140,7 @@ class Sandbox:
         self._admitted: object = None
         self._closed = False
         try:
-            self_test(self.session)
+            self_test(self.session, guarded=language_layer)
         except BaseException:
             self.close()
             raise
@@ -174,7 +192,9 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_raised: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _new_zygote(self) -> Zygote:

@@ -43,7 +43,7 @@ class ScriptedModel:
 
     def __init__(self, answer: Answer | Sequence[str], name: str = "scripted") -> None:
         self.name = name
-        self._answer: Answer = answer if callable(answer) else ScriptedTexts(answer, name)
+        self._answer: Answer = answer if callable(answer) else _in_order(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the next reply. Raises ModelRefused if the function fails or the texts are used up."""
@@ -61,25 +61,23 @@ class ScriptedModel:
         return Reply(text=text, finish=finish, usage=usage, model=self.name, seconds=time.monotonic() - start)
 
 
-class ScriptedTexts:
-    """A list of replies, each given once."""
+def _in_order(texts: Sequence[str], name: str) -> Answer:
+    """Return a function that gives each text once. It raises ModelRefused after the last."""
+    if isinstance(texts, str):
+        raise ModelRefused(f"the script of {name} is one str; give a list of replies or a function")
+    left, lock = iter(texts), threading.Lock()
 
-    def __init__(self, texts: Sequence[str], name: str) -> None:
-        if isinstance(texts, str):
-            raise ModelRefused(f"the script of {name} is one str; give a list of replies or a function")
-        self._texts, self._name, self._given, self._lock = tuple(texts), name, 0, threading.Lock()
+    def answer(messages: Sequence[Message], sampling: Sampling) -> str:
+        with lock:
+            text = next(left, None)
+        if text is None:
+            asked = messages[-1].content[:80] if messages else ""
+            raise ModelRefused(
+                f"all {len(texts)} replies scripted for {name} are used up, and there is another question: {asked!r}"
+            )
+        return text
 
-    def __call__(self, messages: Sequence[Message], sampling: Sampling) -> str:
-        """Return the next text. Raises ModelRefused after the last."""
-        with self._lock:
-            if self._given == len(self._texts):
-                asked = messages[-1].content[:80] if messages else ""
-                raise ModelRefused(
-                    f"all {len(self._texts)} replies scripted for {self._name} are used up, and there is "
-                    f"another question: {asked!r}"
-                )
-            self._given += 1
-            return self._texts[self._given - 1]
+    return answer
 
 
 LOG = logging.getLogger(__name__)

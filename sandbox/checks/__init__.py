@@ -131,7 +131,8 @@ def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, pro
     usage.check(report)
     if procedure:
         check_solve(tree, usage, report)
-    if refused := compile_error(code, tree):
+    known_lines = {fault.line for fault in report.faults if fault.type == SYNTAX}
+    if (refused := compile_error(code, tree)) and refused.line not in known_lines:
         report.faults.append(refused)
     return report
 
@@ -145,5 +146,5 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
     """Return what the language policy refuses, without syntax errors: the parser has explained those better."""
-    problems = [each for each in find_problems(source, bound, tree, modules) if each.type != SYNTAX]
+    problems = [each for each in find_problems(source, bound, tree, modules) if each.name != SYNTAX]
     return [*faults_of(source, problems)]

@@ -2,9 +2,11 @@
 
 import ast
 import inspect
+import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
@@ -14,6 +16,9 @@ from planbook.sandbox.types import Fault, FaultKind
 
 Kind = inspect._ParameterKind
 NO_DEFAULT = inspect.Parameter.empty
+
+_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[CallParameter, ...] | None"]] = WeakKeyDictionary()
+"""Parameters by function, and by whether it is bound. Reading a signature costs more than a cached check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,13 @@ class Function:
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
         """Read the signature of a callable. Annotations are evaluated where possible."""
         plain = getattr(function, "__func__", function)  # a method is a new object at every access
-        return cls(name, _parameters(plain, bound=plain is not function))
+        if not isinstance(plain, types.FunctionType):
+            return cls(name, _parameters(function))
+        known = _KNOWN.setdefault(plain, {})
+        bound = plain is not function
+        if bound not in known:
+            known[bound] = _parameters(function)
+        return cls(name, known[bound])
 
     def __str__(self) -> str:
         shown = ", ".join(parameter.text for parameter in self.parameters or ())
@@ -93,16 +104,14 @@ class Api:
         return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
 
 
-@lru_cache(1024)
-def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
-    """Return the parameters, without the first one if ``bound``; None if Python does not know them."""
+def _parameters(function: Callable[..., object]) -> tuple[CallParameter, ...] | None:
     try:
         signature = inspect.signature(function, eval_str=True)
     except NameError:  # an annotation that only a type checker can see
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return None
-    return tuple(map(_parameter, list(signature.parameters.values())[bound:]))
+    return tuple(map(_parameter, signature.parameters.values()))
 
 
 def _parameter(parameter: inspect.Parameter) -> CallParameter:

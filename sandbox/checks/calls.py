@@ -4,6 +4,7 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Union, get_args, get_origin
 
@@ -41,8 +42,14 @@ _ALSO_FITS: dict[object, tuple[type, ...]] = {
 """Annotation to the types of literals that it accepts. An annotation that is not listed accepts all."""
 
 
-ArgumentProblem = tuple[ast.expr, str, str, str]
-"""A node of a call, and the type, message and hint of what is wrong there."""
+@dataclass(frozen=True, slots=True)
+class ArgumentProblem:
+    """One problem of a call, at one of its nodes."""
+
+    node: ast.expr
+    type: str
+    message: str
+    hint: str
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
@@ -51,7 +58,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
         return
     bound, problems = _bind(call, function.parameters, guess)
     for message, hint in problems:
-        yield (call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
+        yield ArgumentProblem(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
@@ -59,7 +66,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
             yield _no_choice(function, parameter, value, guess)
         else:
             message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
-            yield (value, "literal-type", message, f"call it as {function}")
+            yield ArgumentProblem(value, "literal-type", message, f"call it as {function}")
 
 
 def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
@@ -69,7 +76,7 @@ def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, gu
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
-    return (value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
+    return ArgumentProblem(value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(
@@ -168,19 +175,23 @@ def _count(number: int) -> str:
 
 # Objects and calls.
 
+_ALIAS_DEPTH = 5
+MAX_PARAMETERS = 50
+"""Parameters of a function that a plan defines. Calls of one with more go unchecked."""
+
 
 class ApiUsage:
-    """Follows names to the session's objects: directly, or through a parameter of the same name."""
+    """Follows names to the session's objects: directly, through a parameter of the same name, or through an alias."""
 
     def __init__(self, scopes: Scopes, api: Api) -> None:
         self.scopes, self.api = scopes, api
 
-    def path(self, node: ast.expr, scope: NameScope) -> str | None:
+    def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
         """Return the dotted name of the session's object, function or attribute that the expression certainly means."""
         if isinstance(node, ast.Attribute):
-            base = self.path(node.value, scope)
+            base = self.path(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or depth > _ALIAS_DEPTH:
             return None
         home, _ = self.scopes.find(node.id, scope)
         if (home is None or home.kind is ScopeKind.MODULE) and node.id in self.api.roots:
@@ -190,7 +201,20 @@ class ApiUsage:
         binding = self._only_binding(node.id, home)
         if binding is None or (home.kind is ScopeKind.MODULE and node.id in self.api.names):
             return None
-        return node.id if isinstance(binding.node, ast.arg) and node.id in self.api.members else None
+        if isinstance(binding.node, ast.arg):
+            return node.id if node.id in self.api.members else None
+        return self.path(binding.value, home, depth + 1) if binding.value is not None else None
+
+    def function(self, call: ast.Call, scope: NameScope) -> Function | None:
+        """Return the function that is certainly called: of the session, or defined by the plan once and undecorated."""
+        path = self.path(call.func, scope)
+        if path is not None or not isinstance(call.func, ast.Name):
+            return self.api.by_name.get(path) if path else None
+        home, _ = self.scopes.find(call.func.id, scope)
+        binding = self._only_binding(call.func.id, home) if home is not None else None
+        if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
+            return None
+        return None if binding.node.decorator_list else _defined(binding.node)
 
     def check(self, report: Report) -> None:
         """Report every wrong use."""
@@ -226,11 +250,13 @@ class ApiUsage:
         if path in self.api.attributes:
             report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
         elif path in self.api.members:
-            hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
-            report.add(call, "not-callable", f"{path} is an object, no action", hint)
-        elif function := self.api.by_name.get(path or ""):
+            report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
+        elif (function := self.function(call, scope)) is not None:
             for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
-                report.add(*misfit)
+                report.add(misfit.node, misfit.type, misfit.message, misfit.hint)
+
+    def _actions_of(self, path: str) -> str:
+        return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
         """Return the binding of a name that has one. In a part of a plan, later parts may add more at module level."""
@@ -238,3 +264,28 @@ class ApiUsage:
             return None
         bindings = scope.bindings.get(name, ())
         return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
+
+
+def _defined(node: ast.FunctionDef) -> Function:
+    """Describe a function that the plan defines. Its annotations are not enforced."""
+    a = node.args
+    positional = [*a.posonlyargs, *a.args]
+    if len(positional) + len(a.kwonlyargs) > MAX_PARAMETERS:
+        return Function(node.name, None)
+    optional = len(positional) - len(a.defaults)
+    found = [
+        _parameter(arg, Kind.POSITIONAL_ONLY if n < len(a.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)
+        for n, arg in enumerate(positional)
+    ]
+    found += [_parameter(a.vararg, Kind.VAR_POSITIONAL, False)] if a.vararg else []
+    found += [
+        _parameter(arg, Kind.KEYWORD_ONLY, default is None)
+        for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+    ]
+    found += [_parameter(a.kwarg, Kind.VAR_KEYWORD, False)] if a.kwarg else []
+    return Function(node.name, tuple(found))
+
+
+def _parameter(arg: ast.arg, kind: Kind, required: bool) -> CallParameter:
+    star = {Kind.VAR_POSITIONAL: "*", Kind.VAR_KEYWORD: "**"}.get(kind, "")
+    return CallParameter(arg.arg, kind, required, f"{star}{arg.arg}" + ("" if required or star else " = ..."))

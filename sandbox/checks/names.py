@@ -8,7 +8,7 @@ from planbook.sandbox.checks.api import Api, Report
 from planbook.sandbox.policy.rules import NAME_HINTS
 from planbook.sandbox.reading.definitions import ANY_NAME
 from planbook.sandbox.reading.growing import acts, does_nothing
-from planbook.sandbox.reading.scopes import Guard, NameScope, ScopeKind, Scopes, Use
+from planbook.sandbox.reading.scopes import ANY_TIME, Binding, Guard, NameScope, ScopeKind, Scopes, Use
 from planbook.sandbox.suggest import Guess
 
 # Names.
@@ -28,7 +28,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
         if use.annotation or (name.startswith("__") and name.endswith("__")):
             continue  # annotations may be undefined; special names are checked by the language policy
         scope, deferred = scopes.find(name, use.scope)
-        if not api.whole and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
+        if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
             continue
         if scope is None:
             if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
@@ -38,13 +38,38 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
             _check_order(use, scope, report)
 
 
+def _is_certain(scope: NameScope | None) -> bool:
+    """Return whether a part of a plan shows everything that binds a name of this scope."""
+    return scope is None or scope.kind is not ScopeKind.MODULE
+
+
 def _check_order(use: Use, scope: NameScope, report: Report) -> None:
     name, bindings = use.node.id, scope.bindings[use.node.id]
-    if scope.kind is ScopeKind.CLASS or use.guard is not Guard.NONE:
+    first = bindings[0]
+    if ANY_TIME < first.order < use.order and first.last is None and name not in scope.deletions:
+        return  # the most frequent case
+    if scope.kind is ScopeKind.CLASS or any(b.order == ANY_TIME and _may_precede(b, use) for b in bindings):
         return
-    if any(each.order < use.order or set(each.loops) & set(use.loops) for each in bindings):
-        return  # ANY_TIME is less than all others
-    report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    if all(binding.last is not None for binding in bindings):
+        if not any(binding.order < use.order < (binding.last or 0) for binding in bindings):
+            hint = f"keep it under another name inside the except block: problem = {name}"
+            report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
+    elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
+        report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
+    elif _deleted(use, scope):
+        report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
+
+
+def _may_precede(binding: Binding, use: Use) -> bool:
+    order = binding.since if binding.order == ANY_TIME else binding.order
+    return order < use.order or bool(set(binding.loops) & set(use.loops))
+
+
+def _deleted(use: Use, scope: NameScope) -> bool:
+    """Return whether a del in an enclosing block comes between the last binding and the use."""
+    last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
+    deletions = scope.deletions.get(use.node.id, ())
+    return any(last < order < use.order and block in use.blocks for order, block in deletions)
 
 
 def _order_hint(name: str, scope: NameScope) -> str:
@@ -77,13 +102,18 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
 # Statements.
 
 _LEAVES = {ast.Return: "return", ast.Raise: "raise", ast.Break: "break", ast.Continue: "continue"}
-_YIELDS = ast.Yield | ast.YieldFrom
-"""After ``return`` they make a function an empty generator."""
+_STRAYS = {
+    ast.Return: ("'return' outside function", "a plan is no function: put the lines into a def and call it"),
+    ast.Break: ("'break' outside loop", "break works inside a for or while only"),
+    ast.Continue: ("'continue' outside loop", "continue works inside a for or while only"),
+}
 _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
-    """Report code after return, raise, break and continue."""
+    """Report code after return, raise, break and continue, and these where Python does not allow them."""
+    for node in scopes.strays:
+        report.add(node, "syntax", *_STRAYS[type(node)])
     for block in scopes.blocks:
         _check_block(block, report)
 
@@ -91,8 +121,9 @@ def check_flow(scopes: Scopes, report: Report) -> None:
 def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
     for number, statement in enumerate(block[:-1]):
         if word := _LEAVES.get(type(statement)):
-            after = (later for later in block[number + 1 :] if not does_nothing(later))
-            dead = next((each for each in after if not isinstance(getattr(each, "value", None), _YIELDS)), None)
+            dead = next(
+                (later for later in block[number + 1 :] if not does_nothing(later) and not _is_yield(later)), None
+            )
             if dead is not None:
                 hint = f"move it above the {word} in line {statement.lineno}, or leave it out"
                 report.add(dead, "unreachable", f"this never runs: it follows {word}", hint)
@@ -109,3 +140,8 @@ def check_does_something(tree: ast.Module, report: Report, *, definitions_only: 
     if defined and not definitions_only and not any(map(acts, left)):
         message = f"the plan defines {', '.join(defined)} and calls nothing, so nothing happens"
         report.add(left[-1], "only-definitions", message, f"call {defined[-1]}(...) at the end of the plan")
+
+
+def _is_yield(statement: ast.stmt) -> bool:
+    """Return whether this is a yield. After ``return`` it makes a function an empty generator."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Yield | ast.YieldFrom)

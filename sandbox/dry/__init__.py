@@ -11,7 +11,6 @@ of the language each; ``values`` are what is computed with, ``effects`` facts ab
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from planbook.sandbox.dry.effects import sites
@@ -22,15 +21,17 @@ from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.reading.syntax import parse
 from planbook.sandbox.types import Fault, FaultKind
 
-__all__ = ["CANNOT_SUCCEED", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
+__all__ = ["CANNOT_SUCCEED", "ENDLESS", "UNKNOWN", "DryRun", "Impossible", "Knowledge", "dry_run"]
 
 CANNOT_SUCCEED = "cannot-succeed"
 """The type of faults for calls."""
+ENDLESS = "endless"
+"""The type of faults for loops."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result of a dry run: calls that cannot succeed, and the number of calls that were examined.
+    """The result of a dry run: calls that cannot succeed, endless loops, and the number of calls that were examined.
 
     ``unfollowed`` counts the plan's calls that no followed path reached, or that something unknown makes: in a method,
     by ``map`` or ``getattr``. ``followed`` is False if the plan has too many paths; then no call is reported.
@@ -61,25 +62,50 @@ def dry_run(
     given = {name: _value(walk, value) for name, value in (values or {}).items()}
     walk.state.frames[MODULE].update(given)
     try:
-        with suppress(PathEnded):
-            for tree in trees:
-                walk.body(tree.body)
+        reached = _follow(walk, trees)
     except (TooManyPaths, RecursionError):
         return DryRun((), len({id(visits.node) for visits in walk.visits.values()}), followed=False)
     lines = code_lines(code)
-    found = [visits for visits in walk.visits.values() if visits.impossible is not None]
+    found = _impossible(walk)
+    loops = [_endless(node, lines) for node in ast.walk(trees[-1]) if id(node) in walk.endless]
     ordered = sorted(
-        dict.fromkeys(_fault(visits, lines) for visits in found), key=lambda each: (each.line or 0, each.column or 0)
+        dict.fromkeys([*(_fault(visits, lines) for visits in found), *loops]),
+        key=lambda each: (each.line or 0, each.column or 0),
     )
-    followed = {id(visits.node) for visits in walk.visits.values()}
-    every = set(sites(trees[-1], walk.functions, walk.handed_on))
+    followed = reached | {id(visits.node) for visits in found}
+    every = set(sites(trees[-1], walk.functions, walk.acting, walk.handed_on))
     return DryRun(tuple(ordered), len(followed), len(every - followed))
+
+
+def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
+    """Follow all code. Return the ids of calls that were reached, without those that only something unknown makes."""
+    try:
+        for tree in trees:
+            walk.body(tree.body)
+    except PathEnded:
+        pass
+    reached = {id(visits.node) for visits in walk.visits.values()}
+    walk.visit_unseen()
+    return reached
+
+
+def _impossible(walk: DryWalk) -> list[CallVisits]:
+    """Return the calls to report. One that is impossible for every caller is not repeated for each of them."""
+    found = [visits for visits in walk.visits.values() if visits.impossible is not None]
+    unconditional = {id(visits.node) for visits in found if not visits.through}
+    return [visits for visits in found if not visits.through or id(visits.node) not in unconditional]
 
 
 def _value(walk: DryWalk, value: object) -> Value:
     if isinstance(value, Mapping):
         return KnownObject({str(name): walk.taken_in(each) for name, each in value.items()})
     return walk.taken_in(value)
+
+
+def _endless(node: ast.AST, lines: list[str]) -> Fault:
+    assert isinstance(node, ast.While)
+    message = "this loop never ends: it has no break or return, and takes no action"
+    return Fault(FaultKind.CHECK, ENDLESS, message, node.lineno, node.col_offset, shown_line(lines, node.lineno))
 
 
 def _fault(visits: CallVisits, lines: list[str]) -> Fault:

@@ -2,7 +2,7 @@
 
 import ast
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from typing import NamedTuple
@@ -27,12 +27,6 @@ from planbook.sandbox.dry.walk import CallVisits, PathEnded
 
 MAX_CALL_DEPTH = 8
 """Nested calls of plan functions. Deeper ones are not followed."""
-_AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
-_METHODS: Mapping[type, frozenset[str]] = {
-    list: frozenset("append insert pop clear reverse".split()),
-    dict: frozenset("get setdefault pop keys values items clear".split()),
-}
-"""Methods that are carried out, none of which compares values."""
 
 
 class CallArguments(NamedTuple):
@@ -47,7 +41,7 @@ class Calls(Expressions):
     """Carries out calls, and methods of containers. Content is replaced, never changed: forked states share it."""
 
     @abstractmethod
-    def body(self, nodes: Sequence[ast.stmt]) -> None:
+    def body(self, nodes: list[ast.stmt]) -> None:
         """Carry out statements. Raises PathEnded if no path reaches their end."""
 
     def visit_Call(self, node: ast.Call) -> Value:
@@ -63,7 +57,7 @@ class Calls(Expressions):
         if isinstance(function, HostRef) and function.path in self.functions:
             return self._act(node, function.path, given)
         if isinstance(function, DefinedFunction):
-            return self._call_plan_function(node, function, given)
+            return self.call_plan_function(node, function, given)
         if isinstance(function, BuiltinFunction):
             return self._python(function.name, given)
         return self._unfollowed(given)
@@ -83,13 +77,16 @@ class Calls(Expressions):
         return UNKNOWN
 
     def _act(self, node: ast.Call, path: str, given: CallArguments) -> Value:
-        impossible = None
-        if self.blind or not given.whole:
+        if not given.whole:
             self.state.knowledge = self.state.knowledge.forgotten()
-        if given.whole:
-            args = [self._plain_or_unknown(each) for each in given.args]
-            named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
-            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._line(node))
+            self._visit(node, None)
+            return UNKNOWN
+        args = [self._plain_or_unknown(each) for each in given.args]
+        named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
+        if self.blind:
+            self.state.knowledge = self.state.knowledge.forgotten()
+        after, impossible = self.state.knowledge.act(path, args, named, self._line(node))
+        self.state.knowledge = after
         self._visit(node, impossible)
         return UNKNOWN
 
@@ -108,87 +105,255 @@ class Calls(Expressions):
 
     def _line(self, node: ast.Call) -> int:
         """Return the plan line of the call, or of the innermost one in the plan that led to it."""
-        return next((each.lineno for each in (node, *reversed(self.chain)) if id(each) in self.plan_calls), 0)
+        for each in (node, *reversed(self.chain)):
+            if id(each) in self.plan_calls:
+                return each.lineno
+        return 0
 
     # The plan's own functions.
 
-    def _call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
+    def call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
         """Carry out a function of the plan with arguments."""
-        values = _bound(function, given)
-        makes = any(isinstance(each, ast.Yield | ast.YieldFrom) for each in effects.own_nodes(function.node))
-        if values is None or makes or len(self.chain) >= MAX_CALL_DEPTH:
+        again = any(each is function.node for each in self.inside)
+        if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not given.whole:
             return self._unfollowed(given, function)
+        if self._only_reads(function, [*given.args, *given.named.values()]):
+            return UNKNOWN
+        values = _bound(self, function, given)
+        if values is None:
+            return self._unfollowed(given)
         self.chain.append(node)
+        self.inside.append(function.node)
         try:
-            return self._enter(function, values)
+            return self.enter(function, values)
         finally:
             self.chain.pop()
+            self.inside.pop()
 
-    def _enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
+    def _only_reads(self, function: DefinedFunction, given: list[Value]) -> bool:
+        """Return whether a call only computes something from unknown values, and need not be followed."""
+        return UNKNOWN in given and not any(map(self.holds_container, given)) and self.is_harmless(function)
+
+    def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
         """Carry out a function's body with these parameters, and return its value."""
-        own, outside = self.open_frame(function.frame), self.frame
+        own = self.open_frame(function.frame)
+        outside, self.frame, self.finals = (self.frame, self.finals), own, []
+        self.own[own] = (
+            effects.own_declared(function.node, ast.Global),
+            effects.own_declared(function.node, ast.Nonlocal),
+        )
         self.state.frames[own].update(values)
-        self.frame = own
         self.returns.append([])
         try:
             if isinstance(function.node, ast.Lambda):
-                value = self.value(function.node.body)
+                self.returns[-1].append((self.state, self.value(function.node.body)))
             else:
-                value = self.body(function.node.body)
-            self.returns[-1].append((self.state, value))
+                self.body(function.node.body)
+                self.returns[-1].append((self.state, None))
         except PathEnded:
             pass
         finally:
-            self.frame = outside
+            self.frame, self.finals = outside
             ways = self.returns.pop()
         value = self.meet(ways)
-        if not any(isinstance(each, ast.FunctionDef | ast.Lambda) for each in effects.own_nodes(function.node)):
+        if not _has_inner(function.node):
             self.state.frames.pop(own, None)
         return value
+
+    def visit_unseen(self) -> None:
+        """Carry out the functions that something unknown may call, with unknown arguments."""
+        visited: set[int] = set()
+        while self.blind and (left := self.unseen.keys() - visited):
+            for key in sorted(left, key=lambda each: self.unseen[each].node.lineno):
+                visited.add(key)
+                function = self.unseen[key]
+                self._forget_all_data()
+                start = self.state.copy()
+                with suppress(PathEnded):
+                    self.enter(function, dict.fromkeys(effects.parameters(function.node), UNKNOWN))
+                self.state = start
+
+    def _forget_all_data(self) -> None:
+        """Keep only functions that are defined in one place: an unseen call may come at any time."""
+        self.havoc([])
+        for frame in self.state.frames.values():
+            for name, value in frame.items():
+                frame[name] = value if isinstance(value, DefinedFunction) and name in self.defined_once else UNKNOWN
 
     # Methods and Python's functions.
 
     def _method(self, base: Value, name: str, given: CallArguments) -> Value:
-        with suppress(NotKnown):
-            if isinstance(base, Container) and given.whole and not given.named:
-                return self.container_method(base, name, given.args)
-            if isinstance(base, str) and given.whole:
-                named = {each: self.plain(value) for each, value in given.named.items()}
-                return self.taken_in(text_method(base, name, [self.plain(each) for each in given.args], named))
-        return UNKNOWN if isinstance(base, str) else self._unfollowed(given, base)
+        try:
+            if isinstance(base, Container) and given.whole:
+                return self.container_method(base, name, given.args, given.named)
+            if isinstance(base, str):
+                return self._of_text(base, name, given)
+        except NotKnown:
+            pass
+        return self._unfollowed(given, base)
+
+    def _of_text(self, text: str, name: str, given: CallArguments) -> Value:
+        """Return the value of a string method, which keeps none of its arguments."""
+        try:
+            named = {each: self.plain(value) for each, value in given.named.items()}
+            args = [self.plain(each) for each in given.args]
+            return self.taken_in(text_method(text, name, args, named)) if given.whole else UNKNOWN
+        except NotKnown:
+            return UNKNOWN
 
     def _python(self, name: str, given: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
         items = self.items(given.args[0]) if len(given.args) == 1 and not given.named else None
-        if items is not None and name in ("list", "tuple", "len"):  # which do not examine the items
-            return len(items) if name == "len" else items if name == "tuple" else self.new_container(list(items))
-        with suppress(NotKnown):
+        if items is not None and name in _OF_ITEMS:
+            return _OF_ITEMS[name](self, items)
+        try:
+            if name == "dict" and not given.args and given.whole:
+                return self.dict_of(given.named)
             if name in FUNCTIONS and given.whole:
                 named = {each: self.plain(value) for each, value in given.named.items()}
-                return self.taken_in(computed(FUNCTIONS[name], *map(self.plain, given.args), **named))
-        if name != "getattr":  # all others read their arguments, call functions among them, and return items
-            values = [self.items(each) or () if isinstance(each, Container) else (each,) for each in given.args]
-            given = CallArguments([value for each in values for value in each], given.named)
-        return self._unfollowed(given)
+                return self.taken_in(computed(FUNCTIONS[name], *map(self.flat, given.args), **named))
+        except NotKnown:
+            pass
+        if name == "getattr":
+            return self._unfollowed(given)
+        return self._looked_through(given)
 
-    def container_method(self, container: Container, name: str, args: Sequence[Value]) -> Value:
-        """Carry out a method of a list or dict. Raises NotKnown, with nothing changed, if its effect is unknown."""
+    def _looked_through(self, given: CallArguments) -> Value:
+        """Handle a built-in function that reads its arguments, calls functions among them, and returns their items."""
+        for value in (*given.args, *given.named.values()):
+            self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
+        if self.blind:
+            self.state.knowledge = self.state.knowledge.forgotten()
+        return UNKNOWN
+
+    # Lists, dicts and sets.
+
+    def container_method(
+        self, container: Container, name: str, args: Sequence[Value], named: Mapping[str, Value]
+    ) -> Value:
+        """Carry out a method of a container. Raises NotKnown, with nothing changed, if its effect is unknown."""
         content = self.content(container)
-        if content is None or name not in _METHODS[type(content)] or len(content) >= MAX_ITEMS:
+        way = _METHODS.get((type(content), name))
+        if content is None or way is None or named or len(content) >= MAX_ITEMS:
             raise NotKnown
-        if isinstance(content, dict) or name in ("insert", "pop"):
-            args = [*map(self.scalar, args[:1]), *args[1:]]
         changed = copy(content)
-        value = computed(getattr(changed, name), *args)
+        value = computed(way, self, changed, *args)
         self.state.heap[container.number] = changed
-        return self.tuple_of(value) if name in ("keys", "values", "items") else value  # type: ignore[arg-type]
+        return value
+
+    def store(self, base: Value, key: Value, value: Value) -> None:
+        """Carry out ``base[key] = value``."""
+        self._replaced(base, "__setitem__", key, value)
+
+    def drop(self, base: Value, key: Value) -> None:
+        """Carry out ``del base[key]``."""
+        self._replaced(base, "__delitem__", key)
+
+    def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
+        content = copy(self.content(base))
+        if isinstance(content, list | dict) and isinstance(base, Container):
+            with suppress(NotKnown):
+                computed(getattr(content, how), self.key(key), *value)
+                self.state.heap[base.number] = content
+                return
+        self.escape(base, *value)
+
+    def _extend(self, content: list[Value], more: Value) -> None:
+        items = self.items(more)
+        if items is None:
+            raise NotKnown
+        content.extend(items)
+
+    def _insert(self, content: list[Value], place: Value, value: Value) -> None:
+        computed(content.insert, self.plain(place), value)
+
+    def _pop(self, content: list[Value], place: Value = -1) -> Value:
+        return computed(content.pop, self.plain(place))
+
+    def _remove(self, content: list[Value], value: Value) -> None:
+        computed(content.pop, self._place(content, value))
+
+    def _place(self, content: list[Value], value: Value) -> object:
+        return computed([self.plain(each) for each in content].index, self.plain(value))
+
+    def _count(self, content: list[Value], value: Value) -> Value:
+        return [self.plain(each) for each in content].count(self.plain(value))
+
+    def _sort(self, content: list[Value]) -> None:
+        computed(content.sort, key=self.plain)
+
+    def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
+        return self.new_container(copy(content))
+
+    def _get(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
+        return content.get(self.key(key), other)
+
+    def _set_default(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
+        return content.setdefault(self.key(key), other)
+
+    def _pop_key(self, content: dict[Value, Value], key: Value, *other: Value) -> Value:
+        return computed(content.pop, self.key(key), *other)
+
+    def _update(self, content: dict[Value, Value], more: Value) -> None:
+        other = self.content(more)
+        if not isinstance(other, dict):
+            raise NotKnown
+        content.update(other)
 
 
-def _bound(function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
-    """Return the parameters' values; None if the call does not fit, or if a star takes some of the arguments."""
+_METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
+    (list, "append"): lambda walk, content, value: content.append(value),
+    (list, "extend"): Calls._extend,
+    (list, "insert"): Calls._insert,
+    (list, "pop"): Calls._pop,
+    (list, "remove"): Calls._remove,
+    (list, "index"): Calls._place,
+    (list, "count"): Calls._count,
+    (list, "sort"): Calls._sort,
+    (list, "reverse"): lambda walk, content: content.reverse(),
+    (list, "clear"): lambda walk, content: content.clear(),
+    (list, "copy"): Calls._copy,
+    (dict, "get"): Calls._get,
+    (dict, "setdefault"): Calls._set_default,
+    (dict, "pop"): Calls._pop_key,
+    (dict, "update"): Calls._update,
+    (dict, "keys"): lambda walk, content: tuple(content),
+    (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
+    (dict, "items"): lambda walk, content: walk.tuple_of(content.items()),
+    (dict, "copy"): Calls._copy,
+    (dict, "clear"): lambda walk, content: content.clear(),
+    (set, "add"): lambda walk, content, value: content.add(walk.key(value)),
+    (set, "discard"): lambda walk, content, value: content.discard(walk.key(value)),
+    (set, "copy"): Calls._copy,
+    (set, "clear"): lambda walk, content: content.clear(),
+}
+"""Type and method to a function that changes a copy of the content and returns the method's value."""
+_AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
+_OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
+    "list": lambda walk, items: walk.new_container(list(items)),
+    "tuple": lambda walk, items: items,
+    "len": lambda walk, items: len(items),
+}
+"""Built-in functions that do not examine the items themselves."""
+
+
+def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
+    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in effects.own_nodes(node))
+
+
+def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
+    """Return the parameters' values, or None if the call does not fit."""
     a = function.node.args
     positional = [each.arg for each in (*a.posonlyargs, *a.args)]
-    values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False)), **given.named}
-    fits = given.whole and len(given.args) <= len(positional)
-    return values if fits and values.keys() == set(effects.parameters(function.node)) else None
+    values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False))}
+    extra = given.args[len(positional) :]
+    others = {name: value for name, value in given.named.items() if name not in effects.parameters(function.node)}
+    if (extra and a.vararg is None) or (others and a.kwarg is None):
+        return None
+    values.update({name: value for name, value in given.named.items() if name not in others})
+    if a.vararg:
+        values[a.vararg.arg] = walk.tuple_of(extra)
+    if a.kwarg:
+        values[a.kwarg.arg] = walk.dict_of(others)
+    return values if set(effects.parameters(function.node)) <= values.keys() else None

@@ -4,12 +4,13 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-_NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
+_WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
+_ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
 
 
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
     """Return every name that the code may bind, or declares as another frame's."""
-    return {name for node in nodes for each in ast.walk(node) for name in _bound_by(each)}
+    return {name for node in _all(nodes) for name in _bound_by(node)}
 
 
 def _bound_by(node: ast.AST) -> list[str]:
@@ -20,27 +21,44 @@ def _bound_by(node: ast.AST) -> list[str]:
         return node.names
     if isinstance(node, ast.alias):
         return [(node.asname or node.name).partition(".")[0]]
-    name = node.rest if isinstance(node, ast.MatchMapping) else node.name if isinstance(node, _NAMED) else None
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+    name = (
+        node.rest
+        if isinstance(node, ast.MatchMapping)
+        else getattr(node, "name", None)
+        if isinstance(node, named)
+        else None
+    )
     return [name] if name else []
 
 
-def changed_elsewhere(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """Return names that are not bound where they stand: declared global or nonlocal, by :=, in a ``finally``."""
-    found = set[str]()
-    for node in nodes:
-        if isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(node.names)
-        elif isinstance(node, ast.NamedExpr):
-            found.add(node.target.id)
-        elif isinstance(node, ast.Try | ast.TryStar):
-            found |= bound(node.finalbody)
-    return frozenset(found)
+def defined_once(trees: Iterable[ast.AST]) -> set[str]:
+    """Return the names that one def binds, and nothing else anywhere: no other scope, and no parameter."""
+    nodes = list(_all(trees))
+    given = Counter(name for node in nodes for name in _bound_by(node))
+    given.update(node.arg for node in nodes if isinstance(node, ast.arg))
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and given[node.name] == 1}
+
+
+def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
+    """Return the names in ``global`` or ``nonlocal`` statements."""
+    return {name for node in _all(nodes) if isinstance(node, kinds) for name in node.names}
 
 
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return all names that a call binds."""
-    a = node.args
-    return [each.arg for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each]
+    listed = [each.arg for kind in _ARGUMENT_KINDS for each in getattr(node.args, kind)]
+    return listed + [each.arg for each in (node.args.vararg, node.args.kwarg) if each]
+
+
+def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+    """Return the names that a function itself declares, without those of inner functions."""
+    return {name for each in own_nodes(node) if isinstance(each, kind) for name in each.names}
+
+
+def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Return whether a call only makes a generator."""
+    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own_nodes(node))
 
 
 def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
@@ -49,7 +67,7 @@ def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
     while waiting:
         each = waiting.pop()
         yield each
-        if not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             waiting.extend(ast.iter_child_nodes(each))
 
 
@@ -58,21 +76,34 @@ def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[
 
     Functions that use such a name count, too. What is passed to parameters is not followed.
     """
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = list(_all(trees))
     acting = set(roots)
-    while found := {name for node in nodes for name in _made_acting(node, acting)} - acting:
+    while True:
+        found = {name for node in nodes for name in _made_acting(node, acting)} - acting
+        if not found:
+            return frozenset(acting)
         acting |= found
-    return frozenset(acting)
 
 
 def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return () if is_harmless(node, acting) else (node.name,)
-    if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.AugAssign | ast.For):
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
         value = node.iter if isinstance(node, ast.For) else node.value
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return bound(targets) if value is not None and mentions(value, acting) else ()
+        return bound(targets) if value is not None and _hands_on(value, acting) else ()
     return ()
+
+
+def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
+    """Return whether the value of an expression may act: that of ``agent.go_to(x)`` is only an observation."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
+        return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return mentions(value, acting)
+    return any(_hands_on(each, acting) for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr)) or (
+        isinstance(value, ast.Lambda) and not is_harmless(value, acting)
+    )
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
@@ -80,8 +111,15 @@ def mentions(node: ast.AST, names: Collection[str]) -> bool:
     return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
 
 
+def is_endless(node: ast.While, acting: Collection[str]) -> bool:
+    """Return whether only an error ends a loop: it has no exit, and takes no action that could end the episode."""
+    if not (isinstance(node.test, ast.Constant) and node.test.value):
+        return False
+    return not mentions(node, acting) and not any(isinstance(each, _WAYS_OUT) for each in ast.walk(node))
+
+
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
-    """Return whether code neither acts nor changes a list or an object that it did not make itself.
+    """Return whether code neither acts nor changes anything that it did not make itself.
 
     A method named like one that changes lists or dicts counts as a change, whatever its object is.
     """
@@ -92,6 +130,8 @@ def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
 
 
 def _changes(node: ast.AST, own: Collection[str]) -> bool:
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return True
     if isinstance(node, ast.AugAssign):
         return not (isinstance(node.target, ast.Name) and node.target.id in own)
     if isinstance(node, ast.Subscript):
@@ -118,41 +158,50 @@ def _made_inside(node: ast.AST) -> set[str]:
 
 
 _NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
+
+
 CHANGING = frozenset(
     "add append appendleft clear difference_update discard extend extendleft insert intersection_update pop popitem "
     "popleft remove reverse rotate setdefault sort symmetric_difference_update update subtract move_to_end".split()
 )
 
 
+def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return (each for node in nodes for each in ast.walk(node))
+
+
 # Call sites.
 
-_MOST_PARTS = 3
-"""Parts of the longest name of a function of a session."""
+_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 
 
-def sites(tree: ast.AST, functions: Collection[str], handed_on: Collection[str]) -> Iterator[int]:
+def sites(
+    tree: ast.AST, functions: Collection[str], acting: Collection[str], handed_on: Collection[str]
+) -> Iterator[int]:
     """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
 
-    ``self.agent.open`` counts as well, and ``getattr(agent, ...)``; ``handed_on`` are those that something unknown has.
+    ``acting`` are the names that stand for the session's objects, ``handed_on`` the functions that something unknown
+    has. A call of a method of that name counts, too (``self.agent.open``), unless Python's own types or classes of the
+    plan have such a method.
     """
+    names = {name.rpartition(".")[2] for name in functions}
+    doubtful = _METHODS | {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    owners, passed = {name.rpartition(".")[0] for name in functions}, {*functions} & {*handed_on}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            found = _names(node.func, functions)
-            by_name = isinstance(node.func, ast.Name) and node.func.id == "getattr" and bool(node.args)
-            found = found or (by_name and _names(node.args[0], owners))
+            found = _may_act(node, functions, names - doubtful, names, acting)
         else:
-            found = isinstance(node, ast.Attribute) and id(node) not in called and _names(node, passed)
+            found = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
         if found:
             yield id(node)
 
 
-def _names(node: ast.expr, paths: Collection[str]) -> bool:
-    """Return whether a dotted name is, or ends with, one of these."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute) and len(parts) < _MOST_PARTS:
-        parts.insert(0, node.attr)
-        node = node.value
-    parts.insert(0, node.id if isinstance(node, ast.Name) else "")
-    return any(".".join(parts[start:]) in paths for start in range(len(parts)))
+def _may_act(
+    node: ast.Call, functions: Collection[str], clear: Collection[str], names: Collection[str], acting: Collection[str]
+) -> bool:
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in clear or (node.func.attr in names and mentions(node.func.value, acting))
+    if not isinstance(node.func, ast.Name):
+        return False
+    by_name = node.func.id == "getattr" and bool(node.args) and mentions(node.args[0], acting)
+    return by_name or node.func.id in functions

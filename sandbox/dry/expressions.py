@@ -1,15 +1,20 @@
 """Values of expressions. What is not followed has the value UNKNOWN, and its operands escape."""
 
 import ast
-from contextlib import suppress
+from collections.abc import Iterator
+from itertools import count
 
 from planbook.sandbox.dry.values import (
     COMPARISONS,
     MAX_CHARS,
+    MAX_ITEMS,
+    UNARY,
     UNKNOWN,
+    Container,
     HostRef,
     KnownObject,
     NotKnown,
+    Plain,
     UnknownType,
     Value,
     binary,
@@ -21,28 +26,47 @@ from planbook.sandbox.dry.walk import BaseWalk
 class Expressions(BaseWalk):
     """Evaluates expressions, and converts values to and from Python's own."""
 
-    def scalar(self, value: Value) -> Value:
-        """Return a number, a string, None, or a tuple of such values. Raises NotKnown for any other."""
+    def plain(self, value: Value) -> Plain:
+        """Return Python's value. Raises NotKnown if any part is unknown, or if it is too large."""
+        return self._plain(value, count(1))
+
+    def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
+        if next(parts) > MAX_ITEMS:
+            raise NotKnown
         if isinstance(value, tuple):
-            return tuple(map(self.scalar, value))
+            return tuple(self._plain(each, parts) for each in value)
         if value is None or isinstance(value, str | bytes | int | float):
             return value
-        raise NotKnown
-
-    def plain(self, value: Value) -> object:
-        """Return Python's value. Raises NotKnown if a part is unknown, or a container: that has an identity."""
         content = self.content(value)
+        if content is None:
+            raise NotKnown
         if isinstance(content, dict):
-            return {self.scalar(name): self.scalar(each) for name, each in content.items()}
-        return self.scalar(value) if content is None else list(map(self.scalar, content))
+            return {self._plain(name, parts): self._plain(each, parts) for name, each in content.items()}
+        return type(content)(self._plain(each, parts) for each in content)
 
-    def taken_in(self, value: object) -> Value:
+    def flat(self, value: Value) -> Plain:
+        """Return as ``plain`` a value without containers inside, which would lose their identity. Raises NotKnown."""
+        if any(isinstance(each, Container) for each in self.items(value) or ()):
+            raise NotKnown
+        return self.plain(value)
+
+    def taken_in(self, value: Plain) -> Value:
         """Return a value that Python computed as a value of the dry run."""
         if isinstance(value, list):
             return self.new_container([self.taken_in(each) for each in value])
         if isinstance(value, dict):
             return self.new_container({self.taken_in(name): self.taken_in(each) for name, each in value.items()})
+        if isinstance(value, set):
+            return self.new_container(set(value))
         return tuple(map(self.taken_in, value)) if isinstance(value, tuple) else value
+
+    def key(self, value: Value) -> Value:
+        """Return a value as a key of a dict or set. Raises NotKnown."""
+        if isinstance(value, tuple):
+            return tuple(map(self.key, value))
+        if value is None or isinstance(value, str | int | float | bytes):
+            return value
+        raise NotKnown
 
     def value(self, node: ast.expr) -> Value:
         """Evaluate. Raises PathEnded if no path comes back from it."""
@@ -83,8 +107,9 @@ class Expressions(BaseWalk):
         if not isinstance(node, ast.FormattedValue):
             return self.value(node)
         value = self.value(node.value)
-        is_plain = node.format_spec is None and node.conversion in (-1, ord("s"))
-        return str(value) if is_plain and isinstance(value, str | int | float | None) else UNKNOWN
+        if node.format_spec is not None or node.conversion not in (-1, ord("s")):
+            return self.parts_of(node.format_spec) if node.format_spec else UNKNOWN
+        return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
 
     def visit_Tuple(self, node: ast.Tuple) -> Value:
         parts = self.unpacked(node.elts)
@@ -95,31 +120,48 @@ class Expressions(BaseWalk):
 
     def unpacked(self, nodes: list[ast.expr]) -> list[Value] | None:
         """Return values in order, with starred ones spread out; None if their number is unknown."""
-        values = [self.value(node.value if isinstance(node, ast.Starred) else node) for node in nodes]
-        spread = [
-            self.items(value) if isinstance(node, ast.Starred) else (value,)
-            for node, value in zip(nodes, values, strict=True)
-        ]
-        if any(each is None for each in spread):
-            self.escape(*values)
-            return None
-        return [value for each in spread for value in each or ()]
+        found: list[Value] | None = []
+        for node in nodes:
+            value = self.value(node.value if isinstance(node, ast.Starred) else node)
+            more = self.items(value) if isinstance(node, ast.Starred) else (value,)
+            if more is None or found is None:
+                self.escape(value, *(found or ()))
+                found = None
+            else:
+                found.extend(more)
+        return found
+
+    def visit_Set(self, node: ast.Set) -> Value:
+        parts = self.unpacked(node.elts)
+        try:
+            return self.new_container(set(map(self.key, parts)) if parts is not None else None)
+        except NotKnown:
+            self.escape(*(parts or ()))
+            return self.new_container(None)
 
     def visit_Dict(self, node: ast.Dict) -> Value:
-        keys = [UNKNOWN if name is None else self.value(name) for name in node.keys]
-        values = [self.value(each) for each in node.values]
-        with suppress(NotKnown):
-            return self.new_container(dict(zip(map(self.scalar, keys), values, strict=True)))
-        self.escape(*keys, *values)
-        return self.new_container(None)
+        content: dict[Value, Value] | None = {}
+        for name, each in zip(node.keys, node.values, strict=True):
+            key = self.value(name) if name is not None else UNKNOWN
+            value = self.value(each)
+            try:
+                if content is not None:
+                    content[self.key(key)] = value
+                    continue
+            except NotKnown:
+                pass
+            self.escape(key, value, *(content.values() if content else ()))
+            content = None
+        return self.new_container(content)
 
     def visit_BinOp(self, node: ast.BinOp) -> Value:
-        return self.operated(type(node.op), self.value(node.left), self.value(node.right))
+        left, right = self.value(node.left), self.value(node.right)
+        return self.operated(type(node.op), left, right)
 
     def operated(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
         """Return the result of an operation on two values."""
         try:
-            return self.taken_in(binary(kind, self.plain(left), self.plain(right)))
+            return self.taken_in(binary(kind, self.flat(left), self.flat(right)))
         except NotKnown:
             self.escape(left, right)
             return UNKNOWN
@@ -128,22 +170,39 @@ class Expressions(BaseWalk):
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(value)
-            return UNKNOWN if truth is None else not truth
-        return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else UNKNOWN
+            return UNKNOWN if isinstance(truth, UnknownType) else not truth
+        try:
+            return computed(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
+        except NotKnown:
+            return UNKNOWN
 
     def visit_Compare(self, node: ast.Compare) -> Value:
-        if len(node.ops) > 1:  # the first comparison decides whether there is a second one
-            return self.branches(lambda: self.parts_of(node), lambda: UNKNOWN)
-        found = self._compared(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
-        return UNKNOWN if found is None else found
+        left, truth = self.value(node.left), True
+        for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.value(right_node)
+            found = self._compared(operation, left, right)
+            if isinstance(found, UnknownType):
+                for rest in node.comparators[position + 1 :]:
+                    self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
+                return UNKNOWN
+            if not found:
+                return False
+            left = right
+        return truth
 
-    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
-        with suppress(NotKnown):
-            if not isinstance(operation, ast.Is | ast.IsNot):
-                return bool(computed(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
-            if UNKNOWN not in (left, right) and None in (left, right):
-                return (left is right) == isinstance(operation, ast.Is)
-        return None
+    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
+        if isinstance(operation, ast.Is | ast.IsNot):
+            if (
+                isinstance(left, UnknownType)
+                or isinstance(right, UnknownType)
+                or (left is not None and right is not None)
+            ):
+                return UNKNOWN
+            return (left is right) == isinstance(operation, ast.Is)
+        try:
+            return bool(computed(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
+        except NotKnown:
+            return UNKNOWN
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Value:
         return self._rest_of_boolean(node.values, isinstance(node.op, ast.And))
@@ -153,31 +212,48 @@ class Expressions(BaseWalk):
         if len(nodes) == 1:
             return value
         truth = self.truth(value)
-        if truth is None:
+        if isinstance(truth, UnknownType):
             return self.branches(lambda: value, lambda: self._rest_of_boolean(nodes[1:], is_and))
         return self._rest_of_boolean(nodes[1:], is_and) if truth == is_and else value
 
     def visit_IfExp(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.value(node.test))
-        if truth is None:
+        if isinstance(truth, UnknownType):
             return self.branches(lambda: self.value(node.body), lambda: self.value(node.orelse))
         return self.value(node.body if truth else node.orelse)
 
     def visit_Subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
+        if isinstance(node.slice, ast.Slice):
+            bounds = [
+                self.value(each) if each else None for each in (node.slice.lower, node.slice.upper, node.slice.step)
+            ]
+            return self._slice(base, bounds)
+        return self.item(base, self.value(node.slice))
+
+    def _slice(self, base: Value, bounds: list[Value]) -> Value:
         content = base if isinstance(base, str | tuple) else self.content(base)
-        key = self.value(node.slice)
+        if not isinstance(content, str | tuple | list) or not all(isinstance(each, int | None) for each in bounds):
+            self.escape(base)
+            return UNKNOWN
+        try:
+            found = computed(content.__getitem__, slice(*bounds))
+        except NotKnown:
+            return UNKNOWN
+        return self.new_container(found) if isinstance(found, list) else found
+
+    def item(self, base: Value, key: Value) -> Value:
+        """Return an item of a string, tuple, list or dict."""
+        content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
-            with suppress(NotKnown):
-                found = computed(content.__getitem__, key if isinstance(key, slice) else self.scalar(key))
-                return self.new_container(found) if isinstance(found, list) else found
+            try:
+                return computed(content.__getitem__, self.key(key))
+            except NotKnown:
+                pass
         self.escape(base)
         return UNKNOWN
 
-    def visit_Slice(self, node: ast.Slice) -> Value:
-        bounds = [self.value(each) if each else None for each in (node.lower, node.upper, node.step)]
-        return slice(*bounds) if all(isinstance(each, int | None) for each in bounds) else UNKNOWN
-
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Value:
-        self.escape(self.value(node.value))
-        return UNKNOWN
+        value = self.value(node.value)
+        self.assign(node.target.id, value)
+        return value

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.calls import Calls
-from planbook.sandbox.dry.values import UNKNOWN, Value
+from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownType, Value
 from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
 
 MAX_TURNS = 300
@@ -17,8 +17,7 @@ MAX_ENDLESS_TURNS = 4
 MAX_ROUNDS = 3
 """Times that the body of a loop over unknown items is followed until nothing changes."""
 
-_FOUND = "<found>"
-"""The name of a comprehension's list in its frame."""
+Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -30,59 +29,117 @@ class Loops(Calls):
         """Bind a target."""
 
     def visit_For(self, node: ast.For) -> None:
-        over, loop, exits = self.value(node.iter), LoopExits(), list[WalkState]()
+        over = self._over(node.iter)
 
         def turn(item: Value) -> None:
             self.bind(node.target, item)
             self._turn_of(node.body, loop)
 
-        self.loops.append(loop)
-        with suppress(PathEnded):
+        loop = self._enter_loop()
+        try:
             self._all_turns(over, turn, [node])
-            exits.append(self.state)
-        self.loops.pop()
-        self._leave_loop(exits, loop.breaks, node.orelse)
+        except PathEnded:
+            self._leave_loop(loop, reached_end=False)
+            return
+        finally:
+            self.loops.pop()
+        self._leave_loop(loop, reached_end=True, orelse=node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
-        loop, exits = LoopExits(), list[WalkState]()
+        if not self.catches and effects.is_endless(node, self.acting):
+            self.endless[id(node)] = node
+        loop, exits = self._enter_loop(), list[WalkState]()
 
-        def turn() -> bool | None:
+        def unknown_turn() -> None:
             truth = self.truth(self.value(node.test))
             if truth is not True:
                 exits.append(self.state.copy())
             if truth is False:
                 raise PathEnded
             self._turn_of(node.body, loop)
-            return truth
 
-        self.loops.append(loop)
-        with suppress(PathEnded):
-            most = MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS
-            while turn() and most > 0:
-                most -= 1
-            self._repeated(turn, [node])
-        self.loops.pop()
-        self._leave_loop(exits, loop.breaks, node.orelse)
+        try:
+            if self._counted_turns(node, loop):
+                exits.append(self.state)
+            else:
+                self._repeated(unknown_turn, [node])
+        except PathEnded:
+            pass
+        finally:
+            self.loops.pop()
+        if not exits:
+            self._leave_loop(loop, reached_end=False)
+            return
+        self.meet([(state, None) for state in exits])
+        self._leave_loop(loop, reached_end=True, orelse=node.orelse)
+
+    def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
+        """Return whether the loop reached its end. Otherwise its other turns are unknown."""
+        for _ in range(MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS):
+            self.state.drop_unused()
+            before = self.state.copy()
+            truth = self.truth(self.value(node.test))
+            if truth is False:
+                return True
+            if isinstance(truth, UnknownType):
+                self.state = before
+                return False
+            self._turn_of(node.body, loop)
+            self.state.drop_unused()
+            if self.state.stands_like(before):
+                return False
+        return False
+
+    def _enter_loop(self) -> LoopExits:
+        self.loops.append(LoopExits())
+        return self.loops[-1]
 
     def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
         """Carry out one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
         ways = list[tuple[WalkState, Value]]()
-        with suppress(PathEnded):
+        try:
             self.body(body)
             ways.append((self.state, None))
+        except PathEnded:
+            pass
         ways += [(state, None) for state in loop.continues]
         loop.continues.clear()
         self.meet(ways)
 
-    def _leave_loop(self, exits: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
-        ways = [(state, None) for state in breaks]
-        with suppress(PathEnded):
-            self.meet([(state, None) for state in exits])
-            self.body(orelse)
-            ways.append((self.state, None))
+    def _leave_loop(self, loop: LoopExits, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
+        ways = [(state, None) for state in loop.breaks]
+        if reached_end:
+            try:
+                self.body(orelse or [])
+                ways.append((self.state, None))
+            except PathEnded:
+                pass
         self.meet(ways)
 
     # Items and turns.
+
+    def _over(self, node: ast.expr) -> Value:
+        """Return what a loop iterates over. Iterators are expanded here, where they are used once."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            function = self.look_up(node.func.id, self.frame)
+            if (
+                isinstance(function, BuiltinFunction)
+                and function.name in ("enumerate", "zip", "reversed")
+                and node.args
+            ):
+                given = self.unpacked(node.args)
+                return self._spread(function.name, given)
+        return self.value(node)
+
+    def _spread(self, name: str, given: list[Value] | None) -> Value:
+        rows = [self.items(each) for each in given or ()]
+        known = [row for row in rows if row is not None]
+        if len(known) < len(rows) or given is None or (len(known) != 1 and name != "zip"):
+            self.escape(*(given or ()))
+            return UNKNOWN
+        if name == "enumerate":
+            return self.tuple_of(enumerate(known[0]))
+        return self.tuple_of(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
 
     def _all_turns(self, over: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
         """Carry out every turn of a loop. A list is read again before each turn, since the body may change it.
@@ -99,7 +156,7 @@ class Loops(Calls):
         self.escape(over)
         self._repeated(lambda: turn(UNKNOWN), nodes)
 
-    def _repeated(self, turn: Callable[[], object], nodes: list[ast.AST]) -> None:
+    def _repeated(self, turn: Turn, nodes: list[ast.AST]) -> None:
         """Carry out any number of turns. The resulting state holds before and after each of them."""
         for _ in range(MAX_ROUNDS):
             before = self.state.copy()
@@ -112,7 +169,7 @@ class Loops(Calls):
             self.state = joined(before, self.state)
             self.state.drop_unused()
             self.settle()
-            if self.state == before:
+            if self.state.stands_like(before):
                 return
         self.havoc(nodes)
         left = self.state.copy()
@@ -134,20 +191,53 @@ class Loops(Calls):
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def _comprehended(self, node: Comprehension) -> Value:
-        """Carry out a comprehension as nested loops in a frame of their own, which append to a list."""
-        outside, found = self.frame, self.new_container([] if isinstance(node, ast.ListComp) else None)
-        parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        append = ast.Attribute(ast.Name(_FOUND, ast.Load()), "append", ast.Load())
-        loop: ast.stmt = ast.Expr(ast.Call(append, parts, []))
-        for part in reversed(node.generators):
-            for test in reversed(part.ifs):
-                loop = ast.If(test, [loop], [])
-            loop = ast.For(part.target, part.iter, [loop], [])
-        own = self.frame = self.open_frame(outside)
-        self.assign(_FOUND, found)
+        over = self._over(node.generators[0].iter)
+        self.frame = self.open_frame(self.frame)
+        own = self.frame
+        self.transparent.add(own)
+        found: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
-            self.visit(loop)
+            self._generated(node, over, 0, found)
         finally:
-            self.frame = outside
+            self.frame = self.parents[own]
             self.state.frames.pop(own, None)
         return found
+
+    def _generated(self, node: Comprehension, over: Value, depth: int, found: Container) -> None:
+        part = node.generators[depth]
+
+        def turn(item: Value) -> None:
+            self._bind_own(part.target, item)
+            self._filtered(part.ifs, go_on)
+
+        def go_on() -> None:
+            if depth + 1 < len(node.generators):
+                self._generated(node, self._over(node.generators[depth + 1].iter), depth + 1, found)
+            elif isinstance(node, ast.DictComp):
+                self.escape(self.value(node.key), self.value(node.value))
+            else:
+                self._collect(found, self.value(node.elt))
+
+        self._all_turns(over, turn, [node])
+
+    def _collect(self, found: Container, value: Value) -> None:
+        try:
+            self.container_method(found, "append", [value], {})
+        except NotKnown:
+            self.escape(value)
+
+    def _bind_own(self, target: ast.expr, value: Value) -> None:
+        """Bind the target of a comprehension in its own frame, unlike a name assigned by :=."""
+        self.transparent.discard(self.frame)
+        self.bind(target, value)
+        self.transparent.add(self.frame)
+
+    def _filtered(self, tests: list[ast.expr], go_on: Turn) -> None:
+        if not tests:
+            go_on()
+            return
+        truth = self.truth(self.value(tests[0]))
+        if isinstance(truth, UnknownType):
+            self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
+        elif truth:
+            self._filtered(tests[1:], go_on)

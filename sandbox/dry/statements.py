@@ -1,13 +1,12 @@
 """Statements. The state forks at unknown conditions, and its branches are merged."""
 
 import ast
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
-from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, Value
-from planbook.sandbox.dry.walk import PathEnded, TooManyPaths
+from planbook.sandbox.dry.values import UNKNOWN, Container, DefinedFunction, UnknownType, Value
+from planbook.sandbox.dry.walk import PathEnded
 
 
 class DryWalk(Loops):
@@ -20,19 +19,21 @@ class DryWalk(Loops):
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Handle what is not followed: only its parts are evaluated, or a statement may have done anything in it."""
+        """Handle what is not followed: only its parts are evaluated, or anything in a statement may have been done."""
         if not isinstance(node, ast.stmt):
             return self.parts_of(node)
-        for name in effects.bound([node]):
-            self.escape(self.look_up(name, self.frame))
-            self.assign(name, UNKNOWN)
         if not effects.is_harmless(node, self.acting):
             self.blind = True
-            self.havoc([node])
+        self.havoc([node])
         return UNKNOWN
 
     def visit_Expr(self, node: ast.Expr) -> None:
         self.value(node.value)
+
+    def visit_Pass(self, node: ast.Pass | ast.Global | ast.Nonlocal) -> None:
+        pass
+
+    visit_Global = visit_Nonlocal = visit_Pass
 
     # Names.
 
@@ -46,17 +47,27 @@ class DryWalk(Loops):
             self.bind(node.target, self.value(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        right = self.value(node.value)
-        if not isinstance(node.target, ast.Name):
-            self.escape(right)
-            self.parts_of(node.target)
-            return
-        left, more = self.look_up(node.target.id, self.frame), self.items(right)
-        content = self.content(left)
-        if isinstance(left, Container) and isinstance(content, list) and more is not None:  # it stays the same list
-            self.state.heap[left.number] = [*content, *more]
+        target = node.target
+        if isinstance(target, ast.Name):
+            left = self.look_up(target.id, self.frame)
+            self.assign(target.id, self._increased(node.op, left, self.value(node.value)))
+        elif isinstance(target, ast.Subscript):
+            base, key = self.value(target.value), self.value(target.slice)
+            left = self.item(base, key)
+            self.store(base, key, self._increased(node.op, left, self.value(node.value)))
         else:
-            self.assign(node.target.id, self.operated(type(node.op), left, right))
+            self.bind(target, self.value(node.value))
+
+    def _increased(self, operation: ast.operator, left: Value, right: Value) -> Value:
+        """Return the value of ``left += right``: a list stays the same list."""
+        if not isinstance(left, Container):
+            return self.operated(type(operation), left, right)
+        content, more = self.content(left), self.items(right)
+        if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
+            self.state.heap[left.number] = [*content, *more]
+            return left
+        self.escape(left, right)
+        return UNKNOWN
 
     def bind(self, target: ast.expr, value: Value) -> None:
         """Bind a target."""
@@ -64,11 +75,15 @@ class DryWalk(Loops):
             self.assign(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
+        elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
+            self.store(self.value(target.value), self.value(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         else:
             self.escape(value)
-            self.parts_of(target)
+            for part in ast.iter_child_nodes(target):
+                if isinstance(part, ast.expr):
+                    self.escape(self.value(part))
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         items = self.items(value)
@@ -82,8 +97,14 @@ class DryWalk(Loops):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.assign(target.id, UNKNOWN)
-            else:
-                self.parts_of(target)
+            elif isinstance(target, ast.Subscript):
+                self.drop(self.value(target.value), self.value(target.slice))
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for name in effects.bound([node]):
+            self.assign(name, UNKNOWN)
+
+    visit_ImportFrom = visit_Import
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         value = self.visit_Lambda(node)
@@ -100,14 +121,38 @@ class DryWalk(Loops):
         pairs += [(each.arg, default) for each, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default]
         return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for each in ast.walk(node):
+            if isinstance(each, ast.FunctionDef):
+                self.unseen.setdefault(id(each), DefinedFunction(each, self.frame))
+        if not effects.is_harmless(node, self.acting):
+            self.blind = True
+            self.havoc([node])
+        self.assign(node.name, UNKNOWN)
+
     # Branches.
 
     def visit_If(self, node: ast.If) -> None:
         truth = self.truth(self.value(node.test))
-        if truth is None:
-            self.branches(partial(self.body, node.body), partial(self.body, node.orelse))
+        if isinstance(truth, UnknownType):
+            self.branches(lambda: self.body(node.body), lambda: self.body(node.orelse))
         else:
             self.body(node.body if truth else node.orelse)
+
+    def visit_Match(self, node: ast.Match) -> None:
+        self.escape(self.value(node.subject))
+
+        def case(each: ast.match_case) -> Callable[[], None]:
+            def way() -> None:
+                for name in effects.bound([each.pattern]):
+                    self.assign(name, UNKNOWN)
+                if each.guard is not None:
+                    self.value(each.guard)
+                self.body(each.body)
+
+            return way
+
+        self.branches(*map(case, node.cases), lambda: None)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
@@ -121,39 +166,57 @@ class DryWalk(Loops):
 
     def visit_Return(self, node: ast.Return) -> None:
         value = self.value(node.value) if node.value else None
+        self.leave()
         self.returns[-1].append((self.state, value))
         raise PathEnded
 
     def visit_Break(self, node: ast.Break) -> None:
+        self.leave()
         self.loops[-1].breaks.append(self.state)
         raise PathEnded
 
     def visit_Continue(self, node: ast.Continue) -> None:
+        self.leave()
         self.loops[-1].continues.append(self.state)
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
-        """An exception may come from anywhere in the body, so nothing about it is known in a handler.
+        """An exception may come from anywhere in the body, so nothing about it is known in a handler."""
 
-        A ``finally`` that acts may do so at any time.
-        """
+        def caught(handler: ast.ExceptHandler) -> Callable[[], None]:
+            def way() -> None:
+                self.havoc(node.body)
+                if handler.name:
+                    self.assign(handler.name, UNKNOWN)
+                self.body(handler.body)
 
-        def caught(handler: ast.ExceptHandler) -> None:
-            self.havoc(node.body)
-            if handler.name:
-                self.assign(handler.name, UNKNOWN)
-            self.body(handler.body)
+            return way
 
-        self.blind = self.blind or not all(effects.is_harmless(each, self.acting) for each in node.finalbody)
-        self.branches(
-            partial(self.body, [*node.body, *node.orelse]), *(partial(caught, each) for each in node.handlers)
-        )
-        self.body(node.finalbody)
+        def uncaught() -> None:
+            self.havoc([*node.body, *node.handlers, *node.orelse])
+            self.body(node.finalbody)
+            raise PathEnded
 
-    visit_TryStar = visit_Try  # type: ignore[assignment]
+        def through() -> None:
+            self.finals.append(node.finalbody)
+            try:
+                self.branches(lambda: self.body([*node.body, *node.orelse]), *map(caught, node.handlers))
+            finally:
+                self.finals.pop()
+            self.body(node.finalbody)
 
-    def visit_With(self, node: ast.With | ast.Match) -> None:
-        """Give up: plans hardly ever have these, which would need much to be followed."""
-        raise TooManyPaths
+        self.branches(through, *([uncaught] if node.finalbody else []))
 
-    visit_Match = visit_With
+    def visit_With(self, node: ast.With) -> None:
+        """As a try: the context manager may swallow exceptions."""
+        for item in node.items:
+            self.escape(self.value(item.context_expr))
+            if item.optional_vars is not None:
+                self.bind(item.optional_vars, UNKNOWN)
+        self.branches(lambda: self.body(node.body), lambda: self.havoc(node.body))
+
+    def leave(self) -> None:
+        """Carry out the enclosing ``finally`` blocks on the way out."""
+        for final in reversed(self.finals):
+            if final:
+                self.havoc(final)

@@ -5,7 +5,6 @@ are computed only if they are cheap, have no effect, and give the same result in
 """
 
 import ast
-import builtins
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +44,7 @@ class BuiltinFunction:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list or dict of the plan. Its current content is in the heap of the state, under this number."""
+    """A list, dict or set of the plan. Its current content is in the heap of the state, under this number."""
 
     number: int
 
@@ -66,15 +65,25 @@ class DefinedFunction:
     defaults: tuple[tuple[str, Value], ...] = ()
 
 
+MAX_PARTS = 20_000
+"""Parts of a tuple, counting those of tuples in it as often as they occur."""
+
+
+def is_small(value: tuple[Value, ...]) -> bool:
+    """Return whether a tuple can be traversed quickly."""
+    parts, inside = 0, [value]
+    while inside and parts <= MAX_PARTS:
+        each = inside.pop()
+        parts += len(each)
+        inside += [part for part in each if isinstance(part, tuple)]
+    return parts <= MAX_PARTS
+
+
 def same(first: Value, second: Value) -> bool:
-    """Return whether two values, or contents of containers, are certainly the same: 1 is neither True nor 1.0."""
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, dict) and isinstance(second, dict):
-        first, second = tuple(first.items()), tuple(second.items())
-    if isinstance(first, tuple | list) and isinstance(second, tuple | list):
+    """Return whether two values are certainly the same: 1 is neither True nor 1.0."""
+    if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(same, first, second))
-    return first == second
+    return type(first) is type(second) and first == second
 
 
 # The world.
@@ -117,6 +126,8 @@ MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
 MAX_REPLACED = 100 * MAX_CHARS
 """Characters that a computed `replace` could return at most."""
 
+Plain = object
+
 
 class NotKnown(Exception):
     """The result is not known, or not worth knowing."""
@@ -129,6 +140,11 @@ BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv,
     ast.Mod: operator.mod,
+}
+UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
 }
 COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
@@ -145,44 +161,79 @@ TEXT_METHODS = frozenset(
     "lower lstrip partition removeprefix removesuffix replace rfind rindex rpartition rsplit rstrip split splitlines "
     "startswith strip title upper".split()
 )
+
+
+def _range(*bounds: object) -> tuple[int, ...]:
+    numbers = range(*bounds)  # type: ignore[call-overload]
+    if len(numbers) > MAX_ITEMS:
+        raise NotKnown
+    return tuple(numbers)
+
+
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    name: getattr(builtins, name)
-    for name in "abs all any bool float int len list max min range round sorted str sum tuple".split()
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "bool": bool,
+    "float": float,
+    "int": int,
+    "len": len,
+    "list": list,
+    "max": max,
+    "min": min,
+    "range": _range,
+    "round": round,
+    "set": set,
+    "sorted": sorted,
+    "str": str,
+    "sum": sum,
+    "tuple": tuple,
 }
 """Built-in functions that are computed, none of which returns an iterator."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
-def computed(function: Callable[..., object], *args: object, **named: object) -> Value:
+def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
     """Return the function's result. Raises NotKnown if it raises: the plan ends there, or catches it."""
     for each in (*args, *named.values()):
-        bounded(each)
+        _bounded(each)
     try:
         result = function(*args, **named)
-        return bounded(tuple(result) if isinstance(result, range) and len(result) <= MAX_ITEMS else result)
     except _FAILURES as error:
         raise NotKnown from error
+    return _bounded(result)
 
 
-def binary(kind: type[ast.operator], left: object, right: object) -> Value:
-    """Return the result of an operation on two values. Raises NotKnown; only numbers are multiplied and divided."""
-    numbers = isinstance(left, int | float) and isinstance(right, int | float)
-    if kind not in BINARY or (kind is not ast.Add and not numbers):
+def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
+    """Return the result of an operation on two values. Raises NotKnown."""
+    if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
+    if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
+        _small(left, right)
     return computed(BINARY[kind], left, right)
 
 
-def text_method(text: str, name: str, args: Sequence[object], named: Mapping[str, object]) -> Value:
+def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
     """Return the result of a string method. Raises NotKnown."""
-    longest = max((len(each) for each in args if isinstance(each, str)), default=0)
-    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + longest) > MAX_REPLACED):
+    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MAX_REPLACED):
         raise NotKnown
     return computed(getattr(text, name), *args, **named)
 
 
-def bounded(value: Value) -> Value:
+def _small(left: Plain, right: Plain) -> None:
+    count = left if isinstance(left, int) else right
+    sequence = right if isinstance(left, int) else left
+    if not isinstance(count, int) or count * _length([sequence]) > MAX_ITEMS:
+        raise NotKnown
+
+
+def _length(values: Sequence[Plain]) -> int:
+    return max((len(each) for each in values if isinstance(each, str | tuple | list)), default=0)
+
+
+def _bounded(value: Value) -> Value:
     """Return the value. Raises NotKnown for one that is too large to compute with."""
-    if isinstance(value, range) or (isinstance(value, int | float) and abs(value) > MAX_NUMBER):
+    if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
     inside = [value]

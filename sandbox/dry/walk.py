@@ -1,7 +1,7 @@
 """The state of a dry run, and what every part of the walk shares: frames, ends of paths, the merging of branches."""
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 
 from planbook.sandbox.dry import effects
@@ -12,28 +12,28 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     HostRef,
     Impossible,
-    NotKnown,
+    KnownObject,
     UnknownType,
     Value,
     WorldKnowledge,
-    bounded,
+    is_small,
     same,
 )
 
 # State.
 
-Content = list[Value] | dict[Value, Value] | None
-"""Content of a list or dict; None if it is not known. Contents are replaced, never changed."""
+Content = list[Value] | dict[Value, Value] | set[Value] | None
+"""Content of a container; None if it is not known. Contents are replaced, never changed."""
 
 
 @dataclass
 class WalkState:
-    """One state. Forked states share the contents of containers. Two are equal if the same is known."""
+    """One state. Forked states share the contents of containers."""
 
     knowledge: WorldKnowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
-    escaped: list[Value] = field(default_factory=list, compare=False)
+    escaped: list[Value] = field(default_factory=list)
     """Functions and objects of the session that became part of something unknown, which may call them."""
 
     def copy(self) -> "WalkState":
@@ -41,8 +41,20 @@ class WalkState:
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
+    def stands_like(self, other: "WalkState") -> bool:
+        """Return whether two states are equal."""
+        return (
+            (self.frames.keys(), self.heap.keys()) == (other.frames.keys(), other.heap.keys())
+            and all(_same_items(self.frames[number], other.frames[number]) for number in self.frames)
+            and all(_same_content(self.heap[number], other.heap[number]) for number in self.heap)
+            and self.knowledge == other.knowledge
+        )
+
     def drop_unused(self) -> None:
-        """Forget containers that no name leads to. A name for a container of unknown content becomes UNKNOWN."""
+        """Forget containers that no name leads to; to other holders their content is unknown.
+
+        A name for a container of unknown content becomes UNKNOWN.
+        """
         for frame in self.frames.values():
             for name, value in frame.items():
                 if isinstance(value, Container) and self.heap.get(value.number) is None:
@@ -51,18 +63,18 @@ class WalkState:
         waiting = [value for frame in self.frames.values() for value in frame.values()]
         while waiting:
             value = waiting.pop()
-            if isinstance(value, Container) and value.number not in reached:
-                reached[value.number] = self.heap.get(value.number)
-                waiting.extend(_inside(reached[value.number]))
+            if isinstance(value, tuple):
+                waiting.extend(value)
             elif isinstance(value, DefinedFunction):
                 waiting.extend(default for _, default in value.defaults)
-            elif isinstance(value, tuple):
-                waiting.extend(value)
+            elif isinstance(value, Container) and value.number not in reached:
+                content = reached[value.number] = self.heap.get(value.number)
+                waiting.extend(_inside(content))
         self.heap = reached
 
     def escape(self, value: Value) -> None:
         """Stop following a value: its content may change at any time, and it may be called."""
-        if isinstance(value, HostRef | DefinedFunction):
+        if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         elif isinstance(value, tuple):
             for each in value:
@@ -72,9 +84,24 @@ class WalkState:
             for each in _inside(content):
                 self.escape(each)
 
+    def lose_containers(self) -> None:
+        """Forget the contents of all containers."""
+        for number in list(self.heap):
+            self.escape(Container(number))
+
+    def forget_names(self, names: Iterable[str]) -> None:
+        """Set names to UNKNOWN in every frame that binds them."""
+        for name in names:
+            for frame in self.frames.values():
+                if name in frame:
+                    self.escape(frame[name])
+                    frame[name] = UNKNOWN
+
 
 def _inside(content: Content) -> list[Value]:
-    return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
+    if isinstance(content, dict):
+        return [*content, *content.values()]
+    return list(content or ())
 
 
 def joined(first: WalkState, second: WalkState) -> WalkState:
@@ -82,10 +109,7 @@ def joined(first: WalkState, second: WalkState) -> WalkState:
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
-        if not same(first.heap[number], second.heap[number]):
-            for content in (first.heap[number], second.heap[number]):
-                state.heap[number] = content
-                state.escape(Container(number))
+        _join_content(state, number, first.heap[number], second.heap[number])
     for number in first.frames.keys() | second.frames.keys():
         ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
         state.frames[number] = {
@@ -99,9 +123,40 @@ def either(state: WalkState, first: Value, second: Value) -> Value:
     """Merge two values: return them if they are the same, else UNKNOWN."""
     if same(first, second):
         return first
+    if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
+        return tuple(either(state, *pair) for pair in zip(first, second, strict=True))
     state.escape(first)
     state.escape(second)
     return UNKNOWN
+
+
+def _join_content(state: WalkState, number: int, first: Content, second: Content) -> None:
+    if _same_content(first, second):
+        return
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        content = [either(state, *pair) for pair in zip(first, second, strict=True)]
+        state.heap[number] = content if state.heap[number] is not None else None
+        return
+    for each in (first, second):
+        state.heap[number] = each
+        state.escape(Container(number))
+    state.heap[number] = None
+
+
+def _same_content(first: Content, second: Content) -> bool:
+    if first is second:
+        return True
+    if isinstance(first, dict) and isinstance(second, dict):
+        return _same_items(first, second) and list(first) == list(second)
+    if isinstance(first, list) and isinstance(second, list):
+        return same(tuple(first), tuple(second))
+    return isinstance(first, set) and isinstance(second, set) and first == second
+
+
+def _same_items(
+    first: Mapping[str, Value] | dict[Value, Value], second: Mapping[str, Value] | dict[Value, Value]
+) -> bool:
+    return first.keys() == second.keys() and all(same(first[name], second[name]) for name in first)  # type: ignore[index]
 
 
 # The walk.
@@ -151,14 +206,25 @@ class BaseWalk(ast.NodeVisitor):
     """Whether something may act or change lists at any time, so that nothing stays known."""
     handed_on: set[str] = field(default_factory=set)
     """Functions and objects of the session that something unknown has."""
+    unseen: dict[int, DefinedFunction] = field(default_factory=dict)
+    """Functions that something unknown may call, by the id of their node."""
     frame: int = MODULE
     at_once: set[int] = field(default_factory=set)
     """Ids of generator expressions that are consumed where they stand, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
+    own: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
+    """Frame to the names declared global and nonlocal."""
+    transparent: set[int] = field(default_factory=set)
+    """Frames of comprehensions: a name assigned by := belongs to the frame around them."""
     loops: list[LoopExits] = field(default_factory=list)
+    endless: dict[int, ast.While] = field(default_factory=dict)
+    """Endless loops that a path reached, by the id of their node."""
     returns: list[list[tuple[WalkState, Value]]] = field(default_factory=list)
+    finals: list[list[ast.stmt]] = field(default_factory=list)
+    """``finally`` blocks around the current statement."""
     chain: list[ast.Call] = field(default_factory=list)
-    """Calls that enclose the current statement."""
+    inside: list[ast.AST] = field(default_factory=list)
+    """Calls, and functions, that enclose the current statement."""
     _numbers: int = 0
     _steps: int = 0
 
@@ -166,9 +232,12 @@ class BaseWalk(ast.NodeVisitor):
         self.state.frames[MODULE] = {}
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
-        nodes = [node for tree in trees for node in ast.walk(tree)]
-        self.never_known = effects.changed_elsewhere(nodes) - self.roots
-        """Names whose values are not followed."""
+        self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
+        """Whether an error may end a loop."""
+        self.shared = frozenset(effects.declared(trees, (ast.Global, ast.Nonlocal)))
+        """Names that a function declares global or nonlocal."""
+        self.defined_once = frozenset(effects.defined_once(trees))
+        """Names that are bound in one place of the code, by a def."""
         self.plan_calls = frozenset(id(node) for node in ast.walk(trees[-1]) if isinstance(node, ast.Call))
         """Ids of the plan's own call nodes; all others belong to helpers."""
 
@@ -205,7 +274,9 @@ class BaseWalk(ast.NodeVisitor):
         """Record functions and objects of the session that became part of something unknown."""
         while self.state.escaped:
             value = self.state.escaped.pop()
-            if isinstance(value, HostRef):
+            if isinstance(value, DefinedFunction):
+                self.unseen.setdefault(id(value.node), value)
+            elif isinstance(value, HostRef):
                 self.handed_on.add(value.path)
             if not self.is_harmless(value):
                 self.blind = True
@@ -231,17 +302,15 @@ class BaseWalk(ast.NodeVisitor):
         """Return whether a value may act that is no function of the plan; for those, names decide."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
-        content = value if isinstance(value, tuple) else _inside(self.content(value))
-        return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content)
+        content = value if isinstance(value, tuple) else self.content(value)
+        if isinstance(content, dict):
+            content = [*content, *content.values()]
+        return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content or ())
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code ran any number of times."""
-        for frame in self.state.frames.values():
-            for name in effects.bound(nodes) & frame.keys():
-                self.state.escape(frame[name])
-                frame[name] = UNKNOWN
-        for number in list(self.state.heap):
-            self.state.escape(Container(number))
+        self.state.forget_names(effects.bound(nodes) | self.shared)
+        self.state.lose_containers()
         self.state.knowledge = self.state.knowledge.forgotten()
         self.settle()
 
@@ -249,12 +318,13 @@ class BaseWalk(ast.NodeVisitor):
         """Open a frame inside another, and return its number."""
         self._numbers += 1
         self.parents[self._numbers] = parent
+        self.own[self._numbers] = (set(), set())
         self.state.frames[self._numbers] = {}
         return self._numbers
 
     def look_up(self, name: str, frame: int) -> Value:
         """Return the value of a name."""
-        if name in self.never_known:
+        if self.blind and name in self.shared:
             return UNKNOWN
         here: int | None = frame
         while here is not None:
@@ -266,43 +336,62 @@ class BaseWalk(ast.NodeVisitor):
         return BuiltinFunction(name) if name in PYTHON else UNKNOWN
 
     def assign(self, name: str, value: Value) -> None:
-        """Bind a name in the current frame."""
-        if name in self.never_known:
-            self.escape(value)
-        self.state.frames.setdefault(self.frame, {})[name] = value
+        """Bind a name in the frame that it belongs to."""
+        frame = self.frame
+        while frame in self.transparent:
+            frame = self.parents[frame]
+        outer, enclosing = self.own[frame]
+        if name in outer:
+            frame = MODULE
+        elif name in enclosing:
+            frame = self.parents[frame]
+            while name not in self.state.frames.get(frame, {}) and frame in self.parents:
+                frame = self.parents[frame]
+        self.state.frames.setdefault(frame, {})[name] = value
 
     def new_container(self, content: Content) -> Container:
-        """Make a list or dict."""
+        """Make a list, dict or set."""
         self._numbers += 1
         self.state.heap[self._numbers] = content
         return Container(self._numbers)
 
+    def dict_of(self, named: Mapping[str, Value]) -> Container:
+        """Make a dict of named values."""
+        return self.new_container(dict(named.items()))
+
     def tuple_of(self, parts: Iterable[Value]) -> Value:
         """Return a tuple of these parts; UNKNOWN if it is too large to be traversed."""
         made = tuple(parts)
-        try:
-            return bounded(made)
-        except NotKnown:
-            self.escape(*made)
-            return UNKNOWN
+        if is_small(made):
+            return made
+        self.escape(*made)
+        return UNKNOWN
 
     def content(self, value: Value) -> Content:
         """Return the content of a container, if it is known."""
         return self.state.heap.get(value.number) if isinstance(value, Container) and not self.blind else None
 
+    def holds_container(self, value: Value) -> bool:
+        """Return whether a value is or contains a list, dict or set."""
+        return isinstance(value, Container) or (isinstance(value, tuple) and any(map(self.holds_container, value)))
+
     def items(self, value: Value) -> tuple[Value, ...] | None:
         """Return the items of a value, if they are known."""
-        if isinstance(value, str | tuple):
+        if isinstance(value, tuple):
+            return value
+        if isinstance(value, str):
             return tuple(value)
         content = self.content(value)
-        return None if content is None else tuple(content)
+        return None if content is None or isinstance(content, set) else tuple(content)
 
-    def truth(self, value: Value) -> bool | None:
-        """Return the truth of a value; None if it is not known."""
+    def truth(self, value: Value) -> bool | UnknownType:
+        """Return the truth of a value, if it is known."""
         if isinstance(value, Container):
-            value = self.content(value)
-            return None if value is None else bool(value)
-        return None if isinstance(value, UnknownType) else bool(value)
+            content = self.content(value)
+            return UNKNOWN if content is None else bool(content)
+        if isinstance(value, UnknownType):
+            return UNKNOWN
+        return True if isinstance(value, HostRef | BuiltinFunction | DefinedFunction | KnownObject) else bool(value)
 
 
 PYTHON = frozenset(

@@ -1,8 +1,11 @@
 """Names that plans may not use, and what to write instead. The worker uses these tables, too."""
 
+import _string  # type: ignore[import-not-found]
 import ast
 import importlib
 import types
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 # What is refused.
@@ -20,10 +23,32 @@ MAX_COPIES = 4 * MAX_NODES
 MAX_TEXTS = 500
 """Multiplications of texts in one cell, each of which CPython may compute when it compiles."""
 
+_INSIDES = (
+    types.FrameType,
+    types.CodeType,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+    types.TracebackType,
+)
+_PREFIXES = ("f_", "co_", "_co_", "gi_", "cr_", "ag_", "tb_")
+REFUSED_ATTRIBUTES = frozenset(
+    """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__ __spec__
+    f_generator""".split()
+) | {name for kind in _INSIDES for name in dir(kind) if name.startswith(_PREFIXES)}
+"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
 REFUSED_BUILTINS = frozenset(
     """eval exec compile open input breakpoint help exit quit aiter anext copyright credits license""".split()
 )
 """Built-ins that plans do not have, unless they define the name themselves."""
+REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
+"""Variables that no plan may read or set."""
+FORMATS = frozenset({"format", "format_map"})
+"""Methods that read attributes named in a string."""
+GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
+"""Attributes that plans may read of some objects only. A guard decides when the plan runs."""
+GUARD = "<attribute>"
+"""The variable that holds the guard. No source can spell it."""
 
 PRELOADED = frozenset(
     """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv
@@ -190,6 +215,17 @@ IMPORT = "forbidden-import"
 STATEMENT = "forbidden-statement"
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
+
+    line: int
+    column: int
+    name: str
+    message: str
+    hint: str = ""
+
+
 def last_name(node: ast.expr | None) -> str | None:
     """Return the name, or the last part of a dotted one; None for any other expression."""
     return getattr(node, "attr", getattr(node, "id", None))
@@ -224,3 +260,21 @@ def public(module: str) -> tuple[str, ...]:
     shown = getattr(importlib.import_module(module), "__all__", None)
     known = members(module)
     return tuple(sorted(known & set(shown) if shown else (name for name in known if not name.startswith("_"))))
+
+
+def refused_in_template(template: str) -> str | None:
+    """Return a refused attribute that ``template.format(...)`` would read. Raises ValueError where ``format`` would."""
+    if "." not in template:
+        return None
+    return next((name for name in _template_attributes(template) if name in REFUSED_ATTRIBUTES), None)
+
+
+def _template_attributes(template: str) -> Iterator[str]:
+    """Yield the attributes that the template reads, including those of nested fields."""
+    for _, field, spec, _ in _string.formatter_parser(template):
+        if field is not None:
+            yield from (
+                str(part) for is_attribute, part in _string.formatter_field_name_split(field)[1] if is_attribute
+            )
+        if spec:
+            yield from _template_attributes(spec)

@@ -1,34 +1,43 @@
 """The language policy, applied to the whole syntax tree.
 
 RestrictedPython's transformer refuses every kind of node that it does not know. This subclass keeps that and allows
-what plans write. Everything is decided by names in the source; nothing is rewritten but annotations.
+what plans write. Nearly everything is decided here, by name. Two facts are known only when the plan runs: the template
+that ``format`` is called on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+Line numbers never change.
 """
 
 import ast
 import builtins
+import unicodedata
 from collections.abc import Iterable
 from typing import TypeVar
 
-from RestrictedPython.transformer import INSPECT_ATTRIBUTES, RestrictingNodeTransformer
+from RestrictedPython.transformer import RestrictingNodeTransformer
 
 from planbook.sandbox.policy.rules import (
     ATTRIBUTE,
+    FORMATS,
+    GUARD,
+    GUARDED_ATTRIBUTES,
     IMPORT,
     MEMBER_HINTS,
     MODULE_HINTS,
     MODULES,
     NAME,
     NAME_HINTS,
+    REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
+    REFUSED_NAMES,
     STATEMENT,
     STATEMENT_HINTS,
+    Problem,
     attribute_hint,
     last_name,
     members,
     public,
+    refused_in_template,
 )
 from planbook.sandbox.suggest import suggestion
-from planbook.sandbox.types import Fault, FaultKind
 
 N = TypeVar("N", bound=ast.AST)
 LEAVES = frozenset(
@@ -38,13 +47,6 @@ LEAVES = frozenset(
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
 """Nodes without content that RestrictedPython allows. Visiting them costs time and decides nothing."""
-REFUSED_ATTRIBUTES = INSPECT_ATTRIBUTES | frozenset(
-    """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__
-    __spec__""".split()
-)
-"""Attributes that no plan may read, set or define: they lead to code that was not checked."""
-REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
-"""Variables that no plan may read or set."""
 MAX_PROBLEMS = 100
 """More are of no use at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
 
@@ -64,7 +66,7 @@ class BasePolicy(RestrictingNodeTransformer):
         """Names that earlier code of the session has bound."""
         self.more_modules = modules
         """Modules beyond the standard library that plans may import, with their submodules."""
-        self.problems: list[Fault] = []
+        self.problems: list[Problem] = []
         self.bound: set[str] = set()
         """Names that the source binds, except by ``import``."""
         self.bound_elsewhere = frozenset(bound)
@@ -81,7 +83,7 @@ class BasePolicy(RestrictingNodeTransformer):
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        self.problems.append(Fault(FaultKind.CHECK, name, message, line, column, hint=hint))
+        self.problems.append(Problem(line, column, name, message, hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
@@ -94,14 +96,25 @@ class BasePolicy(RestrictingNodeTransformer):
         what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
         self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
 
+    def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
+        """Refuse to read, set or match an attribute."""
+        self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
+
     def node_contents_visit(self, node: N) -> N:
         """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
         for field in node._fields:
             value = getattr(node, field, None)
-            for item in value if isinstance(value, list) else (value,):
-                if isinstance(item, ast.AST) and type(item) not in LEAVES:
-                    self.visit(item)
+            if isinstance(value, list):
+                value[:] = [new for item in value for new in self._visited(item)]
+            elif isinstance(value, ast.AST) and type(value) not in LEAVES:
+                setattr(node, field, self.visit(value))
         return node
+
+    def _visited(self, item: object) -> Iterable[object]:
+        if not isinstance(item, ast.AST) or type(item) in LEAVES:
+            return (item,)
+        new = self.visit(item)
+        return new if isinstance(new, list) else (new,)
 
     def check_name(self, node: ast.AST, name: str | None, allow_magic_methods: bool = True) -> None:
         """Check a name that the source binds."""
@@ -111,6 +124,7 @@ class BasePolicy(RestrictingNodeTransformer):
 
     def judge_name(self, node: ast.AST, name: str) -> None:
         """Refuse a variable that leads to code that was not checked."""
+        name = unicodedata.normalize("NFKC", name)
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
@@ -150,26 +164,28 @@ class ImportPolicy(BasePolicy):
         """Allow imports whose failure is caught: they fail as in Python when they run."""
         caught = any(_catches_import(handler.type) for handler in node.handlers)
         self._caught += caught
-        self._visit_all(node.body)
+        node.body = self._visit_all(node.body)
         self._caught -= caught
-        self._visit_all([*node.handlers, *node.orelse, *node.finalbody])
+        node.handlers, node.orelse = self._visit_all(node.handlers), self._visit_all(node.orelse)
+        node.finalbody = self._visit_all(node.finalbody)
         return node
 
-    visit_TryStar = visit_Try  # type: ignore[assignment]
+    def visit_TryStar(self, node: ast.AST) -> ast.AST:
+        """Check as ``try``."""
+        return self.visit_Try(node)  # type: ignore[arg-type]
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""
         never = last_name(node.test) == "TYPE_CHECKING"
-        self.visit(node.test)
+        node.test = self.visit(node.test)
         self._caught += never
-        self._visit_all(node.body)
+        node.body = self._visit_all(node.body)
         self._caught -= never
-        self._visit_all(node.orelse)
+        node.orelse = self._visit_all(node.orelse)
         return node
 
-    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
+    def _visit_all(self, nodes: list[N]) -> list[N]:
+        return [self.visit(node) for node in nodes]
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
         """Allow only the listed modules."""
@@ -184,7 +200,7 @@ class ImportPolicy(BasePolicy):
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """Allow only names of the listed modules. Python itself checks ``__future__``."""
+        """Allow only names of the listed modules, and replace ``*`` by them. Python itself checks ``__future__``."""
         module = "." * node.level + (node.module or "")
         if module == "__future__":
             return node
@@ -193,8 +209,9 @@ class ImportPolicy(BasePolicy):
             return node
         for alias in node.names:
             if alias.name == "*" and self._is_listed(module):
-                self.bound.update(public(module))
-                return node
+                node.names = [ast.copy_location(ast.alias(name), alias) for name in public(module)]
+                self.bound.update(name.name for name in node.names)
+                return node if node.names else ast.copy_location(ast.Pass(), node)
             self.check_name(node, alias.asname or alias.name)
             self._check_member(node, module, alias.name)
         return node
@@ -240,6 +257,8 @@ def _catches_import(kinds: ast.expr | None) -> bool:
 # The whole language.
 
 BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
+"""Built-ins whose second argument names an attribute."""
 
 
 class PlanPolicy(ImportPolicy):
@@ -259,14 +278,13 @@ class PlanPolicy(ImportPolicy):
 
     def _named(self, node: ast.AST) -> ast.AST:
         """Check the name that the node binds, and its parts."""
-        self.check_name(node, getattr(node, "rest", getattr(node, "name", None)))
+        self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
     visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
     visit_TypeAlias = _allowed
     visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
-    visit_MatchValue = visit_MatchClass = visit_Call = _allowed
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = visit_MatchMapping = _named
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named
     visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -313,19 +331,70 @@ class PlanPolicy(ImportPolicy):
         visited: ast.expr = self.visit(node)
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        """Check the name of the rest, and the keys."""
+        self.check_name(node, node.rest)
+        self._check_expressions(node.keys)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        """Check the value: a constant, or a dotted name."""
+        self._check_expressions([node.value])
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        """Check the class, and the attributes that the pattern reads."""
+        self._check_expressions([node.cls])
+        for name in REFUSED_ATTRIBUTES.intersection(node.kwd_attrs):
+            self.refuse_attribute(node, "match", name)
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        node.kwd_patterns = [self.visit(pattern) for pattern in node.kwd_patterns]
+        return node
+
+    def _check_expressions(self, parts: list[ast.expr]) -> None:
+        """Check expressions in a pattern, which must not be rewritten."""
+        for part in (each for whole in parts for each in ast.walk(whole)):
+            if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(part, "match", part.attr)
+            elif isinstance(part, ast.Name):
+                self.visit_Name(part)
+
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """Check the attribute by name."""
+        """Check the attribute by name, or let the guard check it at run time."""
         node = self.node_contents_visit(node)
+        reads = isinstance(node.ctx, ast.Load)
         if node.attr in REFUSED_ATTRIBUTES:
-            verb = "read" if isinstance(node.ctx, ast.Load) else "set"
-            message = f"plans may not {verb} the attribute `{node.attr}`"
-            self.refuse(node, ATTRIBUTE, message, attribute_hint(node.attr))
+            self.refuse_attribute(node, "read" if reads else "set", node.attr)
         if isinstance(node.value, ast.Name):
             self.members.append(node)
-        return node
+        if not reads or node.attr not in GUARDED_ATTRIBUTES or _formats_harmlessly(node):
+            return node
+        guard = ast.copy_location(ast.Name(GUARD, ast.Load()), node)
+        name = ast.copy_location(ast.Constant(node.attr), node)
+        return ast.copy_location(ast.Call(guard, [node.value, name], []), node)
 
     def guard_iter(self, node: ast.For | ast.comprehension) -> ast.AST:
         """Allow iteration without a guard; refuse ``async for``."""
         if getattr(node, "is_async", 0):
             self.refuse(node.target, STATEMENT, "`async for` is not available in plans", STATEMENT_HINTS["AsyncFor"][1])
         return self.node_contents_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Refuse early what the guards of ``getattr`` and the like would refuse at run time."""
+        if isinstance(node.func, ast.Name) and node.func.id in BY_NAME and len(node.args) > 1:
+            name = getattr(node.args[1], "value", None)
+            if isinstance(name, str) and name in REFUSED_ATTRIBUTES:
+                self.refuse_attribute(node, "use", name)
+        return self.node_contents_visit(node)
+
+
+def _formats_harmlessly(node: ast.Attribute) -> bool:
+    """Return whether this is ``.format`` of a literal that reads nothing refused, and needs no guard."""
+    template = getattr(node.value, "value", None)
+    if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
+        return False
+    try:
+        return refused_in_template(template) is None
+    except ValueError:
+        return True

@@ -34,11 +34,16 @@ class Guard(Enum):
 
 @dataclass(slots=True)
 class Binding:
-    """One place that gives a name a value."""
+    """One place that gives a name a value. ``value`` is the expression of a plain ``name = value``."""
 
     node: ast.AST
     order: int
     loops: tuple[int, ...] = ()
+    value: ast.expr | None = None
+    last: int | None = None
+    """For ``except ... as name``: the order at which the handler ends, and the name with it."""
+    since: int = 0
+    """For order ANY_TIME: its place in the text. Before that, only a loop can have reached it."""
 
 
 @dataclass(slots=True)
@@ -49,7 +54,8 @@ class NameScope:
     parent: "NameScope | None" = None
     deferred: bool = False
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    deletions: set[str] = field(default_factory=set)
+    deletions: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Order and innermost block of each ``del name``."""
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
 
@@ -62,6 +68,7 @@ class Use:
     scope: NameScope
     order: int
     loops: tuple[int, ...]
+    blocks: tuple[int, ...]
     guard: Guard
     annotation: bool
 
@@ -75,6 +82,8 @@ class Scopes:
     accesses: list[tuple[ast.Attribute, NameScope]] = field(default_factory=list)
     calls: list[tuple[ast.Call, NameScope]] = field(default_factory=list)
     blocks: list[Sequence[ast.stmt]] = field(default_factory=list)
+    strays: list[ast.stmt] = field(default_factory=list)
+    """return outside a function, break and continue outside a loop."""
     star_import: bool = False
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
@@ -117,6 +126,9 @@ class _Walker(ast.NodeVisitor):
         self.found = Scopes(self.scope)
         self.clock = 0
         self.loops: tuple[int, ...] = ()
+        self.loops_around: tuple[int, ...] = ()
+        """Loops around the functions whose bodies are being walked."""
+        self.open_blocks: tuple[int, ...] = ()
         self.guard = Guard.NONE
         self.annotation = False
 
@@ -137,17 +149,22 @@ class _Walker(ast.NodeVisitor):
                 self.visit(node)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
+        if not statements:
+            return
+        outer = self.open_blocks
+        self.open_blocks = (*outer, len(self.found.blocks))
         self.found.blocks.append(statements)
         self.all(statements)
+        self.open_blocks = outer
 
     @contextmanager
     def inside(self, kind: ScopeKind, *, deferred: bool) -> Iterator[NameScope]:
-        outer = self.scope, self.loops, self.guard
+        outer = self.scope, self.loops, self.loops_around, self.guard
         self.scope = NameScope(kind, self.scope, deferred)
         if deferred:
-            self.loops, self.guard = (), Guard.NONE
+            self.loops_around, self.loops, self.guard = (*self.loops_around, *self.loops), (), Guard.NONE
         yield self.scope
-        self.scope, self.loops, self.guard = outer
+        self.scope, self.loops, self.loops_around, self.guard = outer
 
     def tick(self) -> int:
         self.clock += 1
@@ -155,13 +172,18 @@ class _Walker(ast.NodeVisitor):
 
     # Binding and reading
 
-    def bind(self, name: str, node: ast.AST) -> None:
+    def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
         target, order = self.scope, self.tick()
+        since, loops = order, self.loops
         if name in target.globals and target is not self.found.module:
             target, order = self.found.module, ANY_TIME
         elif name in target.nonlocals:
             target, order = self.outer_function(name), ANY_TIME
-        target.bindings.setdefault(name, []).append(Binding(node, order, self.loops))
+        if order == ANY_TIME:
+            loops = (*self.loops_around, *loops)
+        binding = Binding(node, order, loops, value, since=since)
+        target.bindings.setdefault(name, []).append(binding)
+        return binding
 
     def outer_function(self, name: str) -> NameScope:
         scope = self.scope.parent
@@ -173,10 +195,11 @@ class _Walker(ast.NodeVisitor):
         if isinstance(node.ctx, ast.Store):
             self.bind(node.id, node)
             return
-        use = Use(node, self.scope, self.tick(), self.loops, self.guard, self.annotation)
+        use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.annotation)
         self.found.uses.append(use)
         if isinstance(node.ctx, ast.Del):
-            self.scope.deletions.add(node.id)
+            block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
+            self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
 
     def visit_annotation(self, node: ast.expr | None) -> None:
         if node is not None:
@@ -185,7 +208,11 @@ class _Walker(ast.NodeVisitor):
             self.annotation = False
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        self.all([node.value, *node.targets])
+        self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(target := node.targets[0], ast.Name):
+            self.bind(target.id, target, node.value)
+        else:
+            self.all(node.targets)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         self.visit_annotation(node.annotation)
@@ -233,7 +260,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.all(node.decorator_list)
-        self.all([*node.args.defaults, *node.args.kw_defaults])
+        self.defaults(node.args)
         self.visit_annotation(node.returns)
         self.type_parameters(node)
         self.bind(node.name, node)
@@ -244,7 +271,7 @@ class _Walker(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.all([*node.args.defaults, *node.args.kw_defaults])
+        self.defaults(node.args)
         with self.inside(ScopeKind.FUNCTION, deferred=True):
             self.parameters(node.args)
             self.visit(node.body)
@@ -267,6 +294,10 @@ class _Walker(ast.NodeVisitor):
     def type_parameters(self, node: ast.AST) -> None:
         for parameter in getattr(node, "type_params", ()):
             self.bind(parameter.name, parameter)
+
+    def defaults(self, arguments: ast.arguments) -> None:
+        self.all(arguments.defaults)
+        self.all(arguments.kw_defaults)
 
     def parameters(self, arguments: ast.arguments) -> None:
         named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
@@ -319,9 +350,10 @@ class _Walker(ast.NodeVisitor):
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         self.all([node.type])
-        if node.name:
-            self.bind(node.name, node)
+        binding = self.bind(node.name, node) if node.name else None
         self.block(node.body)
+        if binding is not None:
+            binding.last = self.tick()
 
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
         self.generic_visit(node)
@@ -329,6 +361,17 @@ class _Walker(ast.NodeVisitor):
             self.bind(name, node)
 
     visit_MatchStar = visit_MatchMapping = visit_MatchAs  # noqa: N815
+
+    def visit_Return(self, node: ast.Return) -> None:
+        if self.scope.kind is not ScopeKind.FUNCTION:
+            self.found.strays.append(node)
+        self.generic_visit(node)
+
+    def visit_Break(self, node: ast.Break | ast.Continue) -> None:
+        if not self.loops:
+            self.found.strays.append(node)
+
+    visit_Continue = visit_Break  # noqa: N815
 
 
 def _guard(handler: ast.ExceptHandler) -> Guard:

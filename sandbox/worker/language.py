@@ -1,18 +1,32 @@
-"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import."""
+"""The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
+
+The guards refuse at run time the names that the policy refuses in source. They do not hold a hostile plan; the process
+does.
+"""
 
 import builtins
+import functools
 import importlib.machinery
 import importlib.util
 import io
+import operator
+import string
 import sys
 import types
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections import UserString
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
+    FORMATS,
+    GUARD,
     MODULES,
+    PARTS,
     PRELOADED,
+    REFUSED_ATTRIBUTES,
     REFUSED_BUILTINS,
+    attribute_hint,
+    refused_in_template,
 )
 from planbook.sandbox.worker.determinism import as_builtin
 
@@ -20,6 +34,20 @@ from planbook.sandbox.worker.determinism import as_builtin
 
 Ask = Callable[[str], tuple[str, bool] | None]
 """From the name of a module to its source, and whether it is a package; None if the host sends none."""
+
+
+class PlanModule(types.ModuleType):
+    """A module that plans cannot write to. Loaded modules are turned into one."""
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
+
+
+PlanModule.__name__ = PlanModule.__qualname__ = "module"
+PlanModule.__module__ = "builtins"
 
 
 class HostFinder:
@@ -45,20 +73,24 @@ class HostFinder:
         """Run the source of a module."""
         source, _ = self._found.pop(module.__name__)
         exec(compile(source, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
+        if module.__name__ in MODULES:
+            _make_plan_module(module)
 
 
 FINDER = HostFinder()
 
 
 def preload(modules: Collection[str], *, guarded: bool) -> None:
-    """Import what plans may import, including the given modules.
+    """Import what plans may import, including the given modules, and make the standard library read-only.
 
     Without guards, for tests, modules that reach the machine are imported, too.
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
-    for name in sorted(PRELOADED | _INTERNAL):
+    for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
+    for name in PRELOADED - PARTS.keys() - _WRITTEN:
+        _make_plan_module(sys.modules[name])
     for name in modules:
         more = importlib.import_module(name)
         for member in getattr(more, "__all__", ()):
@@ -70,6 +102,8 @@ def preload(modules: Collection[str], *, guarded: bool) -> None:
 
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
+_WRITTEN = {"warnings"}
+"""Modules whose attributes the library's own code sets."""
 _OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
@@ -88,6 +122,17 @@ def _zone(key: str) -> io.BytesIO:
         return io.BytesIO(found[0].encode("latin-1"))
     error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
     raise error(f"No time zone found with key {key}")
+
+
+def _make_plan_module(module: types.ModuleType) -> None:
+    object.__setattr__(module, "__class__", PlanModule)
+
+
+def _part_of(name: str) -> PlanModule:
+    """Return a module with only the listed names of the real one."""
+    made, real = PlanModule(name), sys.modules[name]
+    vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
+    return made
 
 
 class Output(io.TextIOBase):
@@ -110,17 +155,31 @@ class Output(io.TextIOBase):
         return len(text)
 
 
-def _import(
-    name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
-) -> object:
-    """Import a module that plans have. The ``__import__`` of plans."""
-    if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-    return builtins.__import__(name, None, None, fromlist or (), 0)
+def importer() -> Callable[..., object]:
+    """Return the ``__import__`` of plans. Call it once the output is in place."""
+    parts = {name: _part_of(name) for name in PARTS}
+
+    def load_for_plan(
+        name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> object:
+        if name in parts:
+            _require(parts[name], fromlist or ())
+            return parts[name]
+        if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return builtins.__import__(name, None, None, fromlist or (), 0)
+
+    return load_for_plan
 
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
 """Imported by a statement without effect, or by C code that a plan calls."""
+
+
+def _require(module: PlanModule, names: Iterable[str]) -> None:
+    for name in names:
+        if name not in vars(module):
+            raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
 
 
 # Built-ins.
@@ -128,6 +187,73 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
 """Special names among the built-ins that running code needs."""
+
+
+class RefusedAttribute(AttributeError):
+    """A plan used an attribute that no plan may use."""
+
+
+RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
+RefusedAttribute.__module__ = "builtins"
+
+
+def _checked(name: Any) -> Any:
+    """Return the name of an attribute. Raises RefusedAttribute."""
+    if isinstance(name, str) and (plain := str.__str__(name)) in REFUSED_ATTRIBUTES:
+        raise RefusedAttribute(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
+    return name
+
+
+def _getattr(target: Any, name: str, /, *default: Any) -> Any:
+    found = getattr(target, _checked(name), *default)
+    if name == "__dict__" and isinstance(target, types.ModuleType):
+        raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
+    return _formatter(found) if name in FORMATS else found
+
+
+def _vars(*target: Any) -> Any:
+    return _getattr(target[0], "__dict__") if len(target) == 1 else sys._getframe(1).f_locals
+
+
+def _hasattr(target: Any, name: str, /) -> bool:
+    return hasattr(target, _checked(name))
+
+
+def _setattr(target: Any, name: str, value: Any, /) -> None:
+    setattr(target, _checked(name), value)
+
+
+def _delattr(target: Any, name: str, /) -> None:
+    delattr(target, _checked(name))
+
+
+def _formatter(found: Any) -> Any:
+    """Return a method ``format`` or ``format_map``; for strings, one that checks the template."""
+    if found is str.format or found is str.format_map:
+        return lambda template, *args, **kwargs: found(_template(template), *args, **kwargs)
+    if isinstance(found, types.BuiltinMethodType) and isinstance(found.__self__, str):
+        _template(found.__self__)
+    return found
+
+
+def _template(template: Any) -> Any:
+    """Return the template. Raises RefusedAttribute if it reads a refused attribute."""
+    try:
+        name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
+    except ValueError:  # Python's own format will say so
+        name = None
+    return template if name is None else _checked(name)
+
+
+def _attrgetter(*names: str) -> Any:
+    for name in names:
+        for part in name.split(".") if isinstance(name, str) else ():
+            _checked(part)
+    return _ATTRGETTER(*names)
+
+
+def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
+    return _METHODCALLER(_checked(name), *args, **kwargs)
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
@@ -139,8 +265,33 @@ def _print(*values: Any, file: Any = None, **options: Any) -> None:
         (sys.stdout if file is None else file).write(text.getvalue())
 
 
-_PRINT = print
-as_builtin(_print, "print")
+_ATTRGETTER, _METHODCALLER, _PRINT = operator.attrgetter, operator.methodcaller, print
+_GUARDED: dict[str, Callable[..., Any]] = {
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "setattr": _setattr,
+    "delattr": _delattr,
+    "print": _print,
+    "vars": _vars,
+}
+
+
+def guard_library() -> None:
+    """Make the library's functions that take attribute names refuse the same ones, in the whole process."""
+    operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
+    operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
+    vars(string)["getattr"] = _getattr  # of string.Formatter
+    for name in FORMATS:
+        setattr(UserString, name, _of_data(getattr(UserString, name)))
+
+
+def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        _template(self.data)
+        return method(self, *args, **kwargs)
+
+    return checked
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
@@ -158,4 +309,5 @@ def _builtins() -> dict[str, Any]:
         for name, value in vars(builtins).items()
         if name not in REFUSED_BUILTINS and (name in _KEPT or not name.startswith("_"))
     }
-    return real | {"print": _print, "__import__": _import}
+    guards = {name: as_builtin(guard, name) for name, guard in _GUARDED.items()}
+    return real | guards | {"__import__": importer(), GUARD: _getattr}

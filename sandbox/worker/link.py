@@ -31,22 +31,34 @@ class _Unique:
 
 
 class HostFunction(_Unique):
-    """A function that the host carries out. ``name`` may be dotted; in a class of the plan it is no method."""
+    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
+
+    ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` the whole.
+    """
 
     __slots__ = ("__name__", "__qualname__", "_call_")
-    __doc__ = None
     __name__: str
     __qualname__: str
+    _call_: Call
 
     def __init__(self, name: str, call: Call) -> None:
-        self.__name__, self.__qualname__, self._call_ = name.rpartition(".")[2], name, call
+        object.__setattr__(self, "__name__", name.rpartition(".")[2])
+        object.__setattr__(self, "__qualname__", name)
+        object.__setattr__(self, "_call_", call)
 
     def __call__(self, /, *args: object, **kwargs: object) -> object:
         """Ask the host."""
         return self._call_(args, kwargs)
 
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self.__qualname__} is read-only; keep the value in a variable of your own")
+
     def __repr__(self) -> str:
         return f"<function {self.__qualname__}>"
+
+
+HostFunction.__doc__ = None
+"""Plans would read it as the documentation of their functions, which is in the prompt."""
 
 
 class ReadOnly:

@@ -7,6 +7,7 @@ from enum import Enum
 from functools import cached_property
 from json import JSONDecoder
 from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
+from opcode import opmap
 from types import CodeType, TracebackType
 from typing import Any, NoReturn
 
@@ -111,6 +112,7 @@ def printable(text: str) -> str:
 
 # Exceptions, reported with the plan's line and a hint.
 
+RAISE = opmap["RAISE_VARARGS"]
 Report = dict[str, object]
 """The fields of sandbox.types.Fault."""
 MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
@@ -132,10 +134,9 @@ class WorkerCell:
     compiled: list[tuple[CodeType, CodeType | None]]
     """The code of each part, and its final expression, if any."""
 
-    @property
-    def file(self) -> str:
-        """The cell's file name, which no other cell has."""
-        return self.compiled[0][0].co_filename
+    def goes_on_in(self, code: CodeType) -> bool:
+        """Return whether the code is a further part of this cell: no other cell has its file name."""
+        return code.co_filename == self.compiled[0][0].co_filename
 
     def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
         """Add a further part."""
@@ -167,7 +168,7 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
     """Return the fault of a cell that raised."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not _raised_by_plan(error.__traceback__, [cell, *earlier]):
         return MEMORY
     lines, deeper = _place(error.__traceback__, cell, earlier)
     line = lines.pop() if lines else None
@@ -180,6 +181,15 @@ def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], 
         "source": cell.line(line)[:MAX_TEXT] if line else "",
     }
     return {**report, "callers": lines[-MAX_CALLERS:]} if lines else report
+
+
+def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> bool:
+    """Return whether a ``raise`` of a plan's own code made the exception, and not a lack of memory."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
+        return False
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == RAISE
 
 
 def _place(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:

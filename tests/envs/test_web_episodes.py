@@ -134,6 +134,7 @@ def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
         episode.close()
 
 
+@pytest.mark.deep
 def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
     world = at(base, "/")
     first = chromium.shared()

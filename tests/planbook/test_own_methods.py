@@ -200,8 +200,7 @@ def test_a_method_added_to_the_tree_is_played(tmp_path: Path) -> None:
         "from planbook.planner.strategies.base import Figures, Played"
     )))  # fmt: skip
     init = (strategies / "__init__.py").read_text()
-    init = init.replace("code, deps\n", "code, deps, refining\n").replace("code, deps)", "code, deps, refining)")
-    (strategies / "__init__.py").write_text(init)
+    (strategies / "__init__.py").write_text(init.replace("_FAMILIES = {", '_FAMILIES = {"refining": "refine",'))
     played = started(tmp_path, "run", "--planner", "refine", *TASKS, *MODEL, "--out", tmp_path / "run", "--json")
     assert played.returncode == 0, played.stderr
     assert result(played)["solved"] == 4

@@ -411,21 +411,23 @@ def test_parameters_of_another_form_leave_the_task_to_the_planner(sandbox: Sandb
     assert [(each["type"], len(each["candidates"])) for each in matches(journal)] == [("", 1)]
 
 
-def test_no_sandbox_is_opened_to_ask_for_a_type(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened, asked, session = list[object](), list[int](), Sandbox.session
+def test_no_session_is_opened_to_ask_for_a_type() -> None:
+    opened, asked = list[object](), list[int]()
 
-    class Counting(Said):
+    class Counting(Sandbox):
+        def session(self, *args: Any, **kwargs: Any) -> Any:
+            opened.append(args)
+            return super().session(*args, **kwargs)
+
+    class Asked(Said):
         def complete(self, *args: Any, **kwargs: Any) -> Reply:
             asked.append(len(opened))
             return super().complete(*args, **kwargs)
 
-    def counted(self: Sandbox, *args: Any, **kwargs: Any) -> Any:
-        opened.append(args)
-        return session(self, *args, **kwargs)
-
-    monkeypatch.setattr(Sandbox, "session", counted)
-    journal, model = MemoryJournal(), Counting(f'{{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}')
-    ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
+    journal, model = MemoryJournal(), Asked(f'{{"type": "fetch_it", "params": {{"what": "{thing()}"}}}}')
+    with Counting() as sandbox:
+        opened.clear()  # it has tried itself
+        ending, _ = played(sandbox, model, memory=Matching(), journal=journal, procedures_first=True)
     assert (ending.outcome, asked, len(opened)) == (Outcome.DIRECT_SUCCESS, [0], 1)
     assert ("task/0/round/0/match/0", "ask", 0) in journal.events
 

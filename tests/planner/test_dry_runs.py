@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,6 +57,26 @@ def test_a_method_s_own_functions_may_have_done_anything(sandbox: Sandbox) -> No
             assert playing.run("fetch()\nagent.put('apple')").kind is FeedbackKind.UNFINISHED
     finally:
         playing.close()
+
+
+@pytest.mark.parametrize(
+    ("loop", "endless"),
+    [
+        ("while True:\n    number += 1", True),
+        ("while 1:\n    print(number)", True),
+        ("while True:\n    agent.open('box_1')", False),
+        ("while True:\n    number += 1\n    if number > 3:\n        break", False),
+        ("while True:\n    number += 1\n    assert number < 9", False),
+        ("while number < 3:\n    number += 1", False),
+        ("try:\n    while True:\n        number = 1 / number\nexcept ZeroDivisionError:\n    pass", False),
+    ],
+)
+def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
+    world = Toy()
+    world.reset(TASK)
+    known = known_after(world, Toy.preconditions(TASK), [])
+    found = cannot_succeed(f"number = 0\n{loop}", functions_to_check(Toy), known, {}, world)
+    assert [fault.type for fault in found] == ["endless"] * endless
 
 
 @settings(max_examples=200)

@@ -183,16 +183,6 @@ def test_what_cannot_be_used_is_asked_again_as_long_as_nothing_has_run(sandbox: 
 ACTS = "agent.open('box_1')\n"
 IN_DOUBT = [
     ("def f(x):\n    return eval(x)\n" + 3 * ACTS, 0, "line 2: forbidden-name: `eval` is not available"),
-    (
-        "def f(n):\n    return agent.open(n)\n" + ACTS + "f(1, 2)\n" + 2 * ACTS,
-        3,
-        "line 4: arguments: f() takes 1 argument",
-    ),
-    (
-        ACTS + "def f(n):\n    return g(n, 1)\ndef g(n):\n    return agent.open(n)\n" + 2 * ACTS,
-        1,
-        "line 3: arguments: g()",
-    ),
     (ACTS + "def f():\n    return nobody()\n" + 2 * ACTS, 1, "line 3: unknown-name: nobody is not defined"),
 ]
 

@@ -25,14 +25,14 @@ FAULTY_PLANS: dict[str, Faulty] = {
     "return at the top": Faulty("agent.look()\nreturn 3", [(2, "syntax")], "'return' outside function"),
     "two returns at the top": Faulty(
         "if seen_before:\n    return 1\nagent.look()\nreturn 2",
-        [(2, "syntax")],
+        [(2, "syntax"), (4, "syntax")],
         "put the lines into a def",
     ),
     "break outside of a loop": Faulty(
         "if seen_before:\n    break\nagent.look()", [(2, "syntax")], "'break' outside loop"
     ),
     "continue in a function only": Faulty(
-        "for n in []:\n    def f():\n        continue\n    f()", [(3, "syntax")], "'continue' not properly in loop"
+        "for n in []:\n    def f():\n        continue\n    f()", [(3, "syntax")], "'continue' outside loop"
     ),
     "await outside": Faulty("await agent.look()", [(1, "forbidden-statement")], ""),
     "nonlocal at the top": Faulty("nonlocal x\nagent.look()", [(1, "syntax")], "nonlocal"),
@@ -89,6 +89,15 @@ FAULTY_PLANS: dict[str, Faulty] = {
         [(3, "unbound-name")],
         "declare global count",
     ),
+    "error outside of its block": Faulty(
+        "try:\n    agent.look()\nexcept ValueError as error:\n    print(error)\nprint(error)",
+        [(5, "unbound-name")],
+        "only inside its except block",
+    ),
+    "deleted": Faulty("x = 1\ndel x\nprint(x)", [(3, "unbound-name")], "x was deleted"),
+    "deleted in a block": Faulty(
+        "for n in range(2):\n    x = n\n    del x\n    if n:\n        print(x)", [(5, "unbound-name")], "x was deleted"
+    ),
     "unknown decorator": Faulty("@cache\ndef f():\n    return 1\nf()", [(1, "unknown-name")], "cache is not defined"),
     "unknown in an f-string": Faulty('print(f"on {plce}")', [(1, "unknown-name")], "plce"),
     "unknown in a class base": Faulty("class A(Base):\n    pass\nA()", [(1, "unknown-name")], "Base"),
@@ -116,6 +125,10 @@ FAULTY_PLANS: dict[str, Faulty] = {
     ),
     "misspelt host object": Faulty('rule_system.add_rule("x")', [(1, "unknown-action")], "rule_system has write_rule"),
     "misspelt as a value": Faulty('list(map(agent.goto, ["a"]))', [(1, "unknown-action")], "agent.go_to"),
+    "misspelt through an alias": Faulty(
+        'a = agent\na.goto("desk_1")', [(2, "unknown-action")], "did you mean agent.go_to?"
+    ),
+    # calls
     "too many arguments": Faulty('agent.go_to("a", "b")', [(1, "arguments")], "takes 1 argument, and 2 are given"),
     "too few arguments": Faulty('agent.take_from("mug_1")', [(1, "arguments")], "lacks receptacle"),
     "no arguments": Faulty("agent.take_from()", [(1, "arguments")], "lacks object and receptacle"),
@@ -124,7 +137,13 @@ FAULTY_PLANS: dict[str, Faulty] = {
     "misspelt keyword": Faulty('agent.go_to(receptacl="a")', [(1, "arguments")], "did you mean receptacle?"),
     "given twice": Faulty('agent.go_to("a", receptacle="b")', [(1, "arguments")], "gets receptacle twice"),
     "keyword only by position": Faulty("agent.scroll(1, 2.0, True)", [(1, "arguments")], "takes 2 arguments"),
+    "wrong through an alias": Faulty('go = agent.go_to\ngo("a", "b")', [(2, "arguments")], "agent.go_to()"),
     "wrong in a helper": Faulty("def f(agent):\n    agent.go_to()\nf(agent)", [(2, "arguments")], "lacks receptacle"),
+    "plan's own function": Faulty(
+        "def find(agent, places, name):\n    return agent.look()\nfind(['a'], 'mug')",
+        [(3, "arguments")],
+        "find() lacks name",
+    ),
     "bare function": Faulty('get_object_with_id("mug")', [(1, "arguments")], "lacks object_name"),
     "lacks beside a star": Faulty("agent.scroll(*[1], smoth=True)", [(1, "arguments")], "did you mean smooth?"),
     # literals

@@ -146,6 +146,13 @@ def test_it_says_how_many_calls_were_not_followed(name: str) -> None:
     assert (run.calls, run.unfollowed, run.faults) == (*counts, ())
 
 
+def test_a_call_that_fails_whoever_makes_it_is_told_once() -> None:
+    plan = "def go(n):\n    if n == 0:\n        return agent.open('box_99')\n    return go(n - 1)\ngo(2)"
+    run = followed(Toy, Toy.preconditions(task_of(0)), plan)
+    assert [fault.message for fault in run.faults] == ["open('box_99') cannot succeed: there is no box_99"]
+    assert (run.calls, run.unfollowed) == (1, 0)
+
+
 def test_what_is_too_long_to_follow_is_not_told_of() -> None:
     loops = "".join(f"{'    ' * depth}for a_{depth} in range(50):\n" for depth in range(4))
     run = followed(Toy, Toy.preconditions(task_of(0)), f"agent.put('pen')\n{loops}{'    ' * 4}agent.open('box_1')\n")

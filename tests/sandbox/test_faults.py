@@ -147,19 +147,25 @@ def test_a_hint_neither_runs_the_plans_code_nor_breaks_its_report(code: str, hin
 
 KEEP = "def keep():\n    kept = []\n    while True:\n        kept.append('a' * 1_000_000)\n"
 OUT_OF_MEMORY = {
-    "a large text": "'a' * 10**10",
-    "a large list": f"{KEEP}keep()",
-    "raised again": f"{KEEP}try:\n    keep()\nexcept MemoryError:\n    raise",
-    "raised again by name": f"{KEEP}try:\n    keep()\nexcept MemoryError as e:\n    raise e",
+    "raised": ("raise MemoryError('no more')", "raised"),
+    "raised in a function": ("def f():\n    raise MemoryError\nf()", "raised"),
+    "raised by an earlier cell": ("fail()", "raised"),
+    "raised from another": ("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise MemoryError from e", "raised"),
+    "a subclass": ("class Full(MemoryError):\n    pass\nraise Full", "raised"),
+    "a large text": ("'a' * 10**10", "limit"),
+    "a large list": (f"{KEEP}keep()", "limit"),
+    "raised again": (f"{KEEP}try:\n    keep()\nexcept MemoryError:\n    raise", "limit"),
+    "raised again by name": (f"{KEEP}try:\n    keep()\nexcept MemoryError as e:\n    raise e", "limit"),
 }
 
 
 @pytest.mark.parametrize("name", OUT_OF_MEMORY)
-def test_a_memory_error_that_nothing_catches_is_the_limit(name: str, sandbox: Sandbox) -> None:
+def test_a_memory_error_that_a_plan_raises_itself_is_an_exception_like_any_other(name: str, sandbox: Sandbox) -> None:
+    code, kind = OUT_OF_MEMORY[name]
     with sandbox.session({}, limits=Limits(memory_mb=64)) as session:
-        session.run("x = 1")
-        fault = session.run(OUT_OF_MEMORY[name]).fault
+        session.run("def fail():\n    raise MemoryError\nx = 1")
+        fault = session.run(code).fault
         assert fault is not None
-        assert fault.kind is FaultKind.LIMIT
-        assert session.mark() == 1
+        assert fault.kind == kind
+        assert session.mark() == (2 if kind == "raised" else 1)
         assert session.run("x").value == 1

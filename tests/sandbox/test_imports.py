@@ -38,13 +38,17 @@ def test_what_has_no_module_of_its_name_is_not_found(sandbox: Sandbox) -> None:
             assert fault.type == "LookupError"
 
 
-def test_a_module_shows_its_names(sandbox: Sandbox) -> None:
+def test_a_module_shows_its_names_and_not_its_variables(sandbox: Sandbox) -> None:
     with sandbox.session({}) as session:
         assert session.run("import math\n'pi' in dir(math), repr(math)[:14], type(math).__name__").value == [
             True,
             "<module 'math'",
             "module",
         ]
+        for source in ("math.__dict__", "vars(math)", "getattr(math, '__di' + 'ct__')"):
+            fault = session.run(source).fault
+            assert fault is not None
+            assert fault.type in ("AttributeError", "TypeError")
 
 
 def test_a_module_that_one_session_spoils_is_whole_in_the_next(sandbox: Sandbox) -> None:

@@ -15,8 +15,7 @@ from RestrictedPython.transformer import INSPECT_ATTRIBUTES
 
 from planbook.sandbox import MAX_SOURCE, Sandbox, parse_source
 from planbook.sandbox.policy.compiler import PolicyRefused, compile_cell, find_problems
-from planbook.sandbox.policy.rules import NAME_HINTS
-from planbook.sandbox.policy.transformer import REFUSED_ATTRIBUTES
+from planbook.sandbox.policy.rules import NAME_HINTS, REFUSED_ATTRIBUTES
 
 REFUSED = {
     "attribute": ("x.__globals__", "forbidden-attribute", "`__globals__`", "name the variables"),
@@ -31,6 +30,7 @@ REFUSED = {
     "late future": ("x = 5\nfrom __future__ import annotations", "syntax", "at the beginning", "leave it out"),
     "builtin": ("eval('1')", "forbidden-name", "`eval`", "json.loads"),
     "open": ("open('x')", "forbidden-name", "`open`", "no files"),
+    "getattr": ("getattr(x, '__code__')", "forbidden-attribute", "`__code__`", ""),
     "async": ("async def f(): pass", "forbidden-statement", "`async def`", "without async"),
     "dunder": ("class A:\n    def __reduce__(self): pass", "forbidden-name", "`__reduce__`", "copy.copy"),
     "syntax": ("def f(:", "syntax", "invalid syntax", ""),
@@ -47,7 +47,7 @@ REFUSED = {
 @pytest.mark.parametrize(("source", "name", "message", "hint"), REFUSED.values(), ids=REFUSED)
 def test_refused_with_what_to_write_instead(source: str, name: str, message: str, hint: str) -> None:
     problem = find_problems(source)[0]
-    assert problem.type == name
+    assert problem.name == name
     assert message in problem.message
     assert hint in problem.hint
     with pytest.raises(PolicyRefused):
@@ -55,11 +55,12 @@ def test_refused_with_what_to_write_instead(source: str, name: str, message: str
 
 
 def test_every_fault_at_once_in_the_order_of_lines() -> None:
-    problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\n")
-    assert [(p.line, p.type) for p in problems] == [
+    problems = find_problems("import os\nx = 1\nx.__code__ + eval('1')\nreturn x\n")
+    assert [(p.line, p.name) for p in problems] == [
         (1, "forbidden-import"),
         (3, "forbidden-attribute"),
         (3, "forbidden-name"),
+        (4, "syntax"),
     ]
     assert problems[2].column == 13
 
@@ -71,13 +72,20 @@ def test_a_missing_builtin_is_told_unless_the_plan_defines_it(name: str) -> None
 
 
 ATTRIBUTES = """__subclasses__ __globals__ __code__ __closure__ __builtins__ __reduce__ __reduce_ex__ __loader__
-__spec__ f_back f_builtins f_code f_globals f_locals f_trace gi_code gi_frame gi_yieldfrom cr_await cr_code cr_frame
-cr_origin ag_await ag_code ag_frame co_code tb_frame tb_next""".split()
+__spec__ f_back f_builtins f_code f_globals f_lasti f_lineno f_locals f_trace gi_code gi_frame gi_running gi_yieldfrom
+cr_await cr_code cr_frame cr_origin cr_running ag_await ag_code ag_frame ag_running co_code co_consts co_names
+co_filename
+co_firstlineno co_lines co_positions tb_frame tb_lasti tb_lineno tb_next""".split()
 USES = {
     "read": "x.{}",
     "set": "x.{} = 1",
     "update": "x.{} += 1",
     "delete": "del x.{}",
+    "getattr": "getattr(x, '{}')",
+    "hasattr": "hasattr(x, '{}')",
+    "setattr": "setattr(x, '{}', 1)",
+    "delattr": "delattr(x, '{}')",
+    "match": "match x:\n    case object({}=1): pass",
     "match a value": "match x:\n    case y.{}: pass",
 }
 
@@ -85,14 +93,14 @@ USES = {
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_an_attribute_that_leads_to_unchecked_code_is_refused_in_every_form(name: str) -> None:
     for use, source in USES.items():
-        assert {problem.type for problem in find_problems(source.format(name))} == {"forbidden-attribute"}, use
-    assert {problem.type for problem in find_problems(f"def {name}(self): pass")} == {"forbidden-name"}
+        assert {problem.name for problem in find_problems(source.format(name))} == {"forbidden-attribute"}, use
+    assert {problem.name for problem in find_problems(f"def {name}(self): pass")} == {"forbidden-name"}
 
 
 @pytest.mark.parametrize("name", "__import__ __build_class__ __builtins__ __loader__ __spec__".split())
 def test_a_variable_that_leads_to_unchecked_code_is_refused(name: str) -> None:
     for source in (name, f"{name} = 1", f"import math as {name}", f"def f({name}): pass", f"global {name}"):
-        assert {problem.type for problem in find_problems(source)} == {"forbidden-name"}, source
+        assert {problem.name for problem in find_problems(source)} == {"forbidden-name"}, source
 
 
 BUILTINS = "eval exec compile open input breakpoint help exit quit aiter anext".split()
@@ -100,7 +108,7 @@ BUILTINS = "eval exec compile open input breakpoint help exit quit aiter anext".
 
 @pytest.mark.parametrize("name", BUILTINS)
 def test_a_builtin_that_plans_do_not_have(name: str, sandbox: Sandbox) -> None:
-    assert [problem.type for problem in find_problems(name)] == ["forbidden-name"]
+    assert [problem.name for problem in find_problems(name)] == ["forbidden-name"]
     with sandbox.session({}) as session:
         hidden = session.run(f"globals()['__built' 'ins__'].get('{name}')")
     assert (hidden.fault, hidden.value) == (None, None)
@@ -114,8 +122,8 @@ pdb site sysconfig sqlite3 zipimport pty tty termios _thread _ctypes _socket pos
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_that_plans_do_not_have(name: str, sandbox: Sandbox) -> None:
     caught = f"try:\n    import {name}\nexcept ImportError as error:\n    print(error.name)"
-    assert [problem.type for problem in find_problems(f"import {name}")] == ["forbidden-import"]
-    assert [problem.type for problem in find_problems(f"from {name} import x")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"import {name}")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"from {name} import x")] == ["forbidden-import"]
     assert find_problems(caught) == []
     with sandbox.session({}) as session:
         assert session.run(caught).output == f"{name}\n"
@@ -126,10 +134,13 @@ io.TextIOWrapper json.codecs random._os enum.sys dataclasses.sys""".split()
 
 
 @pytest.mark.parametrize("dotted", MEMBERS)
-def test_a_member_that_plans_do_not_have(dotted: str) -> None:
+def test_a_member_that_plans_do_not_have(dotted: str, sandbox: Sandbox) -> None:
     module, _, name = dotted.partition(".")
-    assert [problem.type for problem in find_problems(f"import {module}\n{dotted}")] == ["forbidden-import"]
-    assert [problem.type for problem in find_problems(f"from {module} import {name}")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"import {module}\n{dotted}")] == ["forbidden-import"]
+    assert [problem.name for problem in find_problems(f"from {module} import {name}")] == ["forbidden-import"]
+    if module in ("sys", "io"):
+        with sandbox.session({}) as session:
+            assert session.run(f"import {module}\ngetattr({module}, '{name}', None)").value is None
 
 
 def test_the_names_of_the_transformer_are_all_refused() -> None:

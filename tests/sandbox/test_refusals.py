@@ -14,10 +14,13 @@ from planbook.sandbox.policy.rules import (
     MODULE_HINTS,
     MODULES,
     NAME_HINTS,
+    REFUSED_ATTRIBUTES,
+    REFUSED_NAMES,
     STATEMENT_HINTS,
     members,
 )
-from planbook.sandbox.policy.transformer import REFUSED_ATTRIBUTES, REFUSED_NAMES, PlanPolicy
+from planbook.sandbox.policy.transformer import PlanPolicy
+from tests.sandbox.plans import run_in_sandbox
 
 
 def hints(source: str) -> list[str]:
@@ -101,3 +104,30 @@ def test_every_kind_of_statement_that_is_refused_has_its_own_words() -> None:
         if visitor == policy.generic_visit or "not_allowed" in inspect.getsource(visitor):
             refused.add(kind.__name__)
     assert refused <= STATEMENT_HINTS.keys() | {"Index", "ExtSlice"}
+
+
+RAISED = {
+    "module": ("import math\nsetattr(math, 'pi', 3)", "of your own"),
+    "module by a statement": ("import math\nmath.pi = 3", "of your own"),
+    "part of a module": ("import math\ndel math.pi", "of your own"),
+    "getattr": ("n = '__code__'\ngetattr(len, n)", "beside it"),
+    "setattr": ("n = '__code__'\ndef f(): pass\nsetattr(f, n, 1)", "beside it"),
+    "format": ("t = '{0.__globals__}'\nt.format(print)", "name the variables"),
+    "nested format": ("t = '{0:{1.__globals__}}'\nt.format(1, print)", "name the variables"),
+    "format of a class": ("f = str.format\nf('{0.__globals__}', print)", "name the variables"),
+    "format by a name": ("n = 'format'\ngetattr('{0.__globals__}', n)(print)", "name the variables"),
+    "format_map": ("'{x.__globals__}'.format_map({'x': print})", "name the variables"),
+    "formatter": ("import string\nstring.Formatter().format('{0.__globals__}', print)", "name the variables"),
+    "UserString": ("from collections import UserString\nUserString('{0.__globals__}').format(print)", "name the v"),
+    "attrgetter": ("import operator\noperator.attrgetter('real.__globals__')", "name the variables"),
+    "methodcaller": ("import operator\noperator.methodcaller('__reduce_ex__', 4)", "copy.copy"),
+    "subclass of text": ("class S(str):\n    def __eq__(self, x): return 0\ngetattr(len, S('__code__'))", "beside it"),
+}
+
+
+@pytest.mark.parametrize(("source", "remedy"), RAISED.values(), ids=RAISED)
+def test_what_only_the_running_plan_is_refused(source: str, remedy: str) -> None:
+    assert find_problems(source) == []
+    ran = run_in_sandbox(source)
+    assert ran.type == "AttributeError"
+    assert remedy in ran.message

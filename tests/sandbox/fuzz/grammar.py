@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planbook.sandbox.policy import rules, transformer
+from planbook.sandbox.policy import rules
 
 NAMES = """x y z f g C D self cls agent host_act json re math collections dataclasses functools enum operator string
 copy contextlib typing datetime random time abc itertools loot e _x __x T""".split()
@@ -18,7 +18,7 @@ ATTRIBUTES = """location go_to x y a append items keys get join split name value
 register __name__ __qualname__ __doc__ __init__ __new__ __call__ __setattr__ __members__ copy update field func
 partial keywords maketrans mro_ index""".split()
 HOSTILE_ATTRIBUTES = sorted(
-    transformer.REFUSED_ATTRIBUTES
+    rules.REFUSED_ATTRIBUTES
     | rules.ATTRIBUTE_HINTS.keys()
     | set("__closure__ __code__ __func__ __defaults__ __kwdefaults__ __builtins__ __slots__ __subclasshook__".split())
     | set(
