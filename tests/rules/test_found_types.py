@@ -1,9 +1,7 @@
-"""Grouping solved tasks by their plans, and matching goals with the found types."""
+"""Grouping solved tasks by their plans."""
 
 import ast
 import keyword
-import time
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,14 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from planbook.envs import Task
-from planbook.envs.toy import Toy
-from planbook.planner import parse_procedure
 from planbook.rules.found_types import Solved, as_procedure, parse_value, procedure_code, spans, with_solved
-from planbook.rules.matching import PATTERN, WORDS, candidates, is_doubtful, match
-from planbook.rules.memory import LearnedMemory
+from planbook.rules.matching import match
 from planbook.rules.plans import plan_shape
-from planbook.rules.types import FoundType, Knowledge
+from planbook.rules.types import FoundType
 
 PUT = """
 def find(agent, thing, places):
@@ -298,130 +292,6 @@ def test_numbers_are_found_as_words_and_digits() -> None:
     assert spans(2, "integer", "find 2 mugs") == [(1, 2)]
     assert spans(40.0, "number", "for 40.00 dollars") == [(1, 2)]
     assert spans("in", "as it is", "put it in") == []
-
-
-@pytest.mark.parametrize(
-    ("goal", "type_name", "params", "by"),
-    [
-        ("put a mug in desk.", "put", {"what": "mug", "target": "desk"}, PATTERN),
-        ("Put the lettuce in the cabinet", "put", {"what": "lettuce", "target": "cabinet"}, PATTERN),
-        ("heat some bread and put it in diningtable", "heat_put", {"what": "bread", "target": "diningtable"}, PATTERN),
-        ("in the fridge put the mug", "put", {"what": "mug", "target": "fridge"}, WORDS),
-        ("Heating an apple, then put it into the fridge", "heat_put", {"what": "apple", "target": "fridge"}, WORDS),
-        ("Please put the book onto the so fa.", "put", {"what": "book", "target": "sofa"}, WORDS),
-        ("heat the fridge and put the egg in it", "", {}, ""),
-        ("do not put the mug in the fridge", "", {}, ""),
-        ("put the mug or the egg in the fridge", "", {}, ""),
-        ("put the egg onto the sofa after you heat it", "", {}, ""),
-        ("put a hot mug in desk", "", {}, ""),
-        ("put a heat in desk", "", {}, ""),
-        ("put two mug in desk", "", {}, ""),
-        ("water the plants", "", {}, ""),
-        ("put", "", {}, ""),
-        ("", "", {}, ""),
-    ],
-)
-def test_goals_are_matched_or_left_alone(goal: str, type_name: str, params: dict[str, str], by: str) -> None:
-    found_match = match(HOUSEHOLD, goal)
-    assert (found_match.type, found_match.params, found_match.by) == (type_name, params, by)
-
-
-@given(st.sampled_from(THINGS), st.sampled_from(PLACES), st.booleans())
-def test_every_wording_fills_the_parameters_of_its_own_type(what: str, target: str, hot: bool) -> None:
-    solved = (heat if hot else put)(what, target)
-    found_match = match(HOUSEHOLD, solved.goal)
-    assert (found_match.type, found_match.params) == (HOUSEHOLD[hot].name, {"what": what, "target": target})
-
-
-@given(st.text())
-def test_any_goal_is_matched_whole_or_not_at_all(goal: str) -> None:
-    found_match = match(HOUSEHOLD, goal)
-    assert not found_match.type or set(found_match.params) == {"what", "target"}
-
-
-def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
-    other = Solved("other", "put a pen in drawer", "agent.put('pen', 'drawer')")
-    types = found(put("mug", "desk"), other)
-    assert match(types, "put a pen in desk").type == ""
-    offered = candidates(types, "put a pen in desk")
-    assert [(each.name, each.had) for each in offered] == [
-        ("put", {"what": ("mug",), "target": ("desk",)}),
-        ("put_2", {"value": ("pen",), "value_2": ("drawer",)}),
-    ]
-
-
-@pytest.mark.parametrize("words", [200, 1000])
-def test_a_long_goal_that_nearly_fits_a_pattern_takes_no_time(words: int) -> None:
-    goals = (
-        "please look at the table and then find an apple near a window before you put it on some shelf in that room",
-        "now look around table quickly then find big apple standing near window after that put it upon shelf into room",
-    )
-    types = found(*(Solved(goal, goal, "agent.go('x')") for goal in goals))
-    assert types[0].wordings[0].pattern.count("{*}") > 6
-    said = "look table then find apple near window put it shelf".split()
-    begun = time.process_time()
-    assert match(types, " ".join(said * (words // len(said)))).type == ""
-    assert match(types, " ".join([*said * (words // len(said)), "room"])).type == types[0].name
-    assert time.process_time() - begun < 5
-
-
-def test_a_goal_that_can_be_read_in_many_ways_is_left_alone() -> None:
-    goals = [("send {} to {}", ("red book", "old ann")), ("send {} to {}", ("pen", "bob"))]
-    code = "agent.send('{}', '{}')"
-    (only,) = found(*(Solved(values[0], goal.format(*values), code.format(*values)) for goal, values in goals))
-    assert match([only], "send red pen to bob").params == {"value": "red pen", "value_2": "bob"}
-    assert match([only], "send ink to to eve").type == ""
-
-
-# What the memory makes of a model's match.
-
-BUY = found(*(Solved(each, f"buy {each} apples", f"agent.buy({n})") for n, each in enumerate(["two", "three"], 2)))[0]
-SELL = BUY.model_copy(update={"name": "sell"})
-PROCEDURE = parse_procedure(
-    '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): ...\n', "x"
-)
-SHOP = LearnedMemory(
-    Knowledge(world="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}),
-    Toy,
-)
-
-
-def shopping(type: str = "", params: Mapping[str, JsonValue] | None = None, goal: str = "get me five apples") -> Task:
-    return Task(id=f"{type}{params}{goal}", env="toy", split="all", type=type, goal=goal, params=dict(params or {}))
-
-
-def test_only_types_with_a_procedure_are_offered_to_a_model() -> None:
-    recall = SHOP.recall(shopping())
-    assert recall.match is not None
-    assert [each.name for each in recall.match.candidates] == ["buy_apples"]
-
-
-@pytest.mark.parametrize(
-    ("params", "value"),
-    [({"value": "five"}, 5), ({"value": 5}, 5), ({"value": "5"}, 5), ({"value": "few"}, None), ({"value": None}, None)],
-)
-def test_parameters_of_a_match_get_the_form_of_their_type(params: dict[str, JsonValue], value: JsonValue) -> None:
-    recall = SHOP.recall(shopping("buy_apples", params))
-    assert recall.match is not None
-    assert recall.match.params == ({} if value is None else {"value": value})
-    assert recall.match.type == ("" if value is None else "buy_apples")
-    assert (recall.procedure is not None) is (value is not None)
-
-
-@pytest.mark.parametrize(
-    ("what", "doubtful"),
-    [("mug", False), ("knife", False), ("cookbook", True), ("eggs", True), ("glasses", True), ("tall lamp", False)],
-)
-def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str, doubtful: bool) -> None:
-    matched = match(HOUSEHOLD, "put a pen in desk").model_copy(update={"params": {"what": what, "target": "desk"}})
-    assert is_doubtful(HOUSEHOLD, matched) is doubtful
-
-
-def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> None:
-    memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": PROCEDURE}), Toy)
-    recall = memory.recall(shopping("buy_apples", {"number": "nine"}, "buy nine apples"))
-    assert recall.match is not None
-    assert recall.match.params == {"value": 9}
 
 
 def test_a_task_joins_the_type_whose_procedure_does_it() -> None:
