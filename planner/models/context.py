@@ -33,6 +33,8 @@ OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
 _BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 SHORTEST_CUT = 400
 """Minimum characters of a piece that is cut."""
+LONG = 16_000
+"""Characters to which the messages of an exchange are cut before whole exchanges are left out."""
 
 
 def prompt_block(text: str, name: str) -> str:
@@ -71,9 +73,10 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
     """Make a conversation fit into so many tokens, by estimate. Raises ContextExceeded where nothing helps.
 
     What can be spared is left out piece by piece, as ``LEFT_OUT_FIRST`` says, with a note in its place. System
-    messages, the first user message, the last reply and the last message stay. If that is not enough, the longest texts
-    that are left are cut in the middle, between two lines, all of them to the same length, each with a note of what is
-    missing.
+    messages, the first user message, the last reply and the last message stay. Messages of more than ``LONG``
+    characters are cut to that before whole exchanges are left out: one long output does not push out all others. If
+    that is not enough, the longest texts that are left are cut in the middle, between two lines, all of them to the
+    same length, each with a note of what is missing.
     """
     for draft in _drafts(messages):
         if estimate_prompt(fitted := draft.messages()) <= room:
@@ -116,12 +119,20 @@ class _FittedConversation:
         pieces = (*self.pieces[:place], tuple(message), *self.pieces[place + 1 :])
         return replace(self, pieces=pieces, spared=self.spared + len(prompt_block.text))
 
+    def shortened(self, after: int) -> "_FittedConversation":
+        """Cut the long pieces of the messages after a place."""
+        cut = [[_cut_piece(piece, LONG) for piece in message] for message in self.pieces[after + 1 :]]
+        pieces = (*self.pieces[: after + 1], *(tuple(piece for piece, _ in message) for message in cut))
+        return replace(self, pieces=pieces, spared=self.spared + sum(missing for each in cut for _, missing in each))
+
 
 def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
     """The conversation, then with one thing less each."""
     draft = _FittedConversation(tuple(messages), tuple(_pieces(each.content) for each in messages))
     yield draft
     for name in LEFT_OUT_FIRST:
+        if name == EXCHANGES:
+            yield (draft := draft.shortened(_first_user(messages)))
         for exchange in _exchanges(messages) if name == EXCHANGES else ():
             yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
         for place, number in draft.blocks(name):
@@ -143,12 +154,15 @@ def _saying(message: Message, pieces: Iterable[_Block]) -> Message:
     return message if text == content else message.model_copy(update={"content": known})
 
 
+def _first_user(messages: Sequence[Message]) -> int:
+    return next((place for place, message in enumerate(messages) if message.role == "user"), 0)
+
+
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
     """The places of what may be left out, oldest first, a reply together with what answered it; not the last reply."""
-    first_user = next((place for place, message in enumerate(messages) if message.role == "user"), 0)
     replies = [place for place, message in enumerate(messages) if message.role == "assistant"]
     found: list[list[int]] = []
-    for place in range(first_user + 1, min(len(messages) - 1, replies[-1] if replies else len(messages))):
+    for place in range(_first_user(messages) + 1, min(len(messages) - 1, replies[-1] if replies else len(messages))):
         if messages[place].role == "assistant" or (messages[place].role == "user" and not found):
             found.append([])
         if messages[place].role != "system":
@@ -197,17 +211,17 @@ def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
     missing = 0
     messages = list[tuple[_Block, ...]]()
     for message in draft.pieces:
-        cut = [(piece, 0) if piece.name == WHOLE else _shortened(piece, length) for piece in message]
+        cut = [_cut_piece(piece, length) for piece in message]
         messages.append(tuple(piece for piece, _ in cut))
         missing += sum(over for _, over in cut)
     kept = replace(draft, pieces=tuple(messages))
     return Fitted(kept.messages(), len(draft.left_out), draft.spared + missing)
 
 
-def _shortened(piece: _Block, length: int) -> tuple[_Block, int]:
+def _cut_piece(piece: _Block, length: int) -> tuple[_Block, int]:
     """Keep half of the length at each end, whole lines where there are some. Return how much is missing, too."""
     text = piece.text
-    if len(text) <= length:
+    if len(text) <= length or piece.name == WHOLE:
         return piece, 0
     head, tail = text[: length // 2], text[len(text) - (length - length // 2) :]
     head, tail = head[: head.rfind("\n") + 1].rstrip("\n") or head, tail[tail.find("\n") + 1 :]

@@ -38,6 +38,16 @@ def test_the_oldest_exchanges_go_first_with_one_note() -> None:
     assert fitted.messages[2:] == tuple(messages[4:])
 
 
+def test_one_long_output_does_not_push_out_the_messages_before_it() -> None:
+    for place in (3, -1):
+        messages = conversation(3)
+        messages[place] = message("user", "a line of output\n" * 10_000)
+        fitted = fit(messages, 20_000)
+        assert (fitted.left_out, len(fitted.messages)) == (0, len(messages))
+        assert fitted.cut_characters > 150_000
+        assert "characters were cut here to fit the context]" in fitted.messages[place].content
+
+
 def test_the_last_reply_stays_for_the_next_question_builds_on_it() -> None:
     messages = conversation(4)
     fitted = fit(messages, estimate_prompt([*messages[:2], *messages[-2:]]) + 40)
