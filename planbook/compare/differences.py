@@ -51,7 +51,7 @@ class Compared(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Tested(Compared):
+class TestedDifference(Compared):
     """A difference with the p of a test, None where there is no test."""
 
     p_corrected: float | None
@@ -62,7 +62,7 @@ class Tested(Compared):
         return self.p_corrected is not None and self.p_corrected < NOISE
 
 
-class SolvedDifference(Tested):
+class SolvedDifference(TestedDifference):
     """Second minus first, over some pairs; shares are fractions of all of them.
 
     ``p`` is that of ``test``: with several repeats of a task their pairs are not independent, and tasks are what is
@@ -91,7 +91,7 @@ class SolvedDifference(Tested):
         return self.second - self.first
 
 
-class MeasureDifference(Tested):
+class MeasureDifference(TestedDifference):
     """Second minus first, over pairs that were both played and measured.
 
     By the t distribution over tasks, each with the mean of its repeats: interval and ``p`` are of one test and always
