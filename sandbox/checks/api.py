@@ -97,7 +97,7 @@ class Api:
 @lru_cache(1024)
 def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
     """Return the parameters, of a method if ``bound``; None if Python does not know them."""
-    called = types.MethodType(function, None) if bound else function
+    called = types.MethodType(function, function) if bound else function
     try:
         signature = inspect.signature(called, eval_str=True)
     except NameError:  # an annotation that only a type checker can see
