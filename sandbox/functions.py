@@ -53,11 +53,7 @@ class FunctionSpec:
         self, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess = closest
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Return the arguments for the call. Raises TypeError or ValueError with a message for the plan."""
-        try:
-            return self.arguments.check(self.name, args, kwargs)
-        except UnknownChoice as error:
-            meant = guess(error.text, error.choices)
-            raise ValueError(f"{error}; did you mean {meant!r}?" if meant else str(error)) from None
+        return self.arguments.check(self.name, args, kwargs, guess)
 
     def parameters(self) -> list[str]:
         """Return the parameters' names in order, with ``*`` and ``**`` in front of variadic ones."""
@@ -89,14 +85,6 @@ def _inspected(function: Function, *, bound: bool) -> inspect.Signature:
     return signature.replace(parameters=list(signature.parameters.values())[bound:])
 
 
-class UnknownChoice(ValueError):
-    """An argument is a string, and not one of those that the parameter takes."""
-
-    def __init__(self, message: str, text: str, choices: Sequence[str]) -> None:
-        super().__init__(message)
-        self.text, self.choices = text, choices
-
-
 class ArgumentChecker:
     """Checks the arguments of one signature."""
 
@@ -111,18 +99,18 @@ class ArgumentChecker:
         self._simple = len(positional) == len(parameters) and not self._mutable
 
     def check(
-        self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue]
+        self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """Check as ``FunctionSpec.check`` does. Calls by position alone, the most frequent, take the short way."""
         if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
-            return [check(function, value) for check, value in zip(self._by_position, args, strict=False)], {}
+            return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
             bound = self._bind(args, kwargs)
         except TypeError as error:
             raise TypeError(f"{function}(): {error}; it is {function}{self._signature}") from None
         given = set(bound.arguments)
         for name, value in bound.arguments.items():
-            bound.arguments[name] = self._checked(function, name, value)
+            bound.arguments[name] = self._checked(function, name, value, guess)
         if self._mutable:  # the function may change them, and no other call of any plan may see that
             bound.apply_defaults()
             bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in given}
@@ -135,13 +123,13 @@ class ArgumentChecker:
                 raise TypeError(f"missing a required argument: {name!r}")
         return bound
 
-    def _checked(self, function: str, name: str, value: Any) -> object:
+    def _checked(self, function: str, name: str, value: Any, guess: Guess) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            return tuple(check(function, item) for item in value)
+            return tuple(check(function, item, guess) for item in value)
         if kind is inspect.Parameter.VAR_KEYWORD:
-            return {check.key(function, key): check(function, item) for key, item in value.items()}
-        return check(function, value)
+            return {check.key(function, key): check(function, item, guess) for key, item in value.items()}
+        return check(function, value, guess)
 
 
 _MADE: dict[int, ArgumentChecker] = {}
@@ -174,7 +162,7 @@ class ParameterChecker:
         choices = get_args(annotation) if get_origin(annotation) is Literal else ()
         self._choices = [choice for choice in choices if isinstance(choice, str)]
 
-    def __call__(self, function: str, value: JsonValue) -> object:
+    def __call__(self, function: str, value: JsonValue, guess: Guess) -> object:
         """Return the value as the function gets it. Raises TypeError or ValueError."""
         try:
             check_size(value)
@@ -186,9 +174,8 @@ class ParameterChecker:
         except ValidationError as error:
             kind, reason = _explanation(error)
             message = f"{function}(): argument {self._name!r} {reason}, not {_short(value)}"
-            if self._choices and isinstance(value, str):
-                raise UnknownChoice(message, value, self._choices) from None
-            raise kind(message) from None
+            meant = guess(value, self._choices) if isinstance(value, str) and self._choices else None
+            raise kind(f"{message}; did you mean {meant!r}?" if meant else message) from None
         except ValueError as error:
             raise ValueError(f"{function}(): argument {self._name!r} {error}") from None
 

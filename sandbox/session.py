@@ -8,7 +8,6 @@ without a hash of their own may differ.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 from planbook.sandbox.answers import Answers, Kind, PlanView
@@ -148,9 +147,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     @contextmanager

@@ -146,5 +146,5 @@ def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
     """Return what the language policy refuses, without syntax errors: the parser has explained those better."""
-    problems = [each for each in find_problems(source, bound, tree, modules) if each.name != SYNTAX]
+    problems = [each for each in find_problems(source, bound, tree, modules) if each.type != SYNTAX]
     return [*faults_of(source, problems)]

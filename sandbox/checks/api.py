@@ -5,8 +5,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from weakref import WeakKeyDictionary
+from functools import cached_property, lru_cache
 
 from planbook.sandbox.policy.compiler import code_lines, shown_line
 from planbook.sandbox.policy.transformer import MAX_PROBLEMS
@@ -16,9 +15,6 @@ from planbook.sandbox.types import Fault, FaultKind
 
 Kind = inspect._ParameterKind
 NO_DEFAULT = inspect.Parameter.empty
-
-_KNOWN: WeakKeyDictionary[types.FunctionType, dict[bool, "tuple[CallParameter, ...] | None"]] = WeakKeyDictionary()
-"""Parameters by function, and by whether it is bound. Reading a signature costs more than a cached check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +39,7 @@ class Function:
     def of(cls, name: str, function: Callable[..., object]) -> "Function":
         """Read the signature of a callable. Annotations are evaluated where possible."""
         plain = getattr(function, "__func__", function)  # a method is a new object at every access
-        if not isinstance(plain, types.FunctionType):
-            return cls(name, _parameters(function))
-        known = _KNOWN.setdefault(plain, {})
-        bound = plain is not function
-        if bound not in known:
-            known[bound] = _parameters(function)
-        return cls(name, known[bound])
+        return cls(name, _parameters(plain, bound=plain is not function))
 
     def __str__(self) -> str:
         shown = ", ".join(parameter.text for parameter in self.parameters or ())
@@ -104,11 +94,14 @@ class Api:
         return frozenset(name.partition(".")[0] for name in (*self.by_name, *self.attributes))
 
 
-def _parameters(function: Callable[..., object]) -> tuple[CallParameter, ...] | None:
+@lru_cache(1024)
+def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
+    """Return the parameters, of a method if ``bound``; None if Python does not know them."""
+    called = types.MethodType(function, function) if bound else function
     try:
-        signature = inspect.signature(function, eval_str=True)
+        signature = inspect.signature(called, eval_str=True)
     except NameError:  # an annotation that only a type checker can see
-        signature = inspect.signature(function)
+        signature = inspect.signature(called)
     except (TypeError, ValueError):
         return None
     return tuple(map(_parameter, signature.parameters.values()))

@@ -4,7 +4,6 @@ import ast
 import inspect
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, Union, get_args, get_origin
 
@@ -42,14 +41,8 @@ _ALSO_FITS: dict[object, tuple[type, ...]] = {
 """Annotation to the types of literals that it accepts. An annotation that is not listed accepts all."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArgumentProblem:
-    """One problem of a call, at one of its nodes."""
-
-    node: ast.expr
-    type: str
-    message: str
-    hint: str
+ArgumentProblem = tuple[ast.expr, str, str, str]
+"""A node of a call, and the type, message and hint of what is wrong there."""
 
 
 def argument_problems(call: ast.Call, function: Function, guess: Guess = closest) -> Iterator[ArgumentProblem]:
@@ -58,7 +51,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
         return
     bound, problems = _bind(call, function.parameters, guess)
     for message, hint in problems:
-        yield ArgumentProblem(call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
+        yield (call, "arguments", f"{function.name}() {message}", hint or f"call it as {function}")
     for parameter, value in bound:
         if accepts(parameter.annotation, value):
             continue
@@ -66,7 +59,7 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
             yield _no_choice(function, parameter, value, guess)
         else:
             message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
-            yield ArgumentProblem(value, "literal-type", message, f"call it as {function}")
+            yield (value, "literal-type", message, f"call it as {function}")
 
 
 def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
@@ -76,7 +69,7 @@ def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, gu
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
-    return ArgumentProblem(value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
+    return (value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
 
 
 def _bind(
@@ -250,13 +243,11 @@ class ApiUsage:
         if path in self.api.attributes:
             report.add(call, "not-callable", f"{path} is an attribute, no action", f"write {path} without brackets")
         elif path in self.api.members:
-            report.add(call, "not-callable", f"{path} is an object, no action", self._actions_of(path))
+            hint = f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
+            report.add(call, "not-callable", f"{path} is an object, no action", hint)
         elif (function := self.function(call, scope)) is not None:
             for misfit in islice(argument_problems(call, function, report.guess), MAX_PROBLEMS):
-                report.add(misfit.node, misfit.type, misfit.message, misfit.hint)
-
-    def _actions_of(self, path: str) -> str:
-        return f"call one of {', '.join(f'{path}.{name}' for name in self.api.members[path])}"
+                report.add(*misfit)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
         """Return the binding of a name that has one. In a part of a plan, later parts may add more at module level."""

@@ -28,7 +28,7 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
         if use.annotation or (name.startswith("__") and name.endswith("__")):
             continue  # annotations may be undefined; special names are checked by the language policy
         scope, deferred = scopes.find(name, use.scope)
-        if not api.whole and (deferred or use.guard is not Guard.NONE or not _is_certain(scope)):
+        if not api.whole and (deferred or use.guard is not Guard.NONE or scope is scopes.module):
             continue
         if scope is None:
             if name not in known and use.guard is not Guard.NAME_ERROR and not any_name:
@@ -36,11 +36,6 @@ def check_names(scopes: Scopes, api: Api, report: Report) -> None:
                 report.add(use.node, "unknown-name", f"{name} is not defined", hint)
         elif not deferred and not (scope.kind is ScopeKind.MODULE and name in bound_before):
             _check_order(use, scope, report)
-
-
-def _is_certain(scope: NameScope | None) -> bool:
-    """Return whether a part of a plan shows everything that binds a name of this scope."""
-    return scope is None or scope.kind is not ScopeKind.MODULE
 
 
 def _check_order(use: Use, scope: NameScope, report: Report) -> None:

@@ -11,6 +11,7 @@ of the language each; ``values`` are what is computed with, ``effects`` facts ab
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from planbook.sandbox.dry.effects import sites
@@ -79,11 +80,9 @@ def dry_run(
 
 def _follow(walk: DryWalk, trees: list[ast.Module]) -> set[int]:
     """Follow all code. Return the ids of calls that were reached, without those that only something unknown makes."""
-    try:
+    with suppress(PathEnded):
         for tree in trees:
             walk.body(tree.body)
-    except PathEnded:
-        pass
     reached = {id(visits.node) for visits in walk.visits.values()}
     walk.visit_unseen()
     return reached

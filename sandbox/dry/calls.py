@@ -77,16 +77,13 @@ class Calls(Expressions):
         return UNKNOWN
 
     def _act(self, node: ast.Call, path: str, given: CallArguments) -> Value:
-        if not given.whole:
+        impossible = None
+        if self.blind or not given.whole:
             self.state.knowledge = self.state.knowledge.forgotten()
-            self._visit(node, None)
-            return UNKNOWN
-        args = [self._plain_or_unknown(each) for each in given.args]
-        named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
-        if self.blind:
-            self.state.knowledge = self.state.knowledge.forgotten()
-        after, impossible = self.state.knowledge.act(path, args, named, self._line(node))
-        self.state.knowledge = after
+        if given.whole:
+            args = [self._plain_or_unknown(each) for each in given.args]
+            named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
+            self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._line(node))
         self._visit(node, impossible)
         return UNKNOWN
 
@@ -105,10 +102,7 @@ class Calls(Expressions):
 
     def _line(self, node: ast.Call) -> int:
         """Return the plan line of the call, or of the innermost one in the plan that led to it."""
-        for each in (node, *reversed(self.chain)):
-            if id(each) in self.plan_calls:
-                return each.lineno
-        return 0
+        return next((each.lineno for each in (node, *reversed(self.chain)) if id(each) in self.plan_calls), 0)
 
     # The plan's own functions.
 
@@ -156,7 +150,7 @@ class Calls(Expressions):
             self.frame, self.finals = outside
             ways = self.returns.pop()
         value = self.meet(ways)
-        if not _has_inner(function.node):
+        if not any(isinstance(each, ast.FunctionDef | ast.Lambda) for each in effects.own_nodes(function.node)):
             self.state.frames.pop(own, None)
         return value
 
@@ -183,49 +177,32 @@ class Calls(Expressions):
     # Methods and Python's functions.
 
     def _method(self, base: Value, name: str, given: CallArguments) -> Value:
-        try:
+        """Return the value of a method. A string's keeps none of its arguments."""
+        with suppress(NotKnown):
             if isinstance(base, Container) and given.whole:
                 return self.container_method(base, name, given.args, given.named)
-            if isinstance(base, str):
-                return self._of_text(base, name, given)
-        except NotKnown:
-            pass
-        return self._unfollowed(given, base)
-
-    def _of_text(self, text: str, name: str, given: CallArguments) -> Value:
-        """Return the value of a string method, which keeps none of its arguments."""
-        try:
-            named = {each: self.plain(value) for each, value in given.named.items()}
-            args = [self.plain(each) for each in given.args]
-            return self.taken_in(text_method(text, name, args, named)) if given.whole else UNKNOWN
-        except NotKnown:
-            return UNKNOWN
+            if isinstance(base, str) and given.whole:
+                named = {each: self.plain(value) for each, value in given.named.items()}
+                return self.taken_in(text_method(base, name, [self.plain(each) for each in given.args], named))
+        return UNKNOWN if isinstance(base, str) else self._unfollowed(given, base)
 
     def _python(self, name: str, given: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
         items = self.items(given.args[0]) if len(given.args) == 1 and not given.named else None
-        if items is not None and name in _OF_ITEMS:
-            return _OF_ITEMS[name](self, items)
-        try:
+        if items is not None and name in ("list", "tuple", "len"):  # which do not examine the items
+            return len(items) if name == "len" else items if name == "tuple" else self.new_container(list(items))
+        with suppress(NotKnown):
             if name == "dict" and not given.args and given.whole:
-                return self.dict_of(given.named)
+                return self.new_container(dict(given.named.items()))
             if name in FUNCTIONS and given.whole:
                 named = {each: self.plain(value) for each, value in given.named.items()}
                 return self.taken_in(computed(FUNCTIONS[name], *map(self.flat, given.args), **named))
-        except NotKnown:
-            pass
         if name == "getattr":
             return self._unfollowed(given)
-        return self._looked_through(given)
-
-    def _looked_through(self, given: CallArguments) -> Value:
-        """Handle a built-in function that reads its arguments, calls functions among them, and returns their items."""
-        for value in (*given.args, *given.named.values()):
+        for value in (*given.args, *given.named.values()):  # all others read items and call functions among them
             self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
-        if self.blind:
-            self.state.knowledge = self.state.knowledge.forgotten()
-        return UNKNOWN
+        return self._unfollowed(CallArguments([], {}))
 
     # Lists, dicts and sets.
 
@@ -242,15 +219,8 @@ class Calls(Expressions):
         self.state.heap[container.number] = changed
         return value
 
-    def store(self, base: Value, key: Value, value: Value) -> None:
-        """Carry out ``base[key] = value``."""
-        self._replaced(base, "__setitem__", key, value)
-
-    def drop(self, base: Value, key: Value) -> None:
-        """Carry out ``del base[key]``."""
-        self._replaced(base, "__delitem__", key)
-
-    def _replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
+    def replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
+        """Carry out ``base[key] = value`` or ``del base[key]``."""
         content = copy(self.content(base))
         if isinstance(content, list | dict) and isinstance(base, Container):
             with suppress(NotKnown):
@@ -265,35 +235,11 @@ class Calls(Expressions):
             raise NotKnown
         content.extend(items)
 
-    def _insert(self, content: list[Value], place: Value, value: Value) -> None:
-        computed(content.insert, self.plain(place), value)
-
-    def _pop(self, content: list[Value], place: Value = -1) -> Value:
-        return computed(content.pop, self.plain(place))
-
-    def _remove(self, content: list[Value], value: Value) -> None:
-        computed(content.pop, self._place(content, value))
-
     def _place(self, content: list[Value], value: Value) -> object:
         return computed([self.plain(each) for each in content].index, self.plain(value))
 
-    def _count(self, content: list[Value], value: Value) -> Value:
-        return [self.plain(each) for each in content].count(self.plain(value))
-
-    def _sort(self, content: list[Value]) -> None:
-        computed(content.sort, key=self.plain)
-
     def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
         return self.new_container(copy(content))
-
-    def _get(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
-        return content.get(self.key(key), other)
-
-    def _set_default(self, content: dict[Value, Value], key: Value, other: Value = None) -> Value:
-        return content.setdefault(self.key(key), other)
-
-    def _pop_key(self, content: dict[Value, Value], key: Value, *other: Value) -> Value:
-        return computed(content.pop, self.key(key), *other)
 
     def _update(self, content: dict[Value, Value], more: Value) -> None:
         other = self.content(more)
@@ -305,18 +251,18 @@ class Calls(Expressions):
 _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "append"): lambda walk, content, value: content.append(value),
     (list, "extend"): Calls._extend,
-    (list, "insert"): Calls._insert,
-    (list, "pop"): Calls._pop,
-    (list, "remove"): Calls._remove,
+    (list, "insert"): lambda walk, content, place, value: content.insert(walk.plain(place), value),
+    (list, "pop"): lambda walk, content, place=-1: content.pop(walk.plain(place)),
+    (list, "remove"): lambda walk, content, value: content.__delitem__(walk._place(content, value)),
     (list, "index"): Calls._place,
-    (list, "count"): Calls._count,
-    (list, "sort"): Calls._sort,
+    (list, "count"): lambda walk, content, value: [walk.plain(each) for each in content].count(walk.plain(value)),
+    (list, "sort"): lambda walk, content: content.sort(key=walk.plain),
     (list, "reverse"): lambda walk, content: content.reverse(),
     (list, "clear"): lambda walk, content: content.clear(),
     (list, "copy"): Calls._copy,
-    (dict, "get"): Calls._get,
-    (dict, "setdefault"): Calls._set_default,
-    (dict, "pop"): Calls._pop_key,
+    (dict, "get"): lambda walk, content, key, other=None: content.get(walk.key(key), other),
+    (dict, "setdefault"): lambda walk, content, key, other=None: content.setdefault(walk.key(key), other),
+    (dict, "pop"): lambda walk, content, key, *other: content.pop(walk.key(key), *other),
     (dict, "update"): Calls._update,
     (dict, "keys"): lambda walk, content: tuple(content),
     (dict, "values"): lambda walk, content: walk.tuple_of(content.values()),
@@ -330,16 +276,6 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
 }
 """Type and method to a function that changes a copy of the content and returns the method's value."""
 _AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
-_OF_ITEMS: Mapping[str, Callable[[Calls, tuple[Value, ...]], Value]] = {
-    "list": lambda walk, items: walk.new_container(list(items)),
-    "tuple": lambda walk, items: items,
-    "len": lambda walk, items: len(items),
-}
-"""Built-in functions that do not examine the items themselves."""
-
-
-def _has_inner(node: ast.FunctionDef | ast.Lambda) -> bool:
-    return any(isinstance(each, (ast.FunctionDef, ast.Lambda)) for each in effects.own_nodes(node))
 
 
 def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
@@ -355,5 +291,5 @@ def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict
     if a.vararg:
         values[a.vararg.arg] = walk.tuple_of(extra)
     if a.kwarg:
-        values[a.kwarg.arg] = walk.dict_of(others)
+        values[a.kwarg.arg] = walk.new_container(dict(others.items()))
     return values if set(effects.parameters(function.node)) <= values.keys() else None

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
 _WAYS_OUT = (ast.Break, ast.Return, ast.Raise, ast.Assert, ast.Yield, ast.YieldFrom)
-_ARGUMENT_KINDS = ("posonlyargs", "args", "kwonlyargs")
+_NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 
 
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
@@ -21,14 +21,7 @@ def _bound_by(node: ast.AST) -> list[str]:
         return node.names
     if isinstance(node, ast.alias):
         return [(node.asname or node.name).partition(".")[0]]
-    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
-    name = (
-        node.rest
-        if isinstance(node, ast.MatchMapping)
-        else getattr(node, "name", None)
-        if isinstance(node, named)
-        else None
-    )
+    name = node.rest if isinstance(node, ast.MatchMapping) else node.name if isinstance(node, _NAMED) else None
     return [name] if name else []
 
 
@@ -47,8 +40,8 @@ def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.
 
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return all names that a call binds."""
-    listed = [each.arg for kind in _ARGUMENT_KINDS for each in getattr(node.args, kind)]
-    return listed + [each.arg for each in (node.args.vararg, node.args.kwarg) if each]
+    a = node.args
+    return [each.arg for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each]
 
 
 def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
@@ -78,11 +71,9 @@ def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[
     """
     nodes = list(_all(trees))
     acting = set(roots)
-    while True:
-        found = {name for node in nodes for name in _made_acting(node, acting)} - acting
-        if not found:
-            return frozenset(acting)
+    while found := {name for node in nodes for name in _made_acting(node, acting)} - acting:
         acting |= found
+    return frozenset(acting)
 
 
 def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 
 from planbook.sandbox.dry.values import (
@@ -144,19 +145,16 @@ class Expressions(BaseWalk):
         for name, each in zip(node.keys, node.values, strict=True):
             key = self.value(name) if name is not None else UNKNOWN
             value = self.value(each)
-            try:
+            with suppress(NotKnown):
                 if content is not None:
                     content[self.key(key)] = value
                     continue
-            except NotKnown:
-                pass
             self.escape(key, value, *(content.values() if content else ()))
             content = None
         return self.new_container(content)
 
     def visit_BinOp(self, node: ast.BinOp) -> Value:
-        left, right = self.value(node.left), self.value(node.right)
-        return self.operated(type(node.op), left, right)
+        return self.operated(type(node.op), self.value(node.left), self.value(node.right))
 
     def operated(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
         """Return the result of an operation on two values."""
@@ -192,13 +190,8 @@ class Expressions(BaseWalk):
 
     def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
-            if (
-                isinstance(left, UnknownType)
-                or isinstance(right, UnknownType)
-                or (left is not None and right is not None)
-            ):
-                return UNKNOWN
-            return (left is right) == isinstance(operation, ast.Is)
+            known = UNKNOWN not in (left, right) and None in (left, right)
+            return (left is right) == isinstance(operation, ast.Is) if known else UNKNOWN
         try:
             return bool(computed(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
         except NotKnown:
@@ -223,33 +216,19 @@ class Expressions(BaseWalk):
         return self.value(node.body if truth else node.orelse)
 
     def visit_Subscript(self, node: ast.Subscript) -> Value:
-        base = self.value(node.value)
-        if isinstance(node.slice, ast.Slice):
-            bounds = [
-                self.value(each) if each else None for each in (node.slice.lower, node.slice.upper, node.slice.step)
-            ]
-            return self._slice(base, bounds)
-        return self.item(base, self.value(node.slice))
+        return self.item(self.value(node.value), self.value(node.slice))
 
-    def _slice(self, base: Value, bounds: list[Value]) -> Value:
-        content = base if isinstance(base, str | tuple) else self.content(base)
-        if not isinstance(content, str | tuple | list) or not all(isinstance(each, int | None) for each in bounds):
-            self.escape(base)
-            return UNKNOWN
-        try:
-            found = computed(content.__getitem__, slice(*bounds))
-        except NotKnown:
-            return UNKNOWN
-        return self.new_container(found) if isinstance(found, list) else found
+    def visit_Slice(self, node: ast.Slice) -> Value:
+        bounds = [self.value(each) if each else None for each in (node.lower, node.upper, node.step)]
+        return slice(*bounds) if all(isinstance(each, int | None) for each in bounds) else UNKNOWN
 
     def item(self, base: Value, key: Value) -> Value:
-        """Return an item of a string, tuple, list or dict."""
+        """Return an item of a string, tuple, list or dict, or a slice."""
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
-            try:
-                return computed(content.__getitem__, self.key(key))
-            except NotKnown:
-                pass
+            with suppress(NotKnown):
+                found = computed(content.__getitem__, key if isinstance(key, slice) else self.key(key))
+                return self.new_container(found) if isinstance(found, list) else found
         self.escape(base)
         return UNKNOWN
 

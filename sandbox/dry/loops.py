@@ -29,26 +29,23 @@ class Loops(Calls):
         """Bind a target."""
 
     def visit_For(self, node: ast.For) -> None:
-        over = self._over(node.iter)
+        over, loop, exits = self._over(node.iter), LoopExits(), list[WalkState]()
 
         def turn(item: Value) -> None:
             self.bind(node.target, item)
             self._turn_of(node.body, loop)
 
-        loop = self._enter_loop()
-        try:
+        self.loops.append(loop)
+        with suppress(PathEnded):
             self._all_turns(over, turn, [node])
-        except PathEnded:
-            self._leave_loop(loop, reached_end=False)
-            return
-        finally:
-            self.loops.pop()
-        self._leave_loop(loop, reached_end=True, orelse=node.orelse)
+            exits.append(self.state)
+        self.loops.pop()
+        self._leave_loop(exits, loop.breaks, node.orelse)
 
     def visit_While(self, node: ast.While) -> None:
         if not self.catches and effects.is_endless(node, self.acting):
             self.endless[id(node)] = node
-        loop, exits = self._enter_loop(), list[WalkState]()
+        loop, exits = LoopExits(), list[WalkState]()
 
         def unknown_turn() -> None:
             truth = self.truth(self.value(node.test))
@@ -58,20 +55,14 @@ class Loops(Calls):
                 raise PathEnded
             self._turn_of(node.body, loop)
 
-        try:
+        self.loops.append(loop)
+        with suppress(PathEnded):
             if self._counted_turns(node, loop):
                 exits.append(self.state)
             else:
                 self._repeated(unknown_turn, [node])
-        except PathEnded:
-            pass
-        finally:
-            self.loops.pop()
-        if not exits:
-            self._leave_loop(loop, reached_end=False)
-            return
-        self.meet([(state, None) for state in exits])
-        self._leave_loop(loop, reached_end=True, orelse=node.orelse)
+        self.loops.pop()
+        self._leave_loop(exits, loop.breaks, node.orelse)
 
     def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
         """Return whether the loop reached its end. Otherwise its other turns are unknown."""
@@ -90,30 +81,22 @@ class Loops(Calls):
                 return False
         return False
 
-    def _enter_loop(self) -> LoopExits:
-        self.loops.append(LoopExits())
-        return self.loops[-1]
-
     def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
         """Carry out one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
         ways = list[tuple[WalkState, Value]]()
-        try:
+        with suppress(PathEnded):
             self.body(body)
             ways.append((self.state, None))
-        except PathEnded:
-            pass
         ways += [(state, None) for state in loop.continues]
         loop.continues.clear()
         self.meet(ways)
 
-    def _leave_loop(self, loop: LoopExits, *, reached_end: bool, orelse: list[ast.stmt] | None = None) -> None:
-        ways = [(state, None) for state in loop.breaks]
-        if reached_end:
-            try:
-                self.body(orelse or [])
-                ways.append((self.state, None))
-            except PathEnded:
-                pass
+    def _leave_loop(self, exits: list[WalkState], breaks: list[WalkState], orelse: list[ast.stmt]) -> None:
+        ways = [(state, None) for state in breaks]
+        with suppress(PathEnded):
+            self.meet([(state, None) for state in exits])
+            self.body(orelse)
+            ways.append((self.state, None))
         self.meet(ways)
 
     # Items and turns.
@@ -124,11 +107,10 @@ class Loops(Calls):
             function = self.look_up(node.func.id, self.frame)
             if (
                 isinstance(function, BuiltinFunction)
-                and function.name in ("enumerate", "zip", "reversed")
                 and node.args
+                and function.name in ("enumerate", "zip", "reversed")
             ):
-                given = self.unpacked(node.args)
-                return self._spread(function.name, given)
+                return self._spread(function.name, self.unpacked(node.args))
         return self.value(node)
 
     def _spread(self, name: str, given: list[Value] | None) -> Value:

@@ -1,7 +1,8 @@
 """Statements. The state forks at unknown conditions, and its branches are merged."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.loops import Loops
@@ -54,7 +55,7 @@ class DryWalk(Loops):
         elif isinstance(target, ast.Subscript):
             base, key = self.value(target.value), self.value(target.slice)
             left = self.item(base, key)
-            self.store(base, key, self._increased(node.op, left, self.value(node.value)))
+            self.replaced(base, "__setitem__", key, self._increased(node.op, left, self.value(node.value)))
         else:
             self.bind(target, self.value(node.value))
 
@@ -76,14 +77,12 @@ class DryWalk(Loops):
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            self.store(self.value(target.value), self.value(target.slice), value)
+            self.replaced(self.value(target.value), "__setitem__", self.value(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         else:
             self.escape(value)
-            for part in ast.iter_child_nodes(target):
-                if isinstance(part, ast.expr):
-                    self.escape(self.value(part))
+            self.parts_of(target)
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         items = self.items(value)
@@ -98,7 +97,7 @@ class DryWalk(Loops):
             if isinstance(target, ast.Name):
                 self.assign(target.id, UNKNOWN)
             elif isinstance(target, ast.Subscript):
-                self.drop(self.value(target.value), self.value(target.slice))
+                self.replaced(self.value(target.value), "__delitem__", self.value(target.slice))
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for name in effects.bound([node]):
@@ -142,17 +141,14 @@ class DryWalk(Loops):
     def visit_Match(self, node: ast.Match) -> None:
         self.escape(self.value(node.subject))
 
-        def case(each: ast.match_case) -> Callable[[], None]:
-            def way() -> None:
-                for name in effects.bound([each.pattern]):
-                    self.assign(name, UNKNOWN)
-                if each.guard is not None:
-                    self.value(each.guard)
-                self.body(each.body)
+        def case(each: ast.match_case) -> None:
+            for name in effects.bound([each.pattern]):
+                self.assign(name, UNKNOWN)
+            if each.guard is not None:
+                self.value(each.guard)
+            self.body(each.body)
 
-            return way
-
-        self.branches(*map(case, node.cases), lambda: None)
+        self.branches(*(partial(case, each) for each in node.cases), lambda: None)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
@@ -183,14 +179,11 @@ class DryWalk(Loops):
     def visit_Try(self, node: ast.Try) -> None:
         """An exception may come from anywhere in the body, so nothing about it is known in a handler."""
 
-        def caught(handler: ast.ExceptHandler) -> Callable[[], None]:
-            def way() -> None:
-                self.havoc(node.body)
-                if handler.name:
-                    self.assign(handler.name, UNKNOWN)
-                self.body(handler.body)
-
-            return way
+        def caught(handler: ast.ExceptHandler) -> None:
+            self.havoc(node.body)
+            if handler.name:
+                self.assign(handler.name, UNKNOWN)
+            self.body(handler.body)
 
         def uncaught() -> None:
             self.havoc([*node.body, *node.handlers, *node.orelse])
@@ -200,7 +193,8 @@ class DryWalk(Loops):
         def through() -> None:
             self.finals.append(node.finalbody)
             try:
-                self.branches(lambda: self.body([*node.body, *node.orelse]), *map(caught, node.handlers))
+                handlers = (partial(caught, each) for each in node.handlers)
+                self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers)
             finally:
                 self.finals.pop()
             self.body(node.finalbody)

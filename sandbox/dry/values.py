@@ -5,6 +5,7 @@ are computed only if they are cheap, have no effect, and give the same result in
 """
 
 import ast
+import builtins
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,10 +81,14 @@ def is_small(value: tuple[Value, ...]) -> bool:
 
 
 def same(first: Value, second: Value) -> bool:
-    """Return whether two values are certainly the same: 1 is neither True nor 1.0."""
-    if isinstance(first, tuple) and isinstance(second, tuple):
+    """Return whether two values, or contents of containers, are certainly the same: 1 is neither True nor 1.0."""
+    if first is second or type(first) is not type(second):
+        return first is second
+    if isinstance(first, dict) and isinstance(second, dict):
+        first, second = [*first.items()], [*second.items()]
+    if isinstance(first, tuple | list) and isinstance(second, tuple | list):
         return len(first) == len(second) and all(map(same, first, second))
-    return type(first) is type(second) and first == second
+    return first == second
 
 
 # The world.
@@ -144,7 +149,6 @@ BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
 UNARY: Mapping[type[ast.unaryop], Callable[[Any], object]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
 }
 COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
@@ -171,24 +175,9 @@ def _range(*bounds: object) -> tuple[int, ...]:
 
 
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
-    "abs": abs,
-    "all": all,
-    "any": any,
-    "bool": bool,
-    "float": float,
-    "int": int,
-    "len": len,
-    "list": list,
-    "max": max,
-    "min": min,
-    "range": _range,
-    "round": round,
-    "set": set,
-    "sorted": sorted,
-    "str": str,
-    "sum": sum,
-    "tuple": tuple,
-}
+    name: getattr(builtins, name)
+    for name in "abs all any bool float int len list max min round set sorted str sum tuple".split()
+} | {"range": _range}
 """Built-in functions that are computed, none of which returns an iterator."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 

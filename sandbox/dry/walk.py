@@ -1,7 +1,7 @@
 """The state of a dry run, and what every part of the walk shares: frames, ends of paths, the merging of branches."""
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 
 from planbook.sandbox.dry import effects
@@ -12,7 +12,6 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     HostRef,
     Impossible,
-    KnownObject,
     UnknownType,
     Value,
     WorldKnowledge,
@@ -45,8 +44,8 @@ class WalkState:
         """Return whether two states are equal."""
         return (
             (self.frames.keys(), self.heap.keys()) == (other.frames.keys(), other.heap.keys())
-            and all(_same_items(self.frames[number], other.frames[number]) for number in self.frames)
-            and all(_same_content(self.heap[number], other.heap[number]) for number in self.heap)
+            and all(same(sorted(self.frames[each].items()), sorted(other.frames[each].items())) for each in self.frames)
+            and all(same(self.heap[number], other.heap[number]) for number in self.heap)
             and self.knowledge == other.knowledge
         )
 
@@ -84,24 +83,9 @@ class WalkState:
             for each in _inside(content):
                 self.escape(each)
 
-    def lose_containers(self) -> None:
-        """Forget the contents of all containers."""
-        for number in list(self.heap):
-            self.escape(Container(number))
-
-    def forget_names(self, names: Iterable[str]) -> None:
-        """Set names to UNKNOWN in every frame that binds them."""
-        for name in names:
-            for frame in self.frames.values():
-                if name in frame:
-                    self.escape(frame[name])
-                    frame[name] = UNKNOWN
-
 
 def _inside(content: Content) -> list[Value]:
-    if isinstance(content, dict):
-        return [*content, *content.values()]
-    return list(content or ())
+    return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
 
 
 def joined(first: WalkState, second: WalkState) -> WalkState:
@@ -131,7 +115,7 @@ def either(state: WalkState, first: Value, second: Value) -> Value:
 
 
 def _join_content(state: WalkState, number: int, first: Content, second: Content) -> None:
-    if _same_content(first, second):
+    if same(first, second):
         return
     if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
         content = [either(state, *pair) for pair in zip(first, second, strict=True)]
@@ -140,23 +124,6 @@ def _join_content(state: WalkState, number: int, first: Content, second: Content
     for each in (first, second):
         state.heap[number] = each
         state.escape(Container(number))
-    state.heap[number] = None
-
-
-def _same_content(first: Content, second: Content) -> bool:
-    if first is second:
-        return True
-    if isinstance(first, dict) and isinstance(second, dict):
-        return _same_items(first, second) and list(first) == list(second)
-    if isinstance(first, list) and isinstance(second, list):
-        return same(tuple(first), tuple(second))
-    return isinstance(first, set) and isinstance(second, set) and first == second
-
-
-def _same_items(
-    first: Mapping[str, Value] | dict[Value, Value], second: Mapping[str, Value] | dict[Value, Value]
-) -> bool:
-    return first.keys() == second.keys() and all(same(first[name], second[name]) for name in first)  # type: ignore[index]
 
 
 # The walk.
@@ -302,15 +269,18 @@ class BaseWalk(ast.NodeVisitor):
         """Return whether a value may act that is no function of the plan; for those, names decide."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
-        content = value if isinstance(value, tuple) else self.content(value)
-        if isinstance(content, dict):
-            content = [*content, *content.values()]
-        return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content or ())
+        content = value if isinstance(value, tuple) else _inside(self.content(value))
+        return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content)
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code ran any number of times."""
-        self.state.forget_names(effects.bound(nodes) | self.shared)
-        self.state.lose_containers()
+        names = effects.bound(nodes) | self.shared
+        for frame in self.state.frames.values():
+            for name in names & frame.keys():
+                self.state.escape(frame[name])
+                frame[name] = UNKNOWN
+        for number in list(self.state.heap):
+            self.state.escape(Container(number))
         self.state.knowledge = self.state.knowledge.forgotten()
         self.settle()
 
@@ -355,10 +325,6 @@ class BaseWalk(ast.NodeVisitor):
         self.state.heap[self._numbers] = content
         return Container(self._numbers)
 
-    def dict_of(self, named: Mapping[str, Value]) -> Container:
-        """Make a dict of named values."""
-        return self.new_container(dict(named.items()))
-
     def tuple_of(self, parts: Iterable[Value]) -> Value:
         """Return a tuple of these parts; UNKNOWN if it is too large to be traversed."""
         made = tuple(parts)
@@ -377,9 +343,7 @@ class BaseWalk(ast.NodeVisitor):
 
     def items(self, value: Value) -> tuple[Value, ...] | None:
         """Return the items of a value, if they are known."""
-        if isinstance(value, tuple):
-            return value
-        if isinstance(value, str):
+        if isinstance(value, str | tuple):
             return tuple(value)
         content = self.content(value)
         return None if content is None or isinstance(content, set) else tuple(content)
@@ -389,9 +353,7 @@ class BaseWalk(ast.NodeVisitor):
         if isinstance(value, Container):
             content = self.content(value)
             return UNKNOWN if content is None else bool(content)
-        if isinstance(value, UnknownType):
-            return UNKNOWN
-        return True if isinstance(value, HostRef | BuiltinFunction | DefinedFunction | KnownObject) else bool(value)
+        return UNKNOWN if isinstance(value, UnknownType) else bool(value)
 
 
 PYTHON = frozenset(

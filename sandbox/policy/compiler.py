@@ -15,7 +15,7 @@ import warnings
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Literal, NamedTuple
 
@@ -30,7 +30,6 @@ from planbook.sandbox.policy.rules import (
     NAME_HINTS,
     SYNTAX,
     TOO_LARGE,
-    Problem,
     syntax_hint,
 )
 from planbook.sandbox.policy.transformer import EnoughProblems, PlanPolicy
@@ -84,9 +83,9 @@ def code_lines(code: str) -> list[str]:
     return code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def shown_line(lines: list[str], number: int) -> str:
+def shown_line(lines: list[str], number: int | None) -> str:
     """Return a line, counted from 1, as faults show it: cut if it is long, empty if it does not exist."""
-    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    line = lines[number - 1] if number and 0 < number <= len(lines) else ""
     return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
 
@@ -118,7 +117,7 @@ class CompiledCell:
 class PolicyRefused(Exception):
     """The source breaks the policy or does not parse. ``problems`` lists everything that was found."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
+    def __init__(self, problems: Iterable[Fault]) -> None:
         self.problems = list(problems)
         super().__init__("; ".join(f"line {p.line}: {p.message}" for p in self.problems))
 
@@ -128,16 +127,16 @@ def find_problems(
     bound: Iterable[str] = (),
     tree: ast.Module | None = None,
     modules: frozenset[str] = frozenset(),
-) -> list[Problem]:
+) -> list[Fault]:
     """Return every problem of the source, sorted by line. Never raises.
 
     ``bound`` are names that are bound elsewhere, if the source is a part of a cell. ``tree`` is the source's tree, if
     the caller has parsed it and asked the compiler about it; it is spoilt afterwards.
     """
     try:
-        _compile(source, "plan", bound, CompileContext(modules=modules), all_problems=tree is None, tree=tree)
+        _compile(source, "plan", bound, CompileContext(modules=modules), tree)
     except PolicyRefused as refused:
-        return sorted(refused.problems, key=lambda problem: (problem.line, problem.column))
+        return sorted(refused.problems, key=lambda problem: (problem.line or 0, problem.column or 0))
     return []
 
 
@@ -153,95 +152,77 @@ def compile_cell(
     return _compile(source, name, bound, context)
 
 
-def too_large(tree: ast.Module) -> Problem | None:
-    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
-    try:
-        _measure(tree)
-    except PolicyRefused as refused:
-        return refused.problems[0]
-    return None
-
-
 def _compile(
     source: str,
     name: str,
     bound: Iterable[str] | None,
     context: CompileContext,
-    *,
-    all_problems: bool = False,
     tree: ast.Module | None = None,
 ) -> CompiledCell:
     if len(source) > MAX_SOURCE:
-        raise _too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")
+        raise PolicyRefused([_too_large(f"{len(source):,} characters of code; the limit is {MAX_SOURCE:,}")])
     try:
         tree = tree or parse_source(source, name)
-        _measure(tree)
-        names = frozenset[str]() if bound is None else _apply_policy(tree, name, bound, context, all_problems)
+        if problem := too_large(tree):
+            raise PolicyRefused([problem])
+        names = frozenset[str]() if bound is None else _apply_policy(tree, bound, context)
         return _split(tree, name, context._replace(names=names))
     except SyntaxError as error:
         raise PolicyRefused([_syntax_problem(error)]) from None
     except UnicodeError:
         raise _unreadable("a character that is half of a pair (a lone surrogate)") from None
     except (RecursionError, MemoryError):
-        raise _too_large("nested too deeply") from None
+        raise PolicyRefused([_too_large("nested too deeply")]) from None
     except ValueError as error:
         raise _unreadable(str(error)) from None
 
 
-def _syntax_problem(error: SyntaxError) -> Problem:
+def _syntax_problem(error: SyntaxError) -> Fault:
     message = error.msg or "invalid syntax"
-    return Problem(error.lineno or 1, max((error.offset or 1) - 1, 0), SYNTAX, message, syntax_hint(message))
+    column = max((error.offset or 1) - 1, 0)
+    return Fault(FaultKind.CHECK, SYNTAX, message, error.lineno or 1, column, hint=syntax_hint(message))
 
 
-def _too_large(message: str, node: ast.AST | None = None) -> PolicyRefused:
+def _too_large(message: str, node: ast.AST | None = None) -> Fault:
     line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-    return PolicyRefused([Problem(line, column, TOO_LARGE, message, "write it as shorter, simpler steps")])
+    return Fault(FaultKind.CHECK, TOO_LARGE, message, line, column, hint="write it as shorter, simpler steps")
 
 
 def _unreadable(message: str) -> PolicyRefused:
     hint = "use ordinary characters, or escapes such as \\u00e9 in strings"
-    return PolicyRefused([Problem(1, 0, SYNTAX, message, hint)])
+    return PolicyRefused([Fault(FaultKind.CHECK, SYNTAX, message, 1, 0, hint=hint)])
 
 
-def _apply_policy(
-    tree: ast.Module, name: str, bound: Iterable[str], context: CompileContext, all_problems: bool
-) -> frozenset[str]:
-    """Rewrite the tree; return the names that it and earlier code bind. Raises PolicyRefused.
-
-    With ``all_problems``, those that only the compiler finds are among them: a return outside a function, say.
-    """
-    policy, misplaced = PlanPolicy(bound, context.names, context.modules), list[Problem]()
-    if all_problems:
-        try:
-            compile_tree(tree, name)
-        except SyntaxError as error:
-            misplaced = [_syntax_problem(error)]
+def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
+    """Check the tree; return the names that it and earlier code bind. Raises PolicyRefused."""
+    policy = PlanPolicy(bound, context.names, context.modules)
     with suppress(EnoughProblems):
         policy.visit(tree)
-    if problems := policy.problems + misplaced:
-        raise PolicyRefused(problems)
+    if policy.problems:
+        raise PolicyRefused(policy.problems)
     return context.names.union(policy.bound, policy.modules)
 
 
-def _measure(tree: ast.Module) -> None:
-    """Refuse trees too large to be walked by recursion, here or in CPython's compiler."""
+def too_large(tree: ast.Module) -> Fault | None:
+    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
     level: list[ast.AST] = [tree]
     has_finally = False
     nodes = depth = texts = 0
     while level:
         nodes, depth, texts = nodes + len(level), depth + 1, texts + sum(map(_multiplies_text, level))
         if nodes > MAX_NODES:
-            raise _too_large(f"more than {MAX_NODES:,} names and operations")
+            return _too_large(f"more than {MAX_NODES:,} names and operations")
         if depth > MAX_DEPTH:
-            raise _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
+            return _too_large(f"nested more than {MAX_DEPTH} levels deep", level[0])
         if texts > MAX_TEXTS:
-            raise _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
+            return _too_large(f"more than {MAX_TEXTS:,} texts that are multiplied")
         if wide := next((node for node in level if _keywords(node) > MAX_KEYWORDS), None):
-            raise _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
+            return _too_large(f"more than {MAX_KEYWORDS:,} keywords at one place", wide)
         has_finally = has_finally or any(isinstance(node, ast.Try | ast.TryStar) and node.finalbody for node in level)
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     if has_finally and _compiled_size(tree)[0] > MAX_COPIES:
-        raise _too_large("`finally` blocks that would be compiled too many times over")
+        return _too_large("`finally` blocks that would be compiled too many times over")
+    return None
 
 
 def _multiplies_text(node: ast.AST) -> bool:
@@ -324,8 +305,8 @@ def compiled(request: CompileRequest) -> Compiled:
     code = marshal.dumps((cell.code, cell.tail))
     if len(code) > MAX_CODE:
         message = f"the code takes {len(code):,} bytes when it is compiled; the limit is {MAX_CODE:,}"
-        problem = Problem(1, 0, TOO_LARGE, message, "make long constants when the plan runs")
-        return Compiled(faults=faults_of(source, [problem]))
+        hint = "make long constants when the plan runs"
+        return Compiled(faults=faults_of(source, [Fault(FaultKind.CHECK, TOO_LARGE, message, 1, 0, hint=hint)]))
     return Compiled(b64encode(code).decode(), cell.context)
 
 
@@ -333,13 +314,12 @@ precompile = cached_up_to(MAX_CACHED)(compiled)
 """As ``compiled``, cached: the same procedure runs in thousands of sessions."""
 
 
-def faults_of(source: str, problems: Sequence[Problem]) -> tuple[Fault, ...]:
-    """Return the policy's problems as faults."""
+def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:
+    """Return the policy's problems, cut, with the lines of the source."""
     lines = code_lines(source)
-
-    def fault(problem: Problem) -> Fault:
-        line = shown_line(lines, problem.line)
-        message, hint = problem.message[:MAX_TEXT], problem.hint[:MAX_FAULT_TEXT]
-        return Fault(FaultKind.CHECK, problem.name, message, problem.line, problem.column, line, hint)
-
-    return tuple(map(fault, problems[:MAX_FAULTS]))
+    return tuple(
+        replace(
+            each, message=each.message[:MAX_TEXT], hint=each.hint[:MAX_FAULT_TEXT], source=shown_line(lines, each.line)
+        )
+        for each in problems[:MAX_FAULTS]
+    )

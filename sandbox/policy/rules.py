@@ -5,7 +5,6 @@ import ast
 import importlib
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 # What is refused.
@@ -213,17 +212,6 @@ NAME = "forbidden-name"
 ATTRIBUTE = "forbidden-attribute"
 IMPORT = "forbidden-import"
 STATEMENT = "forbidden-statement"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One problem of a source. ``line`` counts from 1, ``column`` from 0; ``name`` is one of the rules above."""
-
-    line: int
-    column: int
-    name: str
-    message: str
-    hint: str = ""
 
 
 def last_name(node: ast.expr | None) -> str | None:

@@ -8,7 +8,6 @@ Line numbers never change.
 
 import ast
 import builtins
-import unicodedata
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -30,7 +29,6 @@ from planbook.sandbox.policy.rules import (
     REFUSED_NAMES,
     STATEMENT,
     STATEMENT_HINTS,
-    Problem,
     attribute_hint,
     last_name,
     members,
@@ -38,6 +36,7 @@ from planbook.sandbox.policy.rules import (
     refused_in_template,
 )
 from planbook.sandbox.suggest import suggestion
+from planbook.sandbox.types import Fault, FaultKind
 
 N = TypeVar("N", bound=ast.AST)
 LEAVES = frozenset(
@@ -66,7 +65,7 @@ class BasePolicy(RestrictingNodeTransformer):
         """Names that earlier code of the session has bound."""
         self.more_modules = modules
         """Modules beyond the standard library that plans may import, with their submodules."""
-        self.problems: list[Problem] = []
+        self.problems: list[Fault] = []
         self.bound: set[str] = set()
         """Names that the source binds, except by ``import``."""
         self.bound_elsewhere = frozenset(bound)
@@ -83,7 +82,7 @@ class BasePolicy(RestrictingNodeTransformer):
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        self.problems.append(Problem(line, column, name, message, hint))
+        self.problems.append(Fault(FaultKind.CHECK, name, message, line, column, hint=hint))
         if len(self.problems) == MAX_PROBLEMS:
             raise EnoughProblems
 
@@ -124,7 +123,6 @@ class BasePolicy(RestrictingNodeTransformer):
 
     def judge_name(self, node: ast.AST, name: str) -> None:
         """Refuse a variable that leads to code that was not checked."""
-        name = unicodedata.normalize("NFKC", name)
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
@@ -170,9 +168,7 @@ class ImportPolicy(BasePolicy):
         node.finalbody = self._visit_all(node.finalbody)
         return node
 
-    def visit_TryStar(self, node: ast.AST) -> ast.AST:
-        """Check as ``try``."""
-        return self.visit_Try(node)  # type: ignore[arg-type]
+    visit_TryStar = visit_Try  # type: ignore[assignment]
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """Allow any import under ``if TYPE_CHECKING``, which never runs."""

@@ -34,11 +34,6 @@ class Fenced:
     closing: int
     closed: bool
 
-    @property
-    def is_python(self) -> bool:
-        """True if the fence says that this is Python."""
-        return self.language in PYTHON
-
 
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
     """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed, and then ends with the text."""
@@ -172,10 +167,11 @@ def read_reply(text: str) -> ReadReply:
 
 def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
     """Return the blocks marked as Python, or those without a mark that parse, or the last without a mark."""
-    if marked := [block for block in blocks if block.is_python]:
+    if marked := [block for block in blocks if block.language in PYTHON]:
         return marked
     unmarked = [block for block in blocks if not block.language]
-    return [block for block in unmarked if block.code.strip() and _parses(block.code)] or unmarked[-1:]
+    parsed = [block for block in unmarked if block.code.strip() and not isinstance(parse_only(block.code), str)]
+    return parsed or unmarked[-1:]
 
 
 def _from_fences(lines: list[str], fenced: list[Fenced]) -> ReadReply:
@@ -197,8 +193,8 @@ def _from_bare_text(lines: list[str]) -> ReadReply:
     if span is None:
         nothing = _problem("no-code", "the reply holds no Python code", _ONE_BLOCK)
         return ReadReply("\n".join(lines).strip(), "", "", problem=nothing)
-    code = "\n".join(lines[span.start : span.end])
-    before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.end :]).strip()
+    code = "\n".join(lines[span.start : span.stop])
+    before, after = "\n".join(lines[: span.start]).strip(), "\n".join(lines[span.stop :]).strip()
     problem = _problem_of(code, closed=True)
     return ReadReply(before, code, after, (CodeBlock(code, span.start + 1, 1),), problem)
 
@@ -209,21 +205,12 @@ def _problem_of(code: str, *, closed: bool) -> Fault | None:
     if fault is None:
         empty = _problem("empty", "the code block holds no statement", "write the plan's code into the block")
         return None if isinstance(tree, ast.Module) and tree.body else empty
-    return fault if closed else _cut_short(fault)
-
-
-def _cut_short(fault: Fault) -> Fault:
-    return replace(
-        fault, hint=f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
-    )
+    hint = f"the reply ended inside its code block: write it whole, shorter if need be. {fault.hint}"
+    return fault if closed else replace(fault, hint=hint)
 
 
 def _problem(kind: str, message: str, hint: str) -> Fault:
     return Fault(FaultKind.CHECK, kind, message, hint=hint)
-
-
-def _parses(code: str) -> bool:
-    return isinstance(parse_only(code), ast.Module)
 
 
 def _names(code: str) -> set[str]:

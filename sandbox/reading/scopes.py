@@ -149,8 +149,6 @@ class _Walker(ast.NodeVisitor):
                 self.visit(node)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        if not statements:
-            return
         outer = self.open_blocks
         self.open_blocks = (*outer, len(self.found.blocks))
         self.found.blocks.append(statements)
@@ -260,7 +258,7 @@ class _Walker(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.all(node.decorator_list)
-        self.defaults(node.args)
+        self.all([*node.args.defaults, *node.args.kw_defaults])
         self.visit_annotation(node.returns)
         self.type_parameters(node)
         self.bind(node.name, node)
@@ -271,7 +269,7 @@ class _Walker(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        self.defaults(node.args)
+        self.all([*node.args.defaults, *node.args.kw_defaults])
         with self.inside(ScopeKind.FUNCTION, deferred=True):
             self.parameters(node.args)
             self.visit(node.body)
@@ -294,10 +292,6 @@ class _Walker(ast.NodeVisitor):
     def type_parameters(self, node: ast.AST) -> None:
         for parameter in getattr(node, "type_params", ()):
             self.bind(parameter.name, parameter)
-
-    def defaults(self, arguments: ast.arguments) -> None:
-        self.all(arguments.defaults)
-        self.all(arguments.kw_defaults)
 
     def parameters(self, arguments: ast.arguments) -> None:
         named = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)

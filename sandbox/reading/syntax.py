@@ -2,10 +2,9 @@
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 
 import tree_sitter_python
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser
 
 from planbook.sandbox.policy.compiler import code_lines, compile_tree, parse_source, shown_line, too_large
 from planbook.sandbox.policy.rules import MAX_SOURCE, syntax_hint
@@ -89,24 +88,13 @@ def too_deep(code: str) -> Fault:
     return _fault(code, "the code is nested too deeply to be read", None, "use a list or a dict with a loop")
 
 
-def syntax_tree(code: str) -> Tree:
-    """Return tree-sitter's tree, which exists for broken code, too. Its columns count UTF-8 bytes."""
-    return Parser(LANGUAGE).parse(code.encode("utf-8", "replace"))
-
-
-def walk(tree: Tree) -> Iterator[Node]:
-    """Yield every node in source order, without recursion."""
-    cursor = tree.walk()
-    while True:
-        if cursor.node is not None:
-            yield cursor.node
-        if cursor.goto_first_child() or cursor.goto_next_sibling():
-            continue
-        while cursor.goto_parent():
-            if cursor.goto_next_sibling():
-                break
-        else:
-            return
+def _nodes(code: str) -> Iterator[Node]:
+    """Yield every node of tree-sitter's tree, which exists for broken code, too, in source order."""
+    waiting = [Parser(LANGUAGE).parse(code.encode("utf-8", "replace")).root_node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(node.children)
 
 
 def _fault(code: str, message: str, line: int | None, hint: str, column: int | None = None) -> Fault:
@@ -132,11 +120,12 @@ def _explained(code: str, error: SyntaxError) -> Fault:
 def _tree_sitter_view(code: str, line: int) -> str | None:
     """Return what tree-sitter finds missing or unreadable on a line for which CPython says only "invalid syntax"."""
     lines = _lines_up_to(code_lines(code)[:line])
-    for node in walk(syntax_tree("\n".join(lines))):
+    for node in _nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
             continue
         if node.is_missing:
-            return f"invalid syntax: {_readable(node.type)} is missing"
+            what = f"an {node.type}".replace("_", " ") if node.type.isidentifier() else f"'{node.type}'"
+            return f"invalid syntax: {what} is missing"
         if node.is_error and node.text:
             shown = node.text.decode("utf-8", "replace").split("\n")[0][:40]
             return f"invalid syntax at {shown!r}"
@@ -152,11 +141,6 @@ def _lines_up_to(lines: list[str]) -> list[str]:
             return lines[start:]
         start = number if lines[number][:1].strip() else start
     return lines
-
-
-@cache
-def _readable(node_type: str) -> str:
-    return f"'{node_type}'" if not node_type.isidentifier() else f"an {node_type}".replace("_", " ")
 
 
 def _unreadable(code: str) -> Fault:

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from planbook.sandbox.reading.syntax import parse_only
 
@@ -34,31 +33,19 @@ _ACTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class LineSpan:
-    """A range of lines, counted from 0, ``end`` not included."""
-
-    start: int
-    end: int
-
-
-def find_code(lines: list[str]) -> LineSpan | None:
-    """Return the longest run of lines that parses and does something; None if there is none.
+def find_code(lines: list[str]) -> range | None:
+    """Return the longest run of lines, counted from 0, that parses and does something; None if there is none.
 
     If lines outside the run look like code, too, the span covers them all: half of a plan must not run because the
     other half has an error.
     """
     runs = _runs(lines)
-    best = max(runs, key=lambda span: span.end - span.start, default=None)
-    suspects = [
-        number
-        for number, line in enumerate(lines)
-        if _looks_like_code(line) and not (best and best.start <= number < best.end)
-    ]
+    best = max(runs, key=len, default=None)
+    suspects = [number for number, line in enumerate(lines) if _looks_like_code(line) and not (best and number in best)]
     if not suspects:
         return best
-    ends = [best.start, best.end - 1] if best else []
-    return LineSpan(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
+    ends = [best.start, best.stop - 1] if best else []
+    return range(min([*suspects, *ends]), max([*suspects, *ends]) + 1)
 
 
 class ProseScanner:
@@ -112,16 +99,16 @@ def _looks_like_code(line: str) -> bool:
     return _LOOKS_LIKE_CODE.match(line) is not None
 
 
-def _without_blank_end(span: LineSpan, lines: list[str]) -> LineSpan:
-    end = span.end
+def _without_blank_end(span: range, lines: list[str]) -> range:
+    end = span.stop
     while not lines[end - 1].strip():
         end -= 1
-    return LineSpan(span.start, end)
+    return range(span.start, end)
 
 
-def _runs(lines: list[str]) -> list[LineSpan]:
+def _runs(lines: list[str]) -> list[range]:
     """Return runs of statements that parse, each beginning and ending with one that does something."""
-    runs: list[LineSpan] = []
+    runs: list[range] = []
     start: int | None = None
     for span, tree in _statements(lines):
         if tree is None:
@@ -130,7 +117,7 @@ def _runs(lines: list[str]) -> list[LineSpan]:
             if start is None:
                 start = span.start
                 runs.append(span)
-            runs[-1] = _without_blank_end(LineSpan(start, span.end), lines)
+            runs[-1] = _without_blank_end(range(start, span.stop), lines)
     return runs
 
 
@@ -140,9 +127,9 @@ def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
 
-def _statements(lines: Sequence[str]) -> list[tuple[LineSpan, ast.Module | None]]:
+def _statements(lines: Sequence[str]) -> list[tuple[range, ast.Module | None]]:
     """Return the lines of each statement and its tree, which is None for lines that are not Python."""
-    found: list[tuple[LineSpan, ast.Module | None]] = []
+    found: list[tuple[range, ast.Module | None]] = []
     number, left = 0, _PARSED
     while number < len(lines) and left > 0:
         if not lines[number].strip():
@@ -150,7 +137,7 @@ def _statements(lines: Sequence[str]) -> list[tuple[LineSpan, ast.Module | None]
             continue
         tree, end, cost, _ = _statement_from(lines, number)
         left -= cost
-        found.append((LineSpan(number, end), tree))
+        found.append((range(number, end), tree))
         number = end
     return found
 

@@ -14,7 +14,7 @@ import string
 import sys
 import types
 from collections import UserString
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
 from planbook.sandbox.policy.rules import (
@@ -163,7 +163,8 @@ def importer() -> Callable[..., object]:
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
         if name in parts:
-            _require(parts[name], fromlist or ())
+            if missing := [each for each in fromlist or () if each not in vars(parts[name])]:
+                raise ImportError(f"cannot import name {missing[0]!r} from {name!r}", name=name)
             return parts[name]
         if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -174,12 +175,6 @@ def importer() -> Callable[..., object]:
 
 _INTERNAL = frozenset({"__future__", "_strptime"})
 """Imported by a statement without effect, or by C code that a plan calls."""
-
-
-def _require(module: PlanModule, names: Iterable[str]) -> None:
-    for name in names:
-        if name not in vars(module):
-            raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__)
 
 
 # Built-ins.

@@ -6,13 +6,12 @@ import socket
 import sys
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import CodeType
 from typing import Any, NoReturn
 
-from planbook.sandbox.protocol import MAX_FROM_WORKER, PREFIX, pack
+from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
@@ -150,30 +149,6 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     return bare | {name: HostObject(name, found) for name, found in members.items()}
 
 
-class _RehearsalOver(Exception):
-    """The rehearsal is over."""
-
-
-class _ScriptedHost:
-    """Stands in for the socket: sends what a host would in a short session."""
-
-    def __init__(self) -> None:
-        compiled = b2a_base64(marshal.dumps((compile(REHEARSED, REHEARSED_FILE, "exec"), None))).decode()
-        run = ["run", REHEARSED, REHEARSED_FILE, compiled, {"host.now": 1}, 1]
-        messages = [["open", REHEARSED_SETTINGS], run, *[["answer", "text", None, 1]] * REHEARSED_CALLS]
-        frames = [pack(to_bytes(message), MAX_FROM_WORKER) for message in messages]
-        self._parts = [part for frame in reversed(frames) for part in (frame[PREFIX:], frame[:PREFIX])]
-
-    def sendall(self, frame: bytes) -> None:
-        """Send nothing."""
-
-    def recv(self, size: int, flags: int) -> bytes:
-        """Return the prefix of the next message, or the rest of it. Raises _RehearsalOver."""
-        if not self._parts:
-            raise _RehearsalOver
-        return self._parts.pop()
-
-
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
     """Do once what all workers need, and return the namespace that each of them opens; it sends over ``sock``."""
     determinism.make_deterministic()
@@ -189,11 +164,15 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
 
 
 def _rehearse(*, guarded: bool) -> None:
-    """Serve a session as a worker does, but without a filter.
+    """Run a short session as a worker does, with the answers of its host beforehand.
 
     The interpreter specialises code that runs often, and writes into the code for that. A forked process copies each
     page that it first writes to; a page that was written here is not copied in every worker.
     """
-    cells = CellRunner(_ScriptedHost(), guarded=guarded)  # type: ignore[arg-type]
-    with suppress(_RehearsalOver):
-        serve(WorkerSetup(cells, lockdown.FilterProgram(0), 0, False, None))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        cells = CellRunner(ours, guarded=guarded)
+        theirs.sendall(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER) * REHEARSED_CALLS)
+        cells.open(REHEARSED_SETTINGS)
+        compiled = b2a_base64(marshal.dumps((compile(REHEARSED, REHEARSED_FILE, "exec"), None))).decode()
+        cells.link.send(cells.run(REHEARSED, REHEARSED_FILE, compiled))

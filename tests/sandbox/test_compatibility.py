@@ -70,7 +70,7 @@ def test_no_plan_that_a_model_wrote_is_refused() -> None:
     """The code blocks of the recorded replies, as far as they are Python."""
     plans = {code for file in sorted(RECORDINGS.glob("*.jsonl")) for code in _code_blocks(file)}
     assert len(plans) > 200
-    assert [(code, problem) for code in plans for problem in find_problems(code) if problem.name != SYNTAX] == []
+    assert [(code, problem) for code in plans for problem in find_problems(code) if problem.type != SYNTAX] == []
 
 
 def _code_blocks(file: Path) -> Iterator[str]:

@@ -48,7 +48,7 @@ def judged(source: str) -> bool:
     problems = find_problems(source)
     passed = problems == []
     found = _compiles(source)
-    assert found == passed or {problem.name for problem in problems} == {SYNTAX}
+    assert found == passed or {problem.type for problem in problems} == {SYNTAX}
     assert (compiled(CompileRequest(source, "<plan>", True)).faults == ()) == found
     faults = checks.check(source, FUNCTIONS, attributes=ATTRIBUTES)
     assert passed or faults
