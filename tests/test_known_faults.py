@@ -134,7 +134,6 @@ def test_no_plan_runs_in_this_process() -> None:
     }
     assert {path for path in found if not path.startswith("sandbox/worker/")} == {
         "envs/registry.py",
-        "planner/models/registry.py",
     }
 
 

@@ -66,12 +66,12 @@ def test_spans_with_parents_are_a_tree(name: str, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return shown(written(tmp_path_factory.mktemp("search") / "run", lambda path: played(path, "automanual", search)))
+    return shown(written(tmp_path_factory.mktemp("search") / "run", lambda path: played(path, "devils-advocate", search)))
 
 
 @pytest.fixture(scope="module")
 def passed(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return shown(written(tmp_path_factory.mktemp("graph") / "run", lambda path: played(path, "automanual", graph)))
+    return shown(written(tmp_path_factory.mktemp("graph") / "run", lambda path: played(path, "agentkit", graph)))
 
 
 def shown(folder: Path) -> Page:
