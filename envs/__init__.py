@@ -27,7 +27,7 @@ if __name__ == "envs":
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.envs.base import Environment, action, query

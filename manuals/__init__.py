@@ -11,7 +11,7 @@ if __name__ == "manuals":
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.manuals.coverage import Coverage, coverage_table, goals_of, measure_coverage

@@ -19,7 +19,7 @@ if __name__ == "rules":
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.rules.book import (

@@ -18,7 +18,7 @@ if __name__ == "sandbox":
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.sandbox.caching import cached_up_to

@@ -7,7 +7,7 @@ repeats it, event by event. ``effects`` has what single rules and skills are wor
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.compare.differences import full_name, setting, wanted

@@ -7,7 +7,7 @@ commands. ``skills`` writes learned procedures as Agent Skills, and reads their 
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.export.exporting import Counts, ExportChoice, Exported, chosen, export, facts_of, trajectory_of

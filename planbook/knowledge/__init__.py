@@ -6,7 +6,7 @@ recalls of it, or of a library in a folder.
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.knowledge.memory import PROCEDURES, demonstrating, known_parts, memory_of, remembering

@@ -7,7 +7,7 @@ what its rules cover.
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.learning.cost import (

@@ -6,7 +6,7 @@ from it. ``comparison`` puts the run beside the tables; ``tables`` shows it.
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.papers.comparison import COLUMNS, PaperComparison, compare_with_papers

@@ -6,7 +6,7 @@ words.
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.replay.comparing import IN_WORDS, Comparison, Sameness, compared, describe

@@ -9,7 +9,7 @@ building took, and whether it pays. ``statistics`` has the intervals and tests.
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.results.claims import ClaimCounts, TaskClaim, matches_table, versions_line

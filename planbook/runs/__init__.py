@@ -6,7 +6,7 @@ this names. ``installed`` has the versions of the software, and what has changed
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.runs.folder import (

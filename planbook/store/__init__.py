@@ -7,7 +7,7 @@ what is spent and reserved, and which episodes are leased.
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.store.store import RESTART, EpisodeJournal, Store, Watch, begin_schema, started_over, without_restart

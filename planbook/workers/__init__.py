@@ -8,7 +8,7 @@ settings of an invocation, and stops and pauses it; ``models`` are those that th
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.workers.driver import (

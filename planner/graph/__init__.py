@@ -66,7 +66,7 @@ From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.planner.errors import GraphError

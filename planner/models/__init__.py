@@ -11,7 +11,7 @@
 
 from typing import TYPE_CHECKING
 
-from planbook.surface import lazily
+from planbook import lazily
 
 if TYPE_CHECKING:
     from planbook.planner.models.answers import ScriptedModel

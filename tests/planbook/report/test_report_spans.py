@@ -66,7 +66,9 @@ def test_spans_with_parents_are_a_tree(name: str, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    return shown(written(tmp_path_factory.mktemp("search") / "run", lambda path: played(path, "devils-advocate", search)))
+    return shown(
+        written(tmp_path_factory.mktemp("search") / "run", lambda path: played(path, "devils-advocate", search))
+    )
 
 
 @pytest.fixture(scope="module")
