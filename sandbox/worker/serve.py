@@ -174,5 +174,6 @@ def _rehearse(*, guarded: bool) -> None:
         cells = CellRunner(ours, guarded=guarded)
         theirs.sendall(pack(to_bytes(["answer", "text", None, 1]), MAX_FROM_WORKER) * REHEARSED_CALLS)
         cells.open(REHEARSED_SETTINGS)
+        cells.link.update({"host.now": 1}, 1)
         compiled = b2a_base64(marshal.dumps((compile(REHEARSED, REHEARSED_FILE, "exec"), None))).decode()
         cells.link.send(cells.run(REHEARSED, REHEARSED_FILE, compiled))

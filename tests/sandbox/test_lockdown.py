@@ -199,7 +199,8 @@ def open_tree() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     (folder / "planbook").mkdir()
-    shutil.copy(ROOT / "planbook" / "__init__.py", folder / "planbook")
+    for name in ("__init__.py", "surface.py"):
+        shutil.copy(ROOT / "planbook" / name, folder / "planbook")
     shutil.copytree(ROOT / "sandbox", folder / "planbook" / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
     yield folder
     shutil.rmtree(folder)
