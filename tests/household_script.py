@@ -8,12 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from planbook.envs.alfworld.goals import params_of
-from planbook.manuals import SHIPPED, module_procedures
 from planbook.planner import Message, Sampling
-from tools.bench.household import TYPES
-
-HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
-PROCEDURES = {procedure.type: procedure.code for procedure in module_procedures(HOUSEHOLD)}
+from tools.bench.household import PROCEDURES, TYPES
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
@@ -36,8 +32,7 @@ def _type(goal: str) -> str:
 
 
 def _plan(goal: str, values: Mapping[str, str]) -> str:
-    code = PROCEDURES[_type(goal)].split('"""', 2)[2].strip()
-    return re.sub(r'task\.params\["(\w+)"\]', lambda found: values.get(found[1], "''"), code)
+    return re.sub(r'task\.params\["(\w+)"\]', lambda found: values.get(found[1], "''"), PROCEDURES[_type(goal)])
 
 
 def _reply(code: str) -> str:

@@ -107,8 +107,8 @@ def _settings_but(runs: Sequence[RunResults], names: Sequence[str]) -> frozenset
 def _differing(runs: Sequence[RunResults]) -> tuple[str, ...]:
     """Return the settings in which runs differ, seeds left out."""
     each = [dict(every) for every in _settings_but(runs, SEEDS)]
-    names = dict.fromkeys(name for known in each for name in known)
-    return tuple(name for name in names if len({known.get(name) for known in each}) > 1)
+    names = {name for known in each for name in known}
+    return tuple(name for name in sorted(names) if len({known.get(name) for known in each}) > 1)
 
 
 def _paying(runs: Sequence[RunResults]) -> Paying | None:

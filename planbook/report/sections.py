@@ -62,7 +62,7 @@ def facts(shown: RunResults, run: RunResults) -> Block:
         under = f"Unfinished: {waiting:,} of {counted(summary.tasks, 'episode')} had not ended by {moment(run.last)}; "
         under += "they count as not solved."
     rows: list[tuple[str, Line, Line]] = [
-        ("Solved", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " tasks"], under)
+        ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], under)
     ]
     if states := learned(run):
         known, changes = learned_in_short(states)

@@ -351,8 +351,8 @@ def test_stats_says_in_what_the_runs_of_a_group_differ(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED], seed=1)
     written(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
     _, found, told = run_command("stats", tmp_path, "--by", "planner")
-    assert found["rows"][0]["differ"] == ["planner_options.code", "actions"]
-    assert "the runs are pooled, and differ in planner_options.code, actions" in " ".join(told.split())
+    assert found["rows"][0]["differ"] == ["actions", "planner_options.code"]
+    assert "the runs are pooled, and differ in actions, planner_options.code" in " ".join(told.split())
 
 
 def test_a_plan_among_the_settings_is_shown_in_short(tmp_path: Path) -> None:

@@ -199,8 +199,7 @@ def open_tree() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     (folder / "planbook").mkdir()
-    for name in ("__init__.py", "surface.py"):
-        shutil.copy(ROOT / "planbook" / name, folder / "planbook")
+    shutil.copy(ROOT / "planbook" / "__init__.py", folder / "planbook")
     shutil.copytree(ROOT / "sandbox", folder / "planbook" / "sandbox", ignore=shutil.ignore_patterns("__pycache__"))
     yield folder
     shutil.rmtree(folder)

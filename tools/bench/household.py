@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from hashlib import sha256
 
-from planbook.manuals import SHIPPED
+from planbook.manuals import SHIPPED, module_procedures
 from planbook.planner import Message, Sampling
 
 TYPES = (
@@ -19,6 +19,9 @@ TYPES = (
     ("", "pick_and_place"),
 )
 """Words of a goal, and the type of task that the first of them says."""
+HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
+PROCEDURES = {each.type: each.code.split('"""', 2)[2].strip() for each in module_procedures(HOUSEHOLD)}
+"""Type of task to the code that does it, without its description."""
 HABITS = (
     "likely to hold one",
     "a place where such things are kept",
@@ -34,11 +37,10 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
     goal = scene.partition("Your task is to: ")[2].partition("\n")[0]
     places = re.findall(r"[a-z]+_\d+", scene)
     chance = int.from_bytes(sha256(scene.encode()).digest()[:4])
-    plan = _code("procedures", next(kind for words, kind in TYPES if re.search(words, goal)))
+    plan = PROCEDURES[next(kind for words, kind in TYPES if re.search(words, goal))]
     if len(messages) == 2 and chance % 3:
         plan = plan.replace(EVERYWHERE, f"{EVERYWHERE}[:{2 + chance % 4}]")
-    helpers = "\n\n\n".join(_code("helpers", name) for name in ("search", "change"))
-    code = f"{helpers}\n\n\n{plan}\n\n\nprint('looking for', task.params)\nsolve(agent, task)"
+    code = f"{plan}\n\n\nprint('looking for', task.params)\nsolve(agent, task)"
     return f"{_thought(goal, places, chance)}\n### Code\n```python\n{code}\n```\n"
 
 
@@ -46,9 +48,3 @@ def _thought(goal: str, places: Sequence[str], chance: int) -> str:
     said = (f"{place} is {HABITS[(chance >> number) % len(HABITS)]}." for number, place in enumerate(places))
     order = "\n".join(f"{number}. Go to {place} and look." for number, place in enumerate(places, 1))
     return f"### Understanding\n{goal} {' '.join(said)}\n### Rules\n- rule_0: go and look.\n### Plan\n{order}"
-
-
-def _code(folder: str, name: str) -> str:
-    """A shipped file without its description."""
-    text = (SHIPPED / "alfworld" / folder / f"{name}.py").read_text(encoding="utf-8")
-    return text.split('"""', 2)[2].strip()
