@@ -4,13 +4,12 @@
 ``planbook.run``, ``planbook.build`` and ``planbook.test`` take them as keyword arguments.
 """
 
-import json
 import random
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, JsonValue, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError, model_validator
 
 from planbook.config import (
     FOUND,
@@ -234,14 +233,17 @@ class Settings(Playing, Building, Invocation):
         if self.goals is None:
             return {}
         try:
-            lines = [json.loads(line) for line in self.goals.read_text("utf-8").splitlines() if line.strip()]
-            goals = {str(line["task"]): str(line["goal"]) for line in lines}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BadArgument(
-                f'--goals {self.goals}: write lines of {{"task": ID, "goal": TEXT}}: {type(error).__name__}: {error}'
-            ) from error
-        if len(goals) < len(lines):
-            raise BadArgument(f"--goals {self.goals}: a task stands there twice; write a file for each of its wordings")
+            lines = self.goals.read_text("utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadArgument(f"--goals {self.goals}: {error}") from error
+        goals: dict[str, str] = {}
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                place = f"--goals {self.goals}:{number}"
+                told = _goal_of(line, place)
+                if told.task in goals:
+                    raise BadArgument(f"{place}: {told.task} stands there twice; write a file for each of its wordings")
+                goals[told.task] = told.goal
         return goals
 
     def learning(self, split: str = "") -> Learning:
@@ -307,6 +309,21 @@ class Settings(Playing, Building, Invocation):
 def lasting_model(model: str) -> str:
     """Return a model's name that is good in any folder: its file or folder is named by its whole path."""
     return model_named(model, Path.resolve)
+
+
+class _OtherGoal(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    task: str
+    goal: str
+
+
+def _goal_of(line: str, place: str) -> _OtherGoal:
+    try:
+        return _OtherGoal.model_validate_json(line)
+    except ValidationError as error:
+        faults = "; ".join(".".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors())
+        raise BadArgument(f'{place}: write {{"task": ID, "goal": TEXT}}: {faults}') from error
 
 
 __all__ = ["Settings", "by_role", "lasting_model", "parts_of"]

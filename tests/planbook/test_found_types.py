@@ -82,7 +82,11 @@ def test_other_wordings_replace_the_goals(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("no json", "write lines of"), ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "stands there twice")],
+    [
+        ("no json", "goals.jsonl:1: write "),
+        ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "goals.jsonl:3: write "),
+        ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a stands there twice"),
+    ],
 )
 def test_a_file_of_goals_is_checked(text: str, message: str, tmp_path: Path) -> None:
     goals = tmp_path / "goals.jsonl"
