@@ -258,7 +258,7 @@ class _Checker:
             if expected != actual:
                 spec = self._env.actions.get(action.name)
                 what = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
-                fault = f"{what} is answered otherwise after {why}: {_short(expected)}, then {_short(actual)}"
+                fault = f"{what} returned a different result after {why}: {_short(expected)}, then {_short(actual)}"
                 fault += "; draw what is random from the task's seed"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _Failed
@@ -308,7 +308,10 @@ class _Checker:
             try:
                 JSON.validate_python(value, strict=True)
             except ValidationError:
-                self._note(f"the {what} is a {type(value).__name__}, which JSON cannot hold")
+                given = type(value).__name__
+                if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
+                    given = "dict with keys that are not strings"
+                self._note(f"the {what} is a {given}, which JSON cannot hold")
 
 
 def _is_json(annotation: Any) -> bool:

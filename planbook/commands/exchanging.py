@@ -127,7 +127,9 @@ def verify(folder: Path, settings: Settings, as_json: bool) -> int:
     played = [_verified(each, settings) for each in skill_folders(folder)]
     for _, each in played:
         changed = f"; changed files: {', '.join(each.changed_files)}" if each.changed_files else ""
-        verdicts = f"other verdicts on {', '.join(each.changed)}" if each.changed else "every verdict is as recorded"
+        verdicts = (
+            f"the verdict differs for {', '.join(each.changed)}" if each.changed else "every verdict is as recorded"
+        )
         told = f"{each.name}: {each.solved} of {counted(each.tasks, 'task')} solved; {verdicts}{changed}"
         console(as_json).print(f"{told}; the run is in {each.run}", markup=False, soft_wrap=True)
     code = max(code or (errors.OK if each.holds else errors.BROKEN) for code, each in played)

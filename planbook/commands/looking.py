@@ -139,7 +139,7 @@ def _width() -> int | None:
 @PRICES
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
-    """Tell runs in one HTML file: tables, charts, and every episode cell by cell with its prompts."""
+    """Write runs to one HTML file: tables, charts, and every episode cell by cell with its prompts."""
     code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
     return answer(code, reported, as_json=as_json)
 

@@ -135,9 +135,9 @@ def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
     if unused:
         yield f"Not measured, as no task's planner is told them: {', '.join(unused)}."
     yield (
-        "p: runs swapped within tasks, exact, against the runs that lack nothing needed; corrected after Benjamini and "
-        f"Hochberg over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more than noise, "
-        f"{FALSE_SHARE:.0%} are expected to be noise at most."
+        "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected after "
+        f"Benjamini and Hochberg over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more than "
+        f"noise, at most {FALSE_SHARE:.0%} are expected to be false positives."
     )
 
 

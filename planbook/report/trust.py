@@ -16,7 +16,7 @@ MEANINGS: Mapping[Outcome, str] = {
     Outcome.DIRECT_SUCCESS: "solved, and no cell ended in an error",
     Outcome.INDIRECT_SUCCESS: "solved, after at least one error",
     Outcome.FAILURE: "played to the end of what its method does, and not solved",
-    Outcome.OUT_OF_BUDGET: "not solved when its actions, or what else an episode may use, were used up",
+    Outcome.OUT_OF_BUDGET: "not solved before its budget of actions or replies ran out",
     Outcome.BROKEN: "ended through a fault that is not the agent's: ours, the environment's or the model server's",
     Outcome.NOT_RUN: "not played, or not to its end: the run was stopped, or its budget was used up",
 }

@@ -130,9 +130,9 @@ MISTAKES = {
     "state that outlives an episode": (
         "self.opened, self.out, self.dice = [], False, random.Random(task.seed)",
         "self.opened, self.out, self.dice = [], False, vars(self).setdefault('dice', random.Random(task.seed))",
-        "is answered otherwise after the environment was reset",
+        "returned a different result after the environment was reset",
     ),
-    "restore that forgets": ("        self.dice.setstate(state)\n", "", "is answered otherwise after restore()"),
+    "restore that forgets": ("        self.dice.setstate(state)\n", "", "returned a different result after restore()"),
     "action that raises": ("self.opened.append(door)", "self.opened[door]", "open('"),
     "begin that raises": (
         'return Observation("Three',
