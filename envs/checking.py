@@ -70,13 +70,13 @@ class _Checker:
         self._check_class()
         if self._env.__abstractmethods__:
             return
-        tasks: list[Task] = []
+        tasks: dict[str, Task] = {}
         for split in self._env.task_splits(self._options) or ("",):
             try:
-                tasks += self._tasks_of(split)
+                tasks |= {task.id: task for task in self._tasks_of(split)}
             except MissingRequirement as missing:
                 self.unchecked[split] = str(missing)
-        for task in tasks:
+        for task in tasks.values():
             self.tasks += 1
             try:
                 self._check_task(task)

@@ -57,10 +57,14 @@ def same(value: JsonValue, expected: JsonValue) -> bool:
 def _by_function(name: str, now: Situation, state: object) -> Verdict:
     try:
         found = call_with(judge_function(name, now.folder), state=state, answer=now.answer, task=now.task)
-        score = min(max(float(found), 0.0), 1.0)
     except Exception as error:
         told = f"{type(error).__name__}: {error} ({raised_at(error)[0] or 'outside'})"
         raise EnvironmentBroken(f"{now.task.id}: the judge {name} failed: {told}") from error
+    if not isinstance(found, bool | int | float):
+        raise EnvironmentBroken(
+            f"{now.task.id}: the judge {name} returned {str(found)[:80]!r}; return True, False or a share from 0 to 1"
+        )
+    score = min(max(float(found), 0.0), 1.0)
     return Verdict(score == 1.0, score)
 
 

@@ -142,6 +142,10 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, fault
         yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [each])), fault)
 
 
+JUDGED_BY = frozenset({"state", "answer", "task"})
+"""The parameters that the function of a judge may have."""
+
+
 def judge_function(name: str, folder: Path) -> PythonJudge:
     """Return a judge's Python function. Raises BadSelection."""
     place, _, attribute = name.rpartition(":")
@@ -154,7 +158,18 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     function = getattr(module, attribute, None)
     if not callable(function):
         raise BadSelection(f"{place} has no function {attribute}")
+    if unknown := _needed(function) - JUDGED_BY:
+        raise BadSelection(
+            f"{name} has the parameter {min(unknown)}; the function of a judge may have {', '.join(sorted(JUDGED_BY))}"
+        )
     return function  # type: ignore[no-any-return]
+
+
+def _needed(function: Callable[..., Any]) -> set[str]:
+    """Return the parameters that a call must give."""
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name for each in parameters if each.default is each.empty and each.kind not in variable}
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:

@@ -307,16 +307,32 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
         text = (folder / SCRIPT).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
+    kept = {name: _option_beside(folder, each) for name, each in evidence.env_options.items()}
     return Config(
         planner="code",
         planner_options=code_of(parse_procedure(text, Path(SCRIPT).name)).model_dump(mode="json"),
-        env=env or evidence.env,
-        env_options={**evidence.env_options, **env_options},
+        env=env or _beside(folder, evidence.env),
+        env_options={
+            **{name: _option_beside(folder, each) for name, each in evidence.env_options.items()},
+            **env_options,
+        },
         actions=evidence.actions,
         limits=evidence.limits,
         seed=evidence.seed,
         selection=Selection(ids=tuple(each.task.id for each in evidence.tasks)),
     )
+
+
+def _beside(folder: Path, env: str) -> str:
+    """Name an environment by its file in the skill's folder, if that has it."""
+    kind = "module:" if env.startswith("module:") else ""
+    file, _, name = env.removeprefix(kind).partition(":")
+    return f"{kind}{folder / file}{name and f':{name}'}" if (folder / file).is_file() else env
+
+
+def _option_beside(folder: Path, value: JsonValue) -> JsonValue:
+    """Name a file that an option names, if the skill's folder has it, by its path there."""
+    return str(folder / value) if isinstance(value, str) and (folder / value).is_file() else value
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:

@@ -45,7 +45,7 @@ class PlanAnswer(BaseModel):
     actions: int = 0
     """Number of actions that it took."""
     ended: str = ""
-    """Why the task is over. Plans go on after an answer; after any other end, another task must be begun."""
+    """Why the task is over. Plans go on after an answer, of which the first counts; else another task must be begun."""
     solved: bool | None = None
     """The verdict on the task, after a procedure with its params and where it ended. Else, and unless judged, None."""
 
@@ -64,6 +64,8 @@ class PlanSession:
         self._frame: Frame | None = None
         self._open = ExitStack()
         self._ended = ""
+        self._first: tuple[bool | None, ...] = ()
+        """The verdict on the first answer, which stands."""
 
     def close(self) -> None:
         """Close the environment."""
@@ -84,7 +86,7 @@ class PlanSession:
         if task is None:
             raise SessionFailed(f"there is no task {task_id!r}; there are {', '.join([*self.tasks][:10])}")
         self.end()
-        self._ended = ""
+        self._ended, self._first = "", ()
         self._episode = Episode(task, self._world, self._sandbox, MemoryJournal(), settings=self._settings)
         self._open.callback(self._episode.close)
         try:
@@ -148,6 +150,8 @@ class PlanSession:
         answered = isinstance(self._world, ToolEnvironment) and self._world.take_back_answer()
         last = self._world.history[-1] if answered else None
         self._ended = "" if last else str(over)
+        if last and not self._first:
+            self._first = (self._solved(),)
         return PlanAnswer(
             printed=frame.session.output,
             value=last[0].args[0] if last else None,
@@ -157,6 +161,8 @@ class PlanSession:
         )
 
     def _solved(self) -> bool | None:
+        if self._first:
+            return self._first[0]
         try:
             return None if self._world.unjudged() else self._world.verdict().solved
         except EnvsError as error:

@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from planbook.envs import Action, BadSelection, Environment, Selection, UnknownEnvironment, load_environment
+from planbook.envs import (
+    Action,
+    BadSelection,
+    Environment,
+    EnvironmentBroken,
+    Selection,
+    UnknownEnvironment,
+    load_environment,
+)
 from planbook.planner import functions_to_check
 from planbook.sandbox import check
 
@@ -93,6 +101,22 @@ def shapes(tmp_path: Path) -> str:
     (tmp_path / "shapes.py").write_text(SHAPES)
     (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Paint., seed: 7}]")
     return str(tmp_path)
+
+
+def test_the_function_of_a_judge_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "judges.py").write_text(
+        "def wordy(answer):\n    return 'yes'\n\ndef odd(state, foo):\n    return True\n"
+    )
+    (tmp_path / "tools.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
+    judge = 'tasks: [{{id: a, goal: g, judge: {{python: "judges.py:{}"}}}}]'
+    (tmp_path / "tasks.yaml").write_text(judge.format("odd"))
+    options = {"tasks": str(tmp_path / "tasks.yaml")}
+    with pytest.raises(BadSelection, match=r"odd has the parameter foo; .* may have answer, state, task"):
+        played(f"module:{tmp_path}/tools.py", "a", options)
+    (tmp_path / "tasks.yaml").write_text(judge.format("wordy"))
+    environment = played(f"module:{tmp_path}/tools.py", "a", options)
+    with pytest.raises(EnvironmentBroken, match="wordy returned 'yes'; return True, False or a share from 0 to 1"):
+        environment.verdict()
 
 
 def test_methods_are_actions_and_a_mutable_default_is_each_calls_own() -> None:

@@ -105,6 +105,19 @@ def test_tools_without_tasks_are_free_to_use(tmp_path: Path) -> None:
     served("--env", f"module:{tmp_path}/sums.py", use=use)
 
 
+def test_the_first_answer_counts(tmp_path: Path) -> None:
+    (tmp_path / "sums.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, goal: Add 1 and 2., judge: {answer: 3}}]")
+
+    async def use(client: Any) -> None:
+        for answer in (2, 3):
+            assert (await called(client, "run_plan", code=f"agent.answer({answer})"))["solved"] is False
+        await called(client, "begin_task")
+        assert (await called(client, "run_plan", code="agent.answer(3)"))["solved"] is True
+
+    served("--env", f"module:{tmp_path}/sums.py", "-o", f"tasks={tmp_path}/tasks.yaml", use=use)
+
+
 def test_a_server_behind_it_that_dies_is_told_and_started_again() -> None:
     async def use(client: Any) -> None:
         told = await called(client, "run_plan", code="agent.die()")

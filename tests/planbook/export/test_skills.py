@@ -133,8 +133,9 @@ def test_the_commands_of_a_skill_for_an_environment_in_a_file_work_beside_its_fi
     for name in ("notes.py", "tasks.json"):
         (skill / name).write_text((tmp_path / name).read_text())
     assert [planbook(*each, cwd=skill).returncode for each in commands] == [0, 0]
-    elsewhere = here("skills", "verify", skill, *env, "--out", tmp_path / "again")
-    assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.told
+    for given, out in (((), "there"), (env, "again")):
+        elsewhere = here("skills", "verify", skill, *given, "--out", tmp_path / out)
+        assert "2 of 2 tasks solved; every verdict is as recorded" in elsewhere.told
 
 
 def test_procedures_whose_params_are_matched_from_goals_are_no_skills(tmp_path: Path) -> None:
