@@ -312,10 +312,7 @@ def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_option
         planner="code",
         planner_options=code_of(parse_procedure(text, Path(SCRIPT).name)).model_dump(mode="json"),
         env=env or _beside(folder, evidence.env),
-        env_options={
-            **{name: _option_beside(folder, each) for name, each in evidence.env_options.items()},
-            **env_options,
-        },
+        env_options={**kept, **env_options},
         actions=evidence.actions,
         limits=evidence.limits,
         seed=evidence.seed,
