@@ -15,7 +15,7 @@ Using environments
 - ``selection``: from a selection to tasks.
 - ``checking``: find an author's mistakes (``planbook check-env``).
 - ``secrets``: what looks like a secret.
-- ``resources``: packages, install commands and digests of data.
+- ``resources``: packages, install commands and digests of data. ``yaml_lines``: YAML with the line of each value.
 - ``text_matching``: token set ratio, BM25.
 
 Environments that ship: ``alfworld``, ``crafter``, ``minecraft``, ``miniwob``, ``shopping``, ``tabletop``,

@@ -68,7 +68,7 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
         return [FileFault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
     except DuplicateKeyError as error:
         name, mark = str(error.problem).partition('"')[2].partition('"')[0], error.problem_mark
-        return [FileFault(mark.line + 1 if mark else 1, "", f"{name} stands twice; leave one out, or rename it")]
+        return [FileFault(mark.line + 1 if mark else 1, "", f"{name} is used twice; leave one out, or rename it")]
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = " ".join(filter(None, (error.context, error.problem)))

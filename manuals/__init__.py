@@ -2,8 +2,8 @@
 
 - ``formulator`` asks for a ``manual`` by its outline. ``markdown`` writes it, parses it and makes it fit a prompt;
   ``coverage`` finds what it leaves out.
-- ``knowledge`` reads and writes the files of a library (``writing``); ``library`` has its procedures, and the examples
-  that models are shown; ``start`` has the rules that a building run begins with.
+- ``knowledge`` reads and writes the files of a library; ``library`` has its procedures, and the examples that models
+  are shown; ``start`` has the rules that a building run begins with. ``errors`` are what the package raises.
 """
 
 if __name__ == "manuals":

@@ -6,7 +6,6 @@ The commands themselves are in ``command_line``, which is loaded when one of the
 import gc
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from io import StringIO, TextIOWrapper
 
 import click
@@ -75,9 +74,11 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is named, or say which name is nearest."""
-        known, near = self.list_commands(ctx), get_close_matches(args[0], self.list_commands(ctx), n=1)
-        if args[0] not in known and near:
-            ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        if args[0] not in self.list_commands(ctx):
+            from planbook.sandbox import closest
+
+            if near := closest(args[0], self.list_commands(ctx)):
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{near}'?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

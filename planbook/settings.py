@@ -242,7 +242,7 @@ class Settings(Playing, Building, Invocation):
                 place = f"--goals {self.goals}:{number}"
                 told = _goal_of(line, place)
                 if told.task in goals:
-                    raise BadArgument(f"{place}: {told.task} stands there twice; write a file for each of its wordings")
+                    raise BadArgument(f"{place}: {told.task} is used twice; write a file for each of its wordings")
                 goals[told.task] = told.goal
         return goals
 
@@ -322,7 +322,7 @@ def _goal_of(line: str, place: str) -> _OtherGoal:
     try:
         return _OtherGoal.model_validate_json(line)
     except ValidationError as error:
-        faults = "; ".join(".".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors())
+        faults = "; ".join(": ".join([*map(str, each["loc"]), each["msg"]]) for each in error.errors())
         raise BadArgument(f'{place}: write {{"task": ID, "goal": TEXT}}: {faults}') from error
 
 

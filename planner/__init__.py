@@ -3,7 +3,8 @@
 Protocols
 
 - ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
-- ``memory``: ``Memory``, what an episode recalls. ``models``: ``Model``, who answers.
+- ``memory``: ``Memory``, what an episode recalls; ``matching`` finds the type of its goal.
+- ``models``: ``Model``, who answers.
 - ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
 
 An episode
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from planbook.planner.budget import Allows, Amount, Budget, Meter, Spent, add_cost, amount_of, cost_of
     from planbook.planner.conclusion import Conclusion, about_the_environment, conclude
     from planbook.planner.dry_runs import KnownState
+    from planbook.planner.ending import NOT_JUDGED
     from planbook.planner.episode import Episode
     from planbook.planner.errors import (
         BadProcedure,
@@ -60,7 +62,6 @@ if TYPE_CHECKING:
         UnknownStrategy,
         UnusableReply,
     )
-    from planbook.planner.feedback import NOT_JUDGED
     from planbook.planner.frames import Frame
     from planbook.planner.graph import GRAPH_SYNTAX
     from planbook.planner.graph.checks import whole_graph
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from planbook.planner.models.tokens import SHIPPED_PRICES, Prices, estimate_tokens, usage_of_cut
     from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, journal_place, request_key
     from planbook.planner.models.waiting import USUAL_TIMEOUTS, Stopped, Timeouts, never_stopped
+    from planbook.planner.playing import play
     from planbook.planner.procedure import (
         Procedure,
         checked_procedure,
@@ -111,8 +113,6 @@ if TYPE_CHECKING:
         spans_in,
     )
     from planbook.planner.strategies import (
-        FIGURE_KEYS,
-        LEFT_OUT_OF_FIGURES,
         METHODS,
         Figures,
         Grid,
@@ -120,12 +120,12 @@ if TYPE_CHECKING:
         Options,
         Played,
         Strategy,
+        bulky_fields,
         figures_of,
         is_method_file,
         method,
-        shipped_figures,
     )
-    from planbook.planner.strategies.base import mean_of, play, registered_methods
+    from planbook.planner.strategies.base import mean_of, registered_methods
     from planbook.planner.strategies.code import GivenCode, code_of, given_code
     from planbook.planner.streaming import NOT_RUN
     from planbook.planner.thought import as_plan
@@ -161,11 +161,9 @@ __all__ = [
     "AGENT",
     "DEFAULT_ROLE",
     "ERROR_KINDS",
-    "FIGURE_KEYS",
     "GRAPH_FORMATS",
     "GRAPH_PROMPTS",
     "GRAPH_SYNTAX",
-    "LEFT_OUT_OF_FIGURES",
     "METHODS",
     "NOT_JUDGED",
     "NOT_RUN",
@@ -268,6 +266,7 @@ __all__ = [
     "amount_of",
     "as_json",
     "as_plan",
+    "bulky_fields",
     "call_of",
     "checked_procedure",
     "code_of",
@@ -311,7 +310,6 @@ __all__ = [
     "rows_of",
     "run_pass",
     "seen_task",
-    "shipped_figures",
     "spans_in",
     "tell_trajectory",
     "unmarked",

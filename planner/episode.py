@@ -11,6 +11,7 @@ from planbook.envs import ActionSpec, Environment, MissingRequirement, Observati
 from planbook.planner import feedback as words
 from planbook.planner.agent import AGENT, plan_functions, received, seen_task
 from planbook.planner.dry_runs import dry_run_of
+from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
     CellOver,
     EpisodeOver,
@@ -20,7 +21,6 @@ from planbook.planner.errors import (
     WrongMark,
     environment_errors,
 )
-from planbook.planner.feedback import Judgement, broken_ending, ending_of
 from planbook.planner.frames import Frame, Frames, Functions, Mark, methods_own_errors
 from planbook.planner.journal import Journal
 from planbook.planner.memory import Match, Memory, NoMemory, Recall

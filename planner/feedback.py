@@ -1,14 +1,13 @@
-"""Feedback: the result of a cell in words, in one format for every method and environment; and how an episode ends."""
+"""Feedback: the result of a cell in words, in one format for every method and environment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
-from planbook.envs import Environment, Observation, Verdict
+from planbook.envs import Environment, Observation
 from planbook.planner.agent import call_of
 from planbook.planner.rendered import Rendered
-from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome, Step
+from planbook.planner.types import Feedback, FeedbackKind, Step
 from planbook.sandbox import CellResult, Fault, FaultKind
 
 KIND_OF_FAULT = {
@@ -118,69 +117,3 @@ def _of_run(kind: FeedbackKind, ending: str, output: str, ran: Ran, faults: Sequ
 def _state(environment: Environment) -> str:
     state = environment.state()
     return f"Current state: {state}" if state else ""
-
-
-# How an episode ends: the outcome from the environment's verdict and the feedback of its cells
-
-
-NO_PLAN = "no_plan"
-"""The cause of a failure in which no code was ever run."""
-NOT_JUDGED = "not_judged"
-"""Cause of an episode that came to its end while the environment cannot judge whether the task was solved."""
-
-
-class Judgement(NamedTuple):
-    """The environment's judgement of a round. Of several rounds, the one of the highest ``rank`` counts."""
-
-    verdict: Verdict = Verdict(False, 0.0)
-    milestones: tuple[str, ...] = ()
-    measures: Mapping[str, float] = {}
-    unjudged: str = ""
-    """The result in words, if the environment does not judge the task."""
-
-    @property
-    def rank(self) -> tuple[bool, float, int]:
-        """The sort key for the best round."""
-        return self.verdict.solved, self.verdict.score, len(self.milestones)
-
-
-def ending_of(
-    standing: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
-) -> Ending:
-    """Return the ending for what is known now. ``used_up`` is true if an action was refused because none was left.
-
-    ``wrongly_done`` is the number of plans that ran to their end and left the task undone, though each should have done
-    it.
-    """
-    errors = _errors(feedbacks) + wrongly_done
-    outcome, cause = _outcome(standing.verdict, feedbacks, errors, used_up=used_up)
-    unjudged = standing.unjudged if cause == FeedbackKind.DONE else ""
-    return Ending(
-        outcome=outcome,
-        cause=NOT_JUDGED if unjudged else cause,
-        message=unjudged,
-        verdict=standing.verdict,
-        actions=actions,
-        error_steps=errors,
-        milestones=standing.milestones,
-        measures=standing.measures,
-    )
-
-
-def broken_ending(message: str, feedbacks: Sequence[Feedback] = (), actions: int = 0) -> Ending:
-    """Return the ending of an episode that failed through no fault of the plan."""
-    cause = Outcome.BROKEN.value
-    errors = _errors(feedbacks)
-    return Ending(outcome=Outcome.BROKEN, cause=cause, message=message, actions=actions, error_steps=errors)
-
-
-def _outcome(verdict: Verdict, feedbacks: Sequence[Feedback], errors: int, *, used_up: bool) -> tuple[Outcome, str]:
-    if verdict.solved:
-        return (Outcome.INDIRECT_SUCCESS if errors else Outcome.DIRECT_SUCCESS), ""
-    if used_up:
-        return Outcome.OUT_OF_BUDGET, Outcome.OUT_OF_BUDGET.value
-    return Outcome.FAILURE, feedbacks[-1].kind.value if feedbacks else NO_PLAN
-
-
-def _errors(feedbacks: Sequence[Feedback]) -> int:
-    return sum(feedback.is_error for feedback in feedbacks)

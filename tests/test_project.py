@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -35,6 +36,21 @@ def test_the_public_surface_is_sorted_and_real(name: str) -> None:
     package = importlib.import_module(f"planbook.{name}")
     assert package.__all__ == sorted(package.__all__, key=order)
     assert all(hasattr(package, each) for each in package.__all__)
+
+
+MAPPED = [ROOT / name for name in PACKAGES if name != "planbook"] + [
+    path.parent for path in sorted((ROOT / "planbook").glob("*/__init__.py")) if path.parent.name not in PACKAGES
+]
+
+
+@pytest.mark.parametrize("folder", MAPPED, ids=lambda folder: folder.name)
+def test_the_map_of_a_package_names_its_modules_and_no_others(folder: Path) -> None:
+    tree = ast.parse((folder / "__init__.py").read_text())
+    named = set(re.findall(r"``([a-z_]+)``", ast.get_docstring(tree) or ""))
+    own, beside = ({path.stem for path in place.glob("*.py")} - {"__init__"} for place in (folder, folder.parent))
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert own <= named
+    assert named <= own | packages | beside
 
 
 def order(name: str) -> tuple[int, str]:

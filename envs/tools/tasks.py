@@ -105,7 +105,7 @@ def _checked(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[list[Ta
         goals += [goal] if goal else []
         id = value.get("id") if isinstance(value, dict) else None
         if id is not None and id in ids:
-            faults.append(file.fault(("tasks", number, "id"), f"{id} stands twice; give each task an id of its own"))
+            faults.append(file.fault(("tasks", number, "id"), f"{id} is used twice; give each task an id of its own"))
         ids.append(id)
     return goals, faults
 

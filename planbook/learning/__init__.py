@@ -1,8 +1,9 @@
 """Learning from runs: rules, libraries, procedures and manuals, in the stages of AutoManual.
 
-``learner`` learns from one episode, ``procedures`` writes and verifies procedures, ``stages`` plays and learns one
-episode after the other; ``given`` copies episodes that were played elsewhere. ``cost`` shows what building took, and
-what its rules cover.
+``learner`` learns from one episode: ``finding`` gives it a type where tasks have none, ``procedures`` writes and
+verifies procedures, with ``postconditions``. ``stages`` plays and learns one episode after the other; ``tasks`` draws
+what is played, ``given`` copies episodes that were played elsewhere. ``cost`` shows what building took, and what its
+rules cover.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """The results of runs: one table with a row for each episode, and what is counted over it.
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
-``summary`` counts a run's rows, with the ``claims`` that agents made and the matches of goals with found types, and the
-``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
+``summary`` counts a run's rows, with the ``claims`` that agents made, the ``matches`` of goals with found types, and
+the ``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
 ``telling`` has all of it in sentences and small tables, for the terminal and the report. ``learning_cost`` is what
 building took, and whether it pays. ``statistics`` has the intervals and tests.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.results.claims import ClaimCounts, TaskClaim, matches_table, versions_line
+    from planbook.results.claims import ClaimCounts, TaskClaim
     from planbook.results.learning_cost import (
         BuildingCost,
         Paying,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         cost_line,
         reached_after,
     )
+    from planbook.results.matches import matches_table, versions_line
     from planbook.results.measures import (
         Measure,
         known_milestones,

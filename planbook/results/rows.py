@@ -8,7 +8,6 @@ from typing import Any
 
 from planbook.envs import EnvsError, Task, load_environment
 from planbook.planner import (
-    LEFT_OUT_OF_FIGURES,
     OLD_SPAN_KINDS,
     Claim,
     Ending,
@@ -47,6 +46,8 @@ class Result:
     """The environment, where it is a file of the user's own; else the task names it."""
     copied: bool = False
     """True if another run played the episode, and paid for it."""
+    bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Fields of spans that are not kept, by name of span."""
     given_task: Task | None = None
     """The task as the environment gave it, once the episode has begun."""
     ending: Ending = NOT_PLAYED
@@ -56,9 +57,12 @@ class Result:
     """From the first event to the last, without breaks between invocations."""
     events: int = 0
     """The number of events read so far, which tells what a run held when it was read."""
-    _played: "_Play" = field(default_factory=lambda: _Play())  # noqa: PLW0108
+    _played: "_Play" = field(init=False)
     _last: tuple[int, float] = (-1, 0.0)
     """The invocation and the time of the last timed event."""
+
+    def __post_init__(self) -> None:
+        self._played = _Play(self.bulky)
 
     def take(self, event: Event, cost: Spent | None, invocation: int, set_aside: frozenset[str]) -> bool:
         """Read the next event of the episode; return whether it is an ending that counts."""
@@ -75,7 +79,7 @@ class Result:
     def _take_inside(self, event: Event, restarts: int) -> None:
         """Keep what methods recorded; of an episode that was started over, the last play counts."""
         if restarts > self._played.restarts:
-            self._played = _Play(restarts)
+            self._played = _Play(self.bulky, restarts)
         if restarts == self._played.restarts:
             self._played.take(event)
 
@@ -180,9 +184,9 @@ class Result:
 class _Play:
     """The events of one play of an episode that claims and figures need."""
 
-    def __init__(self, restarts: int = 0) -> None:
+    def __init__(self, bulky: Mapping[str, frozenset[str]], restarts: int = 0) -> None:
         self.restarts = restarts
-        self.spans = Spans(LEFT_OUT_OF_FIGURES)
+        self.spans = Spans(bulky)
         self.last_act: Any = None
         """The last action with its observation, as recorded."""
         self.claim: Claim | None = None

@@ -7,15 +7,18 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SerializeAsAny, SerializerFunctionWrapHandler, model_serializer
 
-from planbook.planner import FIGURE_KEYS, NOT_JUDGED, Figures, Outcome, Played, Spent, mean_of, shipped_figures
-from planbook.results.claims import ClaimCounts, MatchCounts, count_claims, count_matches
+from planbook.planner import NOT_JUDGED, Figures, Outcome, Played, Spent, figures_of, mean_of
+from planbook.results.claims import ClaimCounts, count_claims
 from planbook.results.learning_cost import Paying
+from planbook.results.matches import MatchCounts, count_matches
 from planbook.results.measures import ALL, Measure, measures, milestones, unlocked
 from planbook.results.rows import Result
 from planbook.results.statistics import wilson_over
 from planbook.wording import TYPE_SOLVED
 
 NONE: Mapping[str, int] = {}
+ALWAYS = ("subtasks", "graph", "goals", "search")
+"""Keys of methods' figures that ``--json`` has in every run, null where its method does not count them."""
 
 
 class Summary(BaseModel):
@@ -79,7 +82,7 @@ class Summary(BaseModel):
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found: dict[str, Any] = plain(self)
-        none = dict.fromkeys(FIGURE_KEYS)
+        none = dict.fromkeys(ALWAYS)
         return {**found, **none, **found.pop("methods")}
 
     @property
@@ -116,7 +119,7 @@ def summarise(
     tasks that were never played, by reason; ``figures`` are what the method counts of its own, ``paying`` is what
     learning cost beside them.
     """
-    counting = shipped_figures() if figures is None else figures
+    counting = figures_of() if figures is None else figures
     counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}

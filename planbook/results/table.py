@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planbook.planner import Outcome, Spent, cost_of, figures_of
+from planbook.planner import Outcome, Spent, bulky_fields, cost_of, figures_of
 from planbook.results.learning_cost import Paying, learning_behind
 from planbook.results.measures import known_milestones
 from planbook.results.rows import NOTHING, Result
@@ -63,7 +63,8 @@ class RunResults:
     def empty(cls, run: Run, name: str, price: Price | None = None) -> "RunResults":
         """Return the table before any event is read; prices are those that ship unless others are given."""
         env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
-        rows = (Result(entry, name, env, copied=bool(run.config.copies)) for entry in run.entries())
+        copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
+        rows = (Result(entry, name, env, copied, bulky) for entry in run.entries())
         return cls(run, name, price or prices_from(None), {row.index: row for row in rows}, set_aside=set_aside(run))
 
     def take(self, event: Event) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from planbook.planner import Grid
-from planbook.results.claims import ClaimCounts, matches_table
+from planbook.results.claims import ClaimCounts
 from planbook.results.learning_cost import Paying
+from planbook.results.matches import matches_table
 from planbook.results.measures import ALL, Measured, Reached
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary

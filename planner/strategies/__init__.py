@@ -5,7 +5,7 @@ registered by other packages under the entry point group ``planbook.planners``.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from contextlib import suppress
 from importlib import import_module
 
 from planbook.planner.errors import UnknownStrategy
@@ -31,10 +31,6 @@ _FAMILIES = {
     "deps": "chain-of-thought code-as-policies dep deps inner-monologue progprompt zero-shot zero-shot-replan",
 }
 _MODULES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-FIGURE_KEYS = ("subtasks", "graph", "goals", "search")
-"""The keys of the figures that the shipped methods count of their own."""
-LEFT_OUT_OF_FIGURES = {"match": frozenset({"candidates"}), "node": frozenset({"answer", "stored"})}
-"""The fields of spans that figures need not have, by name of span (``Payload.bulky``)."""
 
 
 class _ShippedMethods(Mapping[str, Method]):
@@ -70,24 +66,26 @@ def method(name: str) -> Method:
     return of_entry_point(others[name])
 
 
-@cache
-def shipped_figures() -> tuple[type[Figures], ...]:
-    """Return the figures that the shipped methods count of their own."""
-    return tuple(dict.fromkeys(figures for each in METHODS.values() for figures in each.figures))
+def _methods_in(name: str) -> tuple[Method, ...]:
+    """Return the methods whose spans a run with a planner of that name may hold.
 
-
-def figures_of(name: str) -> tuple[type[Figures], ...]:
-    """Return what a run of a method counts of its own; of a method from outside, what the shipped methods do, too.
-
-    So it is for the name of no method: an imported run is mixed.
+    If the planner comes from outside, or is none, the run may be mixed, as an imported one is; then all count.
     """
     if name in METHODS:
-        return METHODS[name].figures
-    try:
-        own = method(name).figures
-    except UnknownStrategy:
-        own = ()
-    return tuple(dict.fromkeys((*own, *shipped_figures())))
+        return (METHODS[name],)
+    with suppress(UnknownStrategy):
+        return (method(name), *METHODS.values())
+    return tuple(METHODS.values())
+
+
+def figures_of(name: str = "") -> tuple[type[Figures], ...]:
+    """Return what methods count of their own in a run with a planner of that name."""
+    return tuple(dict.fromkeys(figures for each in _methods_in(name) for figures in each.figures))
+
+
+def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
+    """Return the fields that figures do not need, by name of span, in a run with a planner of that name."""
+    return {held.span: held.bulky for each in _methods_in(name) for held in each.spans}
 
 
 def is_method_file(name: str) -> bool:
@@ -96,8 +94,6 @@ def is_method_file(name: str) -> bool:
 
 
 __all__ = [
-    "FIGURE_KEYS",
-    "LEFT_OUT_OF_FIGURES",
     "METHODS",
     "Figures",
     "Grid",
@@ -105,9 +101,9 @@ __all__ = [
     "Options",
     "Played",
     "Strategy",
+    "bulky_fields",
     "figures_of",
     "is_method_file",
     "method",
     "registered_methods",
-    "shipped_figures",
 ]

@@ -214,7 +214,7 @@ def test_all_faults_of_a_file_of_tasks_are_told_with_lines(tmp_path: Path) -> No
     told = dict(line.removeprefix(f"{file}:").split(":", 1) for line in str(caught.value).splitlines())
     assert [int(line) for line in told] == [3, 4, 6, 7, 8, 9, 11, 13, 16, 17]
     assert "there is no such key; did you mean judge? There are id, goal" in told["8"]
-    assert "stands twice" in told["9"]
+    assert "is used twice" in told["9"]
     assert "no file" in told["11"]
     assert "agent has no action or attribute numbrs; did you mean agent.numbers?" in told["13"]
     assert "agent.remove is not marked as a tool that only reads" in told["16"]

@@ -85,7 +85,7 @@ def test_other_wordings_replace_the_goals(built: Path, tmp_path: Path) -> None:
     [
         ("no json", "goals.jsonl:1: write "),
         ('{"task": "a", "goal": "b"}\n\n{"task": "c"}', "goals.jsonl:3: write "),
-        ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a stands there twice"),
+        ('{"task": "a", "goal": "b"}\n{"task": "a", "goal": "c"}', "goals.jsonl:2: a is used twice"),
     ],
 )
 def test_a_file_of_goals_is_checked(text: str, message: str, tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ import pytest
 from planbook.envs import Environment, Selection, load_environment
 from planbook.manuals.library import Demonstrating
 from planbook.planner import (
-    FIGURE_KEYS,
-    LEFT_OUT_OF_FIGURES,
     METHODS,
     Episode,
     EpisodeSettings,
@@ -21,7 +19,6 @@ from planbook.planner import (
     Roles,
     method,
     play,
-    shipped_figures,
 )
 from planbook.planner.models import Message, Sampling, ScriptedModel
 from planbook.sandbox import Sandbox
@@ -108,12 +105,6 @@ def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, r
     assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
     assert all(world.about in prompt for prompt in asked if "# The world" in prompt)
     assert any(world.about in prompt for prompt in asked)
-
-
-def test_what_is_known_of_methods_before_they_are_imported_is_true() -> None:
-    spans = {payload.span: payload.bulky for each in METHODS.values() for payload in each.spans if payload.bulky}
-    assert spans == LEFT_OUT_OF_FIGURES
-    assert tuple(figures.key for figures in shipped_figures()) == FIGURE_KEYS
 
 
 def test_a_method_imports_its_own_family_alone() -> None:

@@ -2,7 +2,7 @@
 
 from planbook.envs import Task, Verdict
 from planbook.planner import Ending, Feedback, FeedbackKind, Outcome
-from planbook.planner.feedback import NOT_JUDGED, Judgement, ending_of
+from planbook.planner.ending import NOT_JUDGED, Judgement, ending_of
 from planbook.replay import describe
 from planbook.results import failure_lines, summarise
 from planbook.runs import Entry

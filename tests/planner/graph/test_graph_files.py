@@ -159,7 +159,7 @@ def test_a_file_of_planbook_0_1_is_refused_with_one_message_that_says_how_to_wri
         ("nodes:\n  a: {prompt: &p x}\n  b: {prompt: *p}", "3: *p repeats a value; write it out"),
         ("nodes:\n  a: {prompt: !!python/object:os.system x}", "2: the tag tag:yaml.org,2002:python/object:os.system"),
         ("nodes:\n  a: {prompt: x}\n---\nnodes:\n", "3: a second document begins here"),
-        ("nodes:\n  a: {prompt: x, prompt: y}", "2: prompt stands twice"),
+        ("nodes:\n  a: {prompt: x, prompt: y}", "2: prompt is used twice"),
         ("nodes:\n  ? [a]\n  : {prompt: x}", "1: nodes.('a',): \"('a',)\" cannot be the name of a node"),
         ("nodes: " + "[" * 100, "1: values are more than 30 levels deep here"),
         ("a: \x07", "1: this is not YAML: "),
