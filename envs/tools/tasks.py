@@ -158,7 +158,11 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     function = getattr(module, attribute, None)
     if not callable(function):
         raise BadSelection(f"{place} has no function {attribute}")
-    if unknown := _needed(function) - JUDGED_BY:
+    try:
+        unknown = _needed(function) - JUDGED_BY
+    except ValueError as error:
+        raise BadSelection(f"{name} cannot judge: {error}") from error
+    if unknown:
         raise BadSelection(
             f"{name} has the parameter {min(unknown)}; the function of a judge may have {', '.join(sorted(JUDGED_BY))}"
         )

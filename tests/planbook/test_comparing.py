@@ -1,62 +1,28 @@
-"""`planbook compare` and `planbook stats`, on real runs of the toy world and on runs with endings written down."""
+"""`planbook compare`, on real runs of the toy world and on runs with endings written down."""
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from rich.console import Console
 from scipy import stats  # type: ignore[import-untyped]
 
 from planbook import errors
-from planbook.cli import planbook as command
-from planbook.commands.playing import play
 from planbook.compare import RunComparison, compare, compare_all, comparison_parts, verdict_lines
 from planbook.config import Config, Learning
-from planbook.envs import Selection, Task, Verdict
-from planbook.planner import Ending, Outcome
+from planbook.envs import Task, Verdict
+from planbook.planner import Ending
 from planbook.results import read_folder
 from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
-from planbook.workers import Hosting
-from tests.command import ROOT, planbook, result
-from tests.flows import here, scripted
+from tests.command import planbook, result
+from tests.rows import BROKEN, FAILED, SOLVED, written
 
-SOLVED, FAILED, BROKEN = Outcome.DIRECT_SUCCESS, Outcome.FAILURE, Outcome.BROKEN
 FREE = prices_from(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17
-Endings = Sequence[Outcome | None]
-
-
-def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
-    model = {"default": f"scripted:{ROOT}/tests/toy_script.py:answer"} if planner == "automanual" else {}
-    selection = Selection(seeds=tuple(range(seeds)))
-    config = Config(
-        **{"planner": planner, "env": "toy", "selection": selection, "actions": 30, "models": model} | asked
-    )
-    play(config, folder, Hosting(), as_json=True)
-    return folder
-
-
-def written(folder: Path, endings: Endings, repeats: int = 1, env: str = "toy", **asked: Any) -> Path:
-    """A run whose episodes ended like this; None has no ending. With repeats, the first of each task come first."""
-    tasks = [
-        Task(id=f"fetch/{number}", env=env, split="all", type="fetch", goal="put it there", seed=number)
-        for number in range(len(endings) // repeats)
-    ]
-    config = Config(**{"planner": "procedures", "env": "toy", "actions": 9, "repeats": repeats} | asked)
-    with closing(Run.create(folder, config, tasks)) as run:
-        for entry, outcome in zip(run.entries(), endings, strict=True):
-            if outcome is not None:
-                cause = "" if outcome.solved else outcome.value
-                ending = Ending(outcome=outcome, cause=cause, verdict=Verdict(outcome.solved, 1.0 * outcome.solved))
-                run.store.put(entry.path, "outcome", 0, ending.model_dump(mode="json"))
-    return folder
 
 
 def held(first: Path, second: Path) -> RunComparison:
@@ -68,14 +34,6 @@ def said(compared: RunComparison, width: int = 110) -> str:
     print_parts(out, comparison_parts(compared, "B"))
     assert isinstance(out.file, StringIO)
     return out.file.getvalue()
-
-
-def run_command(*arguments: object) -> tuple[int, Any, str]:
-    """In this process: the exit code, the object that ends standard output, and what was told."""
-    done = CliRunner().invoke(command, [*map(str, arguments), "--json"], standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.return_value, json.loads(done.stdout.splitlines()[-1]), done.output
 
 
 def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
@@ -317,113 +275,9 @@ def test_the_command_ends_with_one_object(tmp_path: Path) -> None:
     assert planbook("compare", first, first).returncode == errors.BAD_INPUT
 
 
-def test_stats_has_a_row_for_each_run_below_a_folder(tmp_path: Path) -> None:
-    toy_run(tmp_path / "runs" / "a", "procedures")
-    toy_run(tmp_path / "runs" / "below" / "b", "automanual")
-    code, found, told = run_command("stats", tmp_path / "runs")
-    assert code == errors.OK
-    stored, asked = found["rows"]
-    assert [Path(row["name"]).name for row in found["rows"]] == ["a", "b"]
-    assert (stored["tasks"], stored["solved"], stored["broken"], stored["not_run"]) == (12, 12, 0, 0)
-    assert stored["calls"] == 0
-    assert asked["per_solved"]["calls"] == pytest.approx(asked["calls"] / asked["solved"])
-    assert asked["several"] == 0
-    assert f"Runs below {tmp_path}" in told
-
-
-def test_stats_groups_runs_by_settings_with_spread_and_repeats(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED, FAILED, SOLVED, SOLVED], repeats=2, seed=1)
-    written(tmp_path / "b", [FAILED, FAILED, FAILED, FAILED], repeats=2, seed=2)
-    written(tmp_path / "c", [SOLVED, BROKEN, None, FAILED], planner="naive")
-    code, found, told = run_command("stats", tmp_path, "--by", "planner,env")
-    assert code == errors.OK
-    stored, naive = found["rows"]
-    assert stored["name"] == "planner=procedures, env=toy"
-    assert (stored["share"], stored["share_mean"]) == (3 / 8, 3 / 8)
-    assert stored["share_sd"] == pytest.approx(0.5303, abs=1e-4)
-    assert (stored["several"], stored["once"], stored["every_time"]) == (2, 2, 0)
-    assert (naive["tasks"], naive["broken"], naive["not_run"]) == (4, 1, 1)
-    assert "2 runs, solved in each 37.5% ± 53.0%" in told
-    assert "2 were solved at least once (100.0%) and 0 every time (0.0%)" in told
-
-
-def test_stats_says_in_what_the_runs_of_a_group_differ(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED], seed=1)
-    written(tmp_path / "b", [FAILED], seed=2, actions=20, planner_options={"code": PLAN})
-    _, found, told = run_command("stats", tmp_path, "--by", "planner")
-    assert found["rows"][0]["differ"] == ["actions", "planner_options.code"]
-    assert "the runs are pooled, and differ in actions, planner_options.code" in " ".join(told.split())
-
-
 def test_a_plan_among_the_settings_is_shown_in_short(tmp_path: Path) -> None:
     written(tmp_path / "a", [SOLVED])
     written(tmp_path / "b", [FAILED], planner_options={"code": PLAN})
     told = said(held(tmp_path / "a", tmp_path / "b"), width=200)
     (line,) = (line for line in told.splitlines() if "planner_options.code" in line)
     assert "in B: for box in boxes: agent.open(box) for box in boxes: ... (646 characters, SHA-256 " in line
-
-
-def test_stats_chooses_runs_by_settings(tmp_path: Path) -> None:
-    written(tmp_path / "a", [SOLVED], seed=1)
-    written(tmp_path / "b", [FAILED], planner="naive", models={"default": "openai:small"})
-    _, found, _ = run_command("stats", tmp_path, "--where", "env=toy,planner=naive", "--by", "default")
-    assert [row["name"] for row in found["rows"]] == ["models.default=openai:small"]
-    assert found["left_out"] == 1
-    with pytest.raises(errors.BadArgument, match="planner is naive, procedures"):
-        run_command("stats", tmp_path, "--where", "planner=adapt")
-    with pytest.raises(errors.BadArgument, match="did you mean planner"):
-        run_command("stats", tmp_path, "--by", "planer")
-    with pytest.raises(errors.BadArgument, match="write NAME=VALUE"):
-        run_command("stats", tmp_path, "--where", "planner")
-
-
-def test_stats_names_what_it_cannot_read_and_goes_on(tmp_path: Path) -> None:
-    good, bad, empty = written(tmp_path / "good", [SOLVED]), tmp_path / "bad", tmp_path / "empty"
-    bad.mkdir()
-    empty.mkdir()
-    (bad / "run.json").write_text("{")
-    code, found, told = run_command("stats", good, bad, empty)
-    assert code == errors.OK
-    assert len(found["rows"]) == 1
-    assert sorted(map(Path, found["unreadable"])) == [bad, empty]
-    assert f"{empty} holds no run, and none lies below it" in told
-    assert planbook("stats", bad, empty).returncode == errors.BAD_INPUT
-
-
-def test_stats_tells_of_building_runs_and_of_outcomes_that_contradict_their_verdicts(tmp_path: Path) -> None:
-    folder = written(tmp_path / "built", [SOLVED, FAILED], learning=Learning())
-    with closing(Run.open(folder, to_play=True)) as run:
-        run.store.put("task/1/restart/1", "outcome", 0, Ending(outcome=SOLVED).model_dump(mode="json"))
-        run.store.put("task/7", "outcome", 0, Ending(outcome=FAILED, cause="x").model_dump(mode="json"))
-    code, found, told = run_command("stats", folder)
-    assert code == errors.BROKEN
-    assert found["contradictions"] == {
-        str(folder): [
-            "fetch/1: the outcome is direct_success, the verdict beside it not solved",
-            "task/7: an outcome of a task that the run does not list",
-        ]
-    }
-    assert "built (building)" in told
-    assert found["rows"][0]["building"]
-
-
-def built(folder: Path, *arguments: object) -> Path:
-    finished = here("build", *arguments, "--model", scripted(), "--out", folder)
-    assert finished.returncode == 0, finished.told
-    return folder
-
-
-def test_stats_and_cost_tell_the_same_of_building_and_copied_episodes_are_not_paid_twice(tmp_path: Path) -> None:
-    first = built(tmp_path / "first", "--env", "toy", "--types", "fetch", "--tasks-per-type", 3)
-    copied = built(tmp_path / "copied", "--from", first)
-    assert here("formulate", first, "--model", scripted()).returncode == 0
-    for folder in (first, copied):
-        (row,) = here("stats", folder, "--json").result["rows"]
-        cost = here("cost", folder, "--json").result
-        last, more = cost["after"][-1], (cost["formulating_calls"], cost["formulating_tokens"])
-        assert (row["calls"], row["tokens"]) == (last["calls"] + more[0], last["tokens"] + more[1])
-        assert row["per_solved"]["actions"] == pytest.approx(last["actions"] / row["solved"], abs=1e-6)
-        assert row["calls"] > 0
-    warnings = " ".join(compare(read_folder(first, FREE), read_folder(copied, FREE)).warnings)
-    assert f"{copied} copied its episodes" in warnings
-    assert f"{first} copied" not in warnings
