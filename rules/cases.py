@@ -44,7 +44,7 @@ def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
-        raise ValueError(f"an episode that ended {outcome.value} has no case: no rule is learnt from it")
+        raise ValueError(f"an episode that ended {outcome.value} has no case: no rule is learned from it")
     if verdict is None:
         raise ValueError(f"{outcome.value} needs a verdict, {Blame.IMPERFECT_RULES} or {Blame.IMPERFECT_AGENT}")
     how = "indirect success" if outcome is Outcome.INDIRECT_SUCCESS else "failure"

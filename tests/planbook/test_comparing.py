@@ -19,7 +19,7 @@ from planbook.runs import Run
 from planbook.spending import prices_from, spent_so_far
 from planbook.terminal.printing import print_parts
 from tests.command import planbook, result
-from tests.rows import BROKEN, FAILED, SOLVED, written
+from tests.rows import BROKEN, FAILED, SOLVED, toy_run, written
 
 FREE = prices_from(None)
 PLAN = "for box in boxes:\n    agent.open(box)\n" * 17

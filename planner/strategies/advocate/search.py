@@ -76,7 +76,7 @@ class PlanActOptions(AdvocateOptions):
 
     reflects: bool = Field(
         default=True,
-        description="Whether plans after the first are made from what was done and learnt before; false is the "
+        description="Whether plans after the first are made from what was done and learned before; false is the "
         "paper's Plan+Act without reflection.",
     )
 

@@ -151,7 +151,7 @@ def _parted(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], lis
     for each, horizon in rows:
         if not (isfinite(horizon) and horizon >= 0):
             raise ValueError(
-                f"a goal cannot take {horizon} time steps; only goals that were reached can be learnt from"
+                f"a goal cannot take {horizon} time steps; only goals that were reached can be learned from"
             )
         features.append(each)
         steps.append(horizon)
@@ -290,7 +290,7 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
     recorded = goals.recorded()
     if name == "horizon" and recorded is None:
         raise MissingRequirement(
-            f"the world {goals.environment.name} has no recorded goals from which horizons could be learnt; "
+            f"the world {goals.environment.name} has no recorded goals from which horizons could be learned; "
             "choose another selector: fixed, random or nearest"
         )
     if recorded is not None and name in ("horizon", None):
