@@ -70,7 +70,10 @@ class Pages(BaseHTTPRequestHandler):
         if path == "/closed":
             self.close_connection = True
             return
-        if path == "/leaving":
+        if path == "/big":
+            rows = "".join(f"<p><a href='/x{row}'>Link {row}</a> {'filling ' * 145}</p>" for row in range(8_800))
+            self._send(f"<title>Big</title>{rows}")
+        elif path == "/leaving":
             wait, rows = self.path.partition("?")[2], "<p>filling</p>" * 1_000
             self._send(
                 f"""<title>Leaving</title><button onclick="setTimeout(() => location = '/two', {wait})">Leave</button>{rows}"""

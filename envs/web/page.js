@@ -158,6 +158,29 @@
     return {};
   },
   // Scroll the page; where it is all in view, the largest part of it that can be scrolled, or that around the node.
+  // The nodes in view, and those around them, each after the one it is in: for pages too large to be read whole.
+  inView(most) {
+    const nodes = [], shape = [];
+    const seen = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+    const look = (node, parent) => {
+      if (nodes.length >= most) return;
+      const element = node.nodeType === Node.ELEMENT_NODE;
+      const box = element ? node.getBoundingClientRect() : this.rects(node)[0];
+      if (!box) return;
+      if (box.width && box.height && !seen(box)) return;
+      if (!element && !node.data.trim()) return;
+      const at = nodes.push(node) - 1;
+      shape.push([parent, box.left, box.top, box.right, box.bottom]);
+      if (!element) return;
+      const style = getComputedStyle(node);
+      if (style.display === "none") return;
+      for (const child of (node.shadowRoot ?? node).childNodes) {
+        if (child.nodeType === Node.ELEMENT_NODE || child.nodeType === Node.TEXT_NODE) look(child, at);
+      }
+    };
+    look(document.documentElement, -1);
+    return {nodes, shape: JSON.stringify(shape)};
+  },
   scroll(node, sign) {
     const can = (part) => {
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;

@@ -1,5 +1,6 @@
 """Pages: read one from the browser, number its elements, and write it as text."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,10 @@ PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip
 """Our functions for the page, as one expression."""
 READS = 4
 """Maximum number of attempts to read a page that changes meanwhile."""
+LARGE = 8_000
+"""Number of elements above which only what is in view is read."""
+MOST_PARTS = 1_500
+"""Maximum number of nodes in view that are read of a large page."""
 
 
 @dataclass
@@ -48,7 +53,7 @@ def trail_of(history: Answer) -> Trail:
 
 @dataclass
 class Page:
-    """The content of a tab. ``above`` and ``below`` are pixels outside the window."""
+    """The content of a tab. ``above`` and ``below`` are pixels outside the window; ``part`` means not all was read."""
 
     url: str
     title: str
@@ -57,6 +62,7 @@ class Page:
     root: AccessibilityNode
     above: int
     below: int
+    part: bool = False
     backends: frozenset[int] = field(default=frozenset())
 
     @cached_property
@@ -87,16 +93,24 @@ def read(context: Context, target: TabTarget) -> Page:
 
 
 def _read(context: Context, target: TabTarget) -> Page:
-    history, metrics = context.call_all(target, [("Page.getNavigationHistory", {}), ("Page.getLayoutMetrics", {})])
+    history, metrics, size = context.call_all(
+        target,
+        [
+            ("Page.getNavigationHistory", {}),
+            ("Page.getLayoutMetrics", {}),
+            ("Runtime.evaluate", {"expression": "document.getElementsByTagName('*').length", "returnByValue": True}),
+        ],
+    )
     entry = history["entries"][history["currentIndex"]]
-    root = _whole(context, target)
+    large = (size["result"].get("value") or 0) > LARGE
+    root = _in_view(context, target) if large else _whole(context, target)
     seen, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
     above = round(seen["pageY"])
     below = max(0, round(content["height"] - seen["pageY"] - seen["clientHeight"]))
     mark_visible(root)
     backends = frozenset(node.backend for node in number_turns(root))
     trail = trail_of(history)
-    return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, backends)
+    return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, large, backends)
 
 
 def _whole(context: Context, target: TabTarget) -> AccessibilityNode:
@@ -106,6 +120,32 @@ def _whole(context: Context, target: TabTarget) -> AccessibilityNode:
     answers = context.call_all(target, asked)
     frames = {frame: answer["nodes"] for frame, answer in zip(places.frames, answers, strict=True)}
     return AccessibilityTree(frames, places.owners, places.boxes).root(target.traffic.frame)
+
+
+def _in_view(context: Context, target: TabTarget) -> AccessibilityNode:
+    """Return a large page without what is out of view: find the nodes in view, and read each."""
+    frame = target.traffic.frame
+    world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
+    found = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MOST_PARTS})", contextId=world)
+    held = found["result"]["objectId"]
+    listed = context.call(target, "Runtime.getProperties", objectId=held, ownProperties=True)["result"]
+    parts = {each["name"]: each["value"] for each in listed if "value" in each}
+    ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
+    shape = json.loads(parts["shape"]["value"])
+    asked = [
+        ("Accessibility.getPartialAXTree", {"objectId": each["value"]["objectId"], "fetchRelatives": False})
+        for each in ids["result"]
+        if each["name"].isdecimal()
+    ]
+    answers = context.call_all(target, asked)
+    raw = [dict(answer["nodes"][0]) for answer in answers]
+    boxes = {}
+    for number, (node, (parent, *edges)) in enumerate(zip(raw, shape, strict=True)):
+        node.update(nodeId=str(number), childIds=[])
+        boxes[node.get("backendDOMNodeId", 0)] = Rect(*edges)
+        if parent >= 0:
+            raw[parent]["childIds"].append(str(number))
+    return AccessibilityTree({frame: raw}, {}, boxes).root(frame)
 
 
 def mark_visible(root: AccessibilityNode) -> None:
@@ -196,6 +236,8 @@ Number = Callable[[AccessibilityNode], int]
 def page_text(page: Page, number: Number, most: int) -> str:
     """Return the page as text, with at most this many characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
+    if page.part:
+        where += "; the page is so large that find sees only what is in view"
     lines, left, cut = [f"{IN_VIEW}{where}):"], most, 0
     for line in _lines(page.root, number):
         if len(line) >= left:

@@ -226,7 +226,9 @@ def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 def check_world(config: Config, library: Run) -> None:
     """Check that a run can be a library for another. Raises BadArgument."""
     if library.config.learning is None:
-        raise BadArgument(f"{library.folder} is not a building run, and learned nothing; name one with --library")
+        raise BadArgument(
+            f"{library.folder} is not a building run, and learned nothing; name the folder of a run of `planbook build`"
+        )
     if library.config.world.name != config.world.name:
         raise BadArgument(f"{library.folder} was built on {library.config.world.name}, not on {config.world.name}")
 

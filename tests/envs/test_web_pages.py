@@ -183,6 +183,17 @@ def test_the_actions_that_a_page_offers(played: Web) -> None:
     assert "scroll('down', 0)" not in offered
 
 
+def test_a_page_of_ten_megabytes(base: str) -> None:
+    world = at(base, "/two", patience=60)
+    seen = act(world, "goto", "/big")
+    assert "link 'Link 3'" in seen.text
+    assert "find sees only what is in view" in seen.text
+    assert len(seen.text) < 12_500
+    assert "link 'Link 3'" not in act(world, "scroll", "down").text
+    assert "Title: 'Missing'" in act(world, "click", number(world, "link", "link")).text
+    world.close()
+
+
 def test_the_limit_of_a_page_is_told(base: str) -> None:
     world = at(base, "/", characters=200)
     assert re.search(r"\(\d+ more lines in view are left out: the limit is 200 characters\)", world.scene())
