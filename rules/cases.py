@@ -47,8 +47,11 @@ def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
         raise ValueError(f"an episode that ended {outcome.value} has no case: no rule is learned from it")
     if verdict is None:
         raise ValueError(f"{outcome.value} needs a verdict, {Blame.IMPERFECT_RULES} or {Blame.IMPERFECT_AGENT}")
-    how = "indirect success" if outcome is Outcome.INDIRECT_SUCCESS else "failure"
-    return Case(f"{how}, {verdict.lower()}")
+    if outcome is Outcome.INDIRECT_SUCCESS:
+        agents, rules = Case.INDIRECT_IMPERFECT_AGENT, Case.INDIRECT_IMPERFECT_RULES
+    else:
+        agents, rules = Case.FAILURE_IMPERFECT_AGENT, Case.FAILURE_IMPERFECT_RULES
+    return agents if verdict is Blame.IMPERFECT_AGENT else rules
 
 
 _MARKUP = " \t*_#>`-=|~.:"
