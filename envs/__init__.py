@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from planbook.envs.preconditions import UNKNOWN, Beliefs, Change, Deed, Fact, Need, Preconditions
     from planbook.envs.registry import (
         CannotLoad,
+        execute_module,
         import_error,
         known_environments,
         load_environment,
@@ -120,6 +121,7 @@ __all__ = [
     "YamlFile",
     "action",
     "check_environment",
+    "execute_module",
     "file_digest",
     "files_digest",
     "folder_digest",

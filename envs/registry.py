@@ -21,7 +21,12 @@ class CannotLoad(Exception):
 
 @cache
 def load_module(path: Path) -> ModuleType:
-    """Return the module of a file, executed once per process. It may import modules beside it. Raises CannotLoad."""
+    """Return the module of a file, executed once per process. Raises CannotLoad."""
+    return execute_module(path)
+
+
+def execute_module(path: Path) -> ModuleType:
+    """Return the module of a file, executed anew. It may import modules beside it. Raises CannotLoad."""
     if not path.is_file():
         raise CannotLoad(f"no file {path}")
     if str(path.parent) not in sys.path:

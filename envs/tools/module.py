@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from planbook.envs.base import _MARK
 from planbook.envs.errors import EnvironmentBroken, UnknownEnvironment, raised_at
-from planbook.envs.registry import CannotLoad, import_error, load_module
+from planbook.envs.registry import CannotLoad, execute_module, import_error, load_module
 from planbook.envs.resources import file_digest
 from planbook.envs.tools.environment import ENDING, RESERVED, Tool, ToolEnvironment, ToolFailed
 from planbook.envs.tools.schemas import EMPTY, arguments_of_function, is_plain, plain_data, python_name
@@ -129,7 +129,7 @@ def _module(place: str) -> tuple[ModuleType, Module]:
     try:
         if place.endswith(".py"):
             path = Path(place).resolve()
-            return load_module(path), lambda: load_module.__wrapped__(path)
+            return load_module(path), lambda: execute_module(path)
         module = import_module(place)
     except CannotLoad as error:
         raise UnknownEnvironment(str(error)) from error

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from planbook.envs import CannotLoad, load_module
+from planbook.envs import CannotLoad, execute_module
 from planbook.planner.errors import UnknownModel
 from planbook.planner.models.answers import ExchangeModel, ScriptedModel
 from planbook.planner.models.recordings import RecordedModel
@@ -86,7 +86,7 @@ def _scripted(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
     if not file.endswith(".py") or not name:
         raise UnknownModel(f"scripted:{rest} does not name a function in a file: write scripted:FILE.py:NAME")
     try:
-        module = load_module.__wrapped__(Path(file))  # anew for each model
+        module = execute_module(Path(file))
     except CannotLoad as error:
         raise UnknownModel(str(error)) from error
     return ScriptedModel(_script(vars(module).get(name), file, name), name=f"scripted:{rest}")
