@@ -227,7 +227,7 @@ def check_world(config: Config, library: Run) -> None:
     """Check that a run can be a library for another. Raises BadArgument."""
     if library.config.learning is None:
         raise BadArgument(
-            f"{library.folder} is not a building run, and learned nothing; name the folder of a run of `planbook build`"
+            f"{library.folder} is not a building run, and learned nothing; a library (--library) is a run of `planbook build`"
         )
     if library.config.world.name != config.world.name:
         raise BadArgument(f"{library.folder} was built on {library.config.world.name}, not on {config.world.name}")
