@@ -222,7 +222,7 @@ class Goals:
     """True if a goal is one action. Otherwise a controller has to reach it, action by action."""
 
     def __init__(self, environment: "Environment") -> None:
-        self.environment = self.world = environment  # ``world`` is the name before 0.2
+        self.environment = environment
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:

@@ -51,7 +51,7 @@ class Drafts(Figures):
 
 
 def refine(episode: Episode, options: RefineOptions) -> None:
-    docs = action_docs(type(episode.world), episode.world.options)
+    docs = action_docs(type(episode.environment), episode.environment.options)
     plan = episode.ask("planner", PROMPTS["plan"], goal=episode.task.goal, scene=episode.observation.text, docs=docs)
     for number in range(options.times):
         with episode.span(Draft(number=number)) as span:

@@ -131,7 +131,7 @@ FEWEST_WORDS = 80
 def formulate(
     scope: Scope,
     rules: Sequence[Rule],
-    world: type[Environment],
+    environment: type[Environment],
     options: BaseModel | None = None,
     *,
     tokens: int | None = None,
@@ -150,7 +150,7 @@ def formulate(
         FORMULATOR,
         PROMPTS["formulate"],
         read=lambda text: read_outline(text, ids),
-        history=[_system(world, options, untyped=all(rule.type is None for rule in rules))],
+        history=[_system(environment, options, untyped=all(rule.type is None for rule in rules))],
         rules=told,
         ids=ids,
         words=None if tokens is None else words_beside(told, tokens),
@@ -163,8 +163,8 @@ def words_beside(rules: str, tokens: int) -> int:
     return max(FEWEST_WORDS, room // 10 * 10)
 
 
-def _system(world: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
-    offered = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(world, options))
-    types = world.task_types(options)
-    text = PROMPTS["formulator"].render(about=world.about, types=types, action_docs=offered, untyped=untyped)
+def _system(environment: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
+    offered = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(environment, options))
+    types = environment.task_types(options)
+    text = PROMPTS["formulator"].render(about=environment.about, types=types, action_docs=offered, untyped=untyped)
     return Message(role="system", content=text)

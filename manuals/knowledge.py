@@ -1,4 +1,4 @@
-"""What was learned of a world as a folder of files, for people to read and edit: ``FOLDER/WORLD/...``
+"""What was learned of an environment as a folder of files, for people to read and edit: ``FOLDER/ENVIRONMENT/...``
 
     rules.json                  the rules, with their validation logs
     manual.md                   the manual; where a person edited it, its words are the rules' words
@@ -37,7 +37,7 @@ SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json",
 Part = TypeVar("Part")
 
 
-def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | None = None) -> Knowledge:
+def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
     """Return the knowledge in a folder. Raises BadKnowledge, which names the file and what to do.
 
     The manual counts: without ``rules.json`` the rules are the manual's; with it, they have the manual's words and the
@@ -45,15 +45,15 @@ def read_knowledge(folder: Path, world: type[Environment], options: BaseModel | 
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
-    home = folder / world.name
+    home = folder / environment.name
     manual = _text(home / MANUAL_FILE) or ""
     return Knowledge(
-        world=world.name,
+        environment=environment.name,
         rules=_rules(home, manual),
         manual=manual,
         skills=_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
         reflections=_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
-        procedures=_procedures(folder, world, options),
+        procedures=_procedures(folder, environment, options),
         found=_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
         example=_text(home / EXAMPLE) or "",
     )
@@ -66,10 +66,10 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     Each file is replaced whole or not at all, and none before all can be. A procedure that uses helper files is written
     with their code in it. Raises BadKnowledge, also for a manual whose rules differ from the knowledge.
     """
-    world = knowledge.world
-    if not world or Path(world).name != world:
-        raise BadKnowledge(f"{world!r} cannot be the name of an environment's folder")
-    home = folder / world
+    environment = knowledge.environment
+    if not environment or Path(environment).name != environment:
+        raise BadKnowledge(f"{environment!r} cannot be the name of an environment's folder")
+    home = folder / environment
     _check_manual(home / MANUAL_FILE, knowledge)
     files = {
         RULES: _told([rule.model_dump(mode="json") for rule in knowledge.rules]),
@@ -154,10 +154,10 @@ def _check_manual(path: Path, knowledge: Knowledge) -> None:
         )
 
 
-def _procedures(folder: Path, world: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
-    library = ProcedureLibrary(world, folder)
+def _procedures(folder: Path, environment: type[Environment], options: BaseModel | None) -> dict[str, Procedure]:
+    library = ProcedureLibrary(environment, folder)
     try:
-        return _usable(library, ProcedureLibrary(world, folder, options))
+        return _usable(library, ProcedureLibrary(environment, folder, options))
     except BadProcedure as error:
         raise BadKnowledge(f"{library.folder}: {error}") from error
 
@@ -197,8 +197,8 @@ def standalone(procedure: Procedure, kind: str = "") -> str:
         written = parse_procedure(code, procedure.name)
     except BadProcedure as error:
         raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
-    if (written.world, written.type) != (procedure.world, kind):
-        raise BadKnowledge(f"the procedure for {kind} has a header for {written.type} of {written.world}")
+    if (written.environment, written.type) != (procedure.environment, kind):
+        raise BadKnowledge(f"the procedure for {kind} has a header for {written.type} of {written.environment}")
     return code
 
 

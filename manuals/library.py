@@ -27,7 +27,7 @@ from planbook.sandbox import parse as parse_python
 SHIPPED = Path(__file__).parent
 """The folder of the library that ships: procedures, demonstrations and what was learned, by environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
-_SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
+_SHARED = re.compile(r"^\s*(environment|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
@@ -38,12 +38,12 @@ class ProcedureLibrary:
 
     def __init__(
         self,
-        world: type[Environment],
+        environment: type[Environment],
         folder: Path = SHIPPED,
         options: BaseModel | None = None,
         without: Collection[str] = (),
     ) -> None:
-        self.world, self.folder, self.options = world, folder / world.name / "procedures", options
+        self.environment, self.folder, self.options = environment, folder / environment.name / "procedures", options
         self._without = frozenset(without)
         self._recalls: dict[str, Recall] = {}
 
@@ -63,7 +63,7 @@ class ProcedureLibrary:
 
     def checked(self, task_type: str) -> Procedure:
         """Return the procedure of a task type that has one. Raises BadProcedure if it does not pass the check."""
-        return checked_procedure(self._found[task_type][1], self.world, self.options)
+        return checked_procedure(self._found[task_type][1], self.environment, self.options)
 
     def recall(self, task: Task) -> Recall:
         """Return the procedure for the task's type, if there is one."""
@@ -101,7 +101,12 @@ def _standing_alone(text: str, tree: ast.Module, function: ast.stmt) -> Iterator
     header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(told))}
     body = _body(text, tree, function)
     for kind, summary in _TYPE.findall(told):
-        fields = {"world": header.get("world", ""), "type": kind, "source": header.get("source", ""), **header}
+        fields = {
+            "environment": header.get("environment", ""),
+            "type": kind,
+            "source": header.get("source", ""),
+            **header,
+        }
         lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
         yield kind, f'"""{summary or told.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
 
@@ -159,9 +164,9 @@ DEMONSTRATIONS_FOLDER = "demonstrations"
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
-def demonstrated(world: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
+def demonstrated(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
     """Return the names of demonstrations that exist for an environment, if only for some task types."""
-    folders = [folder / world / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
+    folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
         for name in names

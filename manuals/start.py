@@ -40,23 +40,23 @@ class Start(Learned):
     tasks: tuple[str, ...] = ()
 
 
-def starts(world_name: str) -> tuple[str, ...]:
+def starts(environment_name: str) -> tuple[str, ...]:
     """Return the names of an environment's shipped starts."""
-    return tuple(sorted(path.parent.name for path in (SHIPPED / world_name / "start").glob(f"*/{EXAMPLE}")))
+    return tuple(sorted(path.parent.name for path in (SHIPPED / environment_name / "start").glob(f"*/{EXAMPLE}")))
 
 
-def usual_starts(world_name: str, split: str = "") -> tuple[str, ...]:
+def usual_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
     """Return the default starts for a build on a split; none for other environments."""
-    by_split = USUAL_STARTS.get(world_name, {})
+    by_split = USUAL_STARTS.get(environment_name, {})
     return by_split.get(split, by_split.get("", ()))
 
 
-def types_to_build_on(world_name: str, types: Sequence[str]) -> tuple[str, ...]:
+def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
     """Return the types that are built on: of the 9 of MiniWoB++ with feedback, 7."""
-    return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(world_name, ()))
+    return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(environment_name, ()))
 
 
-def read_start(world_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
+def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
     """Return one start, or several joined: examples in order, rules renumbered. No names give no knowledge.
 
     A name is that of a shipped start, or the path of a folder. Without ``helpers``, the version for runs without helper
@@ -66,7 +66,7 @@ def read_start(world_name: str, names: Sequence[str], *, helpers: bool = True) -
         raise BadStart(f"the start {twice[0]!r} is named twice")
     joined = Start()
     for name in names:
-        folder = _folder(world_name, name)
+        folder = _folder(environment_name, name)
         without = folder / WITHOUT_HELPERS
         added = _renumbered(_read(folder if helpers or not without.is_dir() else without), first=len(joined.rules))
         example = f"{joined.example}\n{added.example}" if joined.example else added.example
@@ -74,11 +74,11 @@ def read_start(world_name: str, names: Sequence[str], *, helpers: bool = True) -
     return joined
 
 
-def _folder(world_name: str, name: str) -> Path:
-    shipped = starts(world_name)
-    folder = SHIPPED / world_name / "start" / name if name in shipped else Path(name)
+def _folder(environment_name: str, name: str) -> Path:
+    shipped = starts(environment_name)
+    folder = SHIPPED / environment_name / "start" / name if name in shipped else Path(name)
     if not folder.is_dir():
-        have = f"{world_name} has {', '.join(shipped)}" if shipped else f"none ship for {world_name}"
+        have = f"{environment_name} has {', '.join(shipped)}" if shipped else f"none ship for {environment_name}"
         raise BadStart(f"no start {name!r}: {have}; or name the path of a folder with {EXAMPLE} and {RULES}")
     return folder
 

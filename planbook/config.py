@@ -287,14 +287,14 @@ class Config(Playing):
         return LIBRARIES.get(self.library) or Path(self.library)
 
     @property
-    def world(self) -> type[Environment]:
+    def environment(self) -> type[Environment]:
         """The environment's class. Raises UnknownEnvironment."""
         return load_environment(self.env)
 
     @property
-    def world_options(self) -> BaseModel:
+    def environment_options(self) -> BaseModel:
         """The environment's options, in its own model."""
-        return self.world.Options.model_validate(self.env_options)
+        return self.environment.Options.model_validate(self.env_options)
 
 
 def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -309,13 +309,13 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, str(value)
 
 
-def chosen_options(config: Config, world: str) -> dict[str, JsonValue]:
+def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
     """Return all options that the method plays with, with those that follow from the environment of that name.
 
     Of a method that is not available, or has other options by now, those that were given.
     """
     try:
         chosen = method(config.planner)
-        return chosen.options.model_validate(config.planner_options).in_force(world)
+        return chosen.options.model_validate(config.planner_options).in_force(environment)
     except (UnknownStrategy, ValidationError):
         return config.planner_options

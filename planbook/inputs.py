@@ -61,11 +61,13 @@ def inputs_of_graph(config: Config, prices: Path | None = None) -> MadeOf:
 def data_digests(config: Config, tasks: Sequence[Task]) -> dict[str, str]:
     """Return the digests of what the tasks are played on, and of the environment's own file where it is the user's."""
     each = {task.id: task for task in tasks}
-    found = dict(config.world.checksums(list(each.values()), config.world_options))
+    found = dict(config.environment.checksums(list(each.values()), config.environment_options))
     file = Path(config.env.partition(":")[0])
     if file.suffix == ".py":
-        return found | {f"the world's file {file.name}": file_digest(file)} | of_modules_beside(file, "world")
-    return found | of_registered(known_environments().get(config.env, ""), "world")
+        return (
+            found | {f"the environment's file {file.name}": file_digest(file)} | of_modules_beside(file, "environment")
+        )
+    return found | of_registered(known_environments().get(config.env, ""), "environment")
 
 
 def model_digests(config: Config) -> dict[str, str]:
@@ -116,7 +118,7 @@ def prompt_digests(config: Config) -> dict[str, str]:
         found |= _of_files({**PLANNER.files(*EVERYWHERE), **strategy.templates})
     if config.learning is not None:
         found |= _of_files({**PLANNER.files(*EVERYWHERE, *LEARNING), **RULES.files(), **MANUALS.files()})
-    if texts := options.texts(config.world.name):
+    if texts := options.texts(config.environment.name):
         found |= graph_templates() | {name: texts_digest([text])[:SHOWN] for name, text in texts.items()}
     return found
 
@@ -145,7 +147,7 @@ def _of_library(config: Config) -> dict[str, str]:
     folder = config.library_folder
     if is_run(folder):
         return _of_building_run(config, folder)
-    home = folder / config.world.name
+    home = folder / config.environment.name
     found = {name: folder_digest(home / name, ("*.py",)) for name in CODE if (home / name).is_dir()}
     if config.planner == PROCEDURES:
         return found
@@ -166,12 +168,12 @@ def _starts(config: Config) -> tuple[str, ...]:
     """Return the starts that the run may be given: those that it names, else the usual ones."""
     if config.learning is not None:
         return config.learning.start
-    return usual_starts(config.world.name, config.selection.split or "") if method(config.planner).roles else ()
+    return usual_starts(config.environment.name, config.selection.split or "") if method(config.planner).roles else ()
 
 
 def _of_demonstrations(config: Config) -> dict[str, str]:
     libraries = dict.fromkeys([config.library_folder, SHIPPED])
-    folders = [library / config.world.name / DEMONSTRATIONS_FOLDER for library in libraries]
+    folders = [library / config.environment.name / DEMONSTRATIONS_FOLDER for library in libraries]
     found = {name: list(_shown(folders, name)) for name in method(config.planner).demonstrations}
     return {f"demonstration {name}": texts_digest(digests) for name, digests in found.items() if digests}
 

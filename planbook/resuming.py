@@ -217,11 +217,11 @@ def is_deterministic(config: Config) -> bool:
 
 def check_config(config: Config, folder: Path) -> Config:
     """Return the configuration if all that it names is still there. Raises BadRun, UnknownWorld, UnknownStrategy."""
-    world, options = config.world, method(config.planner).options
+    environment, options = config.environment, method(config.planner).options
     try:
-        world.Options.model_validate(config.env_options)
+        environment.Options.model_validate(config.env_options)
     except ValidationError as error:
-        told = f"{folder}: {world.name} no longer takes these options ({_option_faults(error)}); {PUT_BACK}"
+        told = f"{folder}: {environment.name} no longer takes these options ({_option_faults(error)}); {PUT_BACK}"
         raise BadRun(told) from error
     try:
         options.model_validate(config.planner_options)
@@ -243,7 +243,7 @@ def _tasks_now(config: Config, was: Sequence[Task], folder: Path) -> list[Task]:
     now = {task.id: task for task in tasks_of(config)}
     if gone := [task.id for task in was if task.id not in now]:
         raise BadRun(
-            f"{folder} cannot be repeated: {config.world.name} no longer has the task {listed(gone, 1)} in this "
+            f"{folder} cannot be repeated: {config.environment.name} no longer has the task {listed(gone, 1)} in this "
             "selection; put back the data that it was played on"
         )
     return [now[task.id] for task in was]

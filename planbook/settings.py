@@ -168,16 +168,16 @@ class Settings(Playing, Building, Invocation):
         """Return how the episodes are hosted, and what they may cost."""
         return Hosting(**{name: getattr(self, name) for name in Invocation.model_fields})
 
-    def world(self) -> type[Environment]:
+    def environment(self) -> type[Environment]:
         """Return the class of the environment. Raises BadArgument, UnknownEnvironment."""
         if not self.env:
             raise BadArgument("name an environment with --env; `planbook envs` lists them")
         return load_environment(self.env)
 
-    def world_options(self, theirs: PaperSettings = NO_PAPER) -> BaseModel:
+    def environment_options(self, theirs: PaperSettings = NO_PAPER) -> BaseModel:
         """Return the environment's options, defaults included. Raises BadArgument."""
         actions = {"paper_actions": True} if self.paper_actions else {}
-        return validated(self.world().Options, {**theirs.env_options, **self.env_options, **actions}, "--option")
+        return validated(self.environment().Options, {**theirs.env_options, **self.env_options, **actions}, "--option")
 
     def paper_settings(self, planner: str, *, building: bool = False) -> PaperSettings:
         """Return the settings of the method's paper, if they were asked for. Raises BadArgument."""
@@ -187,10 +187,10 @@ class Settings(Playing, Building, Invocation):
 
     def drawn(self, seeds: range, count: int, splits: tuple[str, ...]) -> Self:
         """Return them with seeds drawn by the run's own where none are given, and the first existing of ``splits``."""
-        world, chosen = self.world(), self.world_options()
-        known = world.task_splits(chosen)
+        environment, chosen = self.environment(), self.environment_options()
+        known = environment.task_splits(chosen)
         split = self.split or next((split for split in splits if split in known), known[0])
-        takes_seeds = world.takes_seeds(split.partition(":")[0], chosen)
+        takes_seeds = environment.takes_seeds(split.partition(":")[0], chosen)
         drawn = sorted(random.Random(f"seeds/{self.seed}").sample(seeds, count)) if takes_seeds else []
         return self.model_copy(update={"seeds": self.seeds or tuple(drawn), "split": split})
 
@@ -220,11 +220,15 @@ class Settings(Playing, Building, Invocation):
         folder = LIBRARIES.get(self.library) or Path(self.library)
         if is_run(folder):
             return RunFile.read(folder).config.types
-        there = (folder / self.world().name / TYPES_FILE).exists()
+        there = (folder / self.environment().name / TYPES_FILE).exists()
         return (
             FOUND
             if there
-            or (building and not self.per_type and set(self.world().task_types(self.world_options())) <= UNTYPED)
+            or (
+                building
+                and not self.per_type
+                and set(self.environment().task_types(self.environment_options())) <= UNTYPED
+            )
             else GIVEN
         )
 
@@ -250,7 +254,7 @@ class Settings(Playing, Building, Invocation):
         """Return how rules are built on a split, unless another was given. Raises BadArgument, UnknownEnvironment."""
         given = {name: getattr(self, name) for name in Building.model_fields}
         if not self.was_given("start"):
-            given["start"] = usual_starts(self.world().name, self.split or split)
+            given["start"] = usual_starts(self.environment().name, self.split or split)
         return Learning(**given)
 
     def config(self, planner: str, options: Mapping[str, JsonValue] = {}, *, building: bool = False) -> Config:
@@ -260,9 +264,9 @@ class Settings(Playing, Building, Invocation):
         UnknownEnvironment, UnknownStrategy.
         """
         planner = self.planner or planner
-        world, theirs = self.world(), self.paper_settings(planner, building=building)
+        environment, theirs = self.environment(), self.paper_settings(planner, building=building)
         of_method = method(planner).options
-        actions = (self.actions, theirs.actions, of_method.usual_actions, world.action_limit)
+        actions = (self.actions, theirs.actions, of_method.usual_actions, environment.action_limit)
         first = {"procedures_first": True} if self.procedures_first else {}
         chosen = {**theirs.options, **options, **self.planner_options, **first}
         if len(self.after) > 1:
@@ -274,7 +278,7 @@ class Settings(Playing, Building, Invocation):
                 "planner": file_named(planner, Path.resolve),
                 "planner_options": validated(of_method, chosen, "--planner-option").model_dump(mode="json"),
                 "env": file_named(self.env, Path.resolve),
-                "env_options": self.world_options(theirs).model_dump(mode="json"),
+                "env_options": self.environment_options(theirs).model_dump(mode="json"),
                 "library": self._lasting_library(),
                 "models": {role: lasting_model(model) for role, model in self.models.items()},
                 "sampling": self.sampling_by_role({**of_method.usual_sampling, **theirs.sampling}),

@@ -77,6 +77,6 @@ def why(ending: Ending) -> str:
 
 
 def score_of(ending: Ending) -> str:
-    """The world's score, after a comma, where it is a part of what could be had; else nothing."""
+    """The environment's score, after a comma, where it is a part of what could be had; else nothing."""
     score = ending.verdict.score
     return f", score {score:.2g}" if 0 < score < 1 else ""

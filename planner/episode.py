@@ -66,7 +66,7 @@ class Episode:
         told: Mapping[str, JsonValue] | None = None,
     ) -> None:
         """``told`` has fields of the task that all but the environment get instead of its own, such as its goal."""
-        self.world, self.settings, self.path = environment, settings, path
+        self.environment, self.settings, self.path = environment, settings, path
         self._own, self._told = task, dict(told or {})
         self.task = task.model_copy(update=self._told)
         environment.sandbox = sandbox
@@ -94,14 +94,14 @@ class Episode:
         Raises MissingRequirement if this machine lacks something, EpisodeOver if there is nothing to do.
         """
         with environment_errors(but=MissingRequirement):
-            self.observation = self.world.reset(self._own)
-        self._own = self.world.task or self._own
+            self.observation = self.environment.reset(self._own)
+        self._own = self.environment.task or self._own
         self.task = self._own.model_copy(update=self._told)
         if self.task.goal != self._own.goal:
             text = self.observation.text.replace(self._own.goal, self.task.goal)
             self.observation = replace(self.observation, text=text)
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
-        if self.world.ended:
+        if self.environment.ended:
             raise RoundOver("The world's episode was over before it began.")
         return self.observation
 
@@ -150,7 +150,7 @@ class Episode:
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
         """Record a cell of kind PARSE, since there is no code to run, and return the error to raise."""
-        self._close_cell(self._innermost(), "", source, Thought(), words.of_reply(problem, self.world))
+        self._close_cell(self._innermost(), "", source, Thought(), words.of_reply(problem, self.environment))
         return NoPlan(problem)
 
     def run(
@@ -165,7 +165,7 @@ class Episode:
         frame.begin_cell(actions)
         thought = thought or Thought()
         if faults := frame.faults(code):
-            return self._close_cell(frame, code, source, thought, words.of_check(faults, self.world))
+            return self._close_cell(frame, code, source, thought, words.of_check(faults, self.environment))
         try:
             with methods_own_errors():
                 result = frame.session.run(code, source)
@@ -224,7 +224,7 @@ class Episode:
     def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, begun: int) -> Feedback:
         kind = FeedbackKind.UNFINISHED
         if isinstance(over, EpisodeOver):
-            kind = FeedbackKind.DONE if self.world.ended else FeedbackKind.LIMIT
+            kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
         return words.of_end(kind, str(over), frame.session.output, self._ran(begun))
 
     @contextmanager
@@ -246,7 +246,7 @@ class Episode:
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
         if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
             seen = {**seen_task(self.task, self.observation), **(task or {})}
-            frame.dry_run = dry_run_of(self.world, self._own, frame.functions, seen, lambda: self.steps)
+            frame.dry_run = dry_run_of(self.environment, self._own, frame.functions, seen, lambda: self.steps)
         try:
             yield frame
         finally:
@@ -256,7 +256,7 @@ class Episode:
         """Return a mark of the present moment, of the environment and of the innermost frame."""
         frame = self._innermost()
         number = frame.new_mark()
-        return Mark(frame.path, number, self.world.snapshot(), frame.session.mark(), frame.names, len(self.steps))
+        return Mark(frame.path, number, self.environment.snapshot(), frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
         """Restore environment and namespace to a mark of this frame.
@@ -271,7 +271,7 @@ class Episode:
         if not frame.back_to(mark.number):
             raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
         with environment_errors():
-            observation = self.world.restore(mark.world)
+            observation = self.environment.restore(mark.environment)
         frame.session.rewind(mark.session)
         frame.names = mark.names
         undone = [step.model_copy(update={"undone": True}) for step in self.steps[mark.steps :]]
@@ -291,9 +291,14 @@ class Episode:
         return self._standing().verdict
 
     def _standing(self) -> Judgement:
-        world = self.world
+        environment = self.environment
         with environment_errors():
-            now = Judgement(world.verdict(), tuple(world.milestones()), dict(world.measures()), world.unjudged())
+            now = Judgement(
+                environment.verdict(),
+                tuple(environment.milestones()),
+                dict(environment.measures()),
+                environment.unjudged(),
+            )
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
@@ -339,13 +344,13 @@ class Episode:
         action = spec.bind(*args, **kwargs)
         frame = self._innermost()
         frame.count_down(action)
-        counted = self.world.counts(action)
+        counted = self.environment.counts(action)
         self._guard()
         if counted and self.actions >= self.settings.actions:
             self._used_up = True
             raise EpisodeOver(f"The episode's {self.settings.actions} actions are used up: {action} was not taken.")
         with environment_errors():
-            observation = self.world.act(action)
+            observation = self.environment.act(action)
         step = Step(
             scope=frame.path,
             cell=frame.cells,
@@ -358,14 +363,14 @@ class Episode:
         self._round.record("act", **step.model_dump(mode="json", exclude={"undone"}))
         self.steps.append(step)
         self.actions += counted
-        if self.world.ended:
+        if self.environment.ended:
             raise RoundOver("The world's episode is over.")
         return received(observation)
 
     def _query(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         asked = spec.bind(*args, **kwargs)
         with environment_errors():
-            answer: JsonValue = getattr(self.world, spec.name)(*asked.args)
+            answer: JsonValue = getattr(self.environment, spec.name)(*asked.args)
         return answer
 
     # Frames and cells.
@@ -382,7 +387,7 @@ class Episode:
         """Return what a cell did that began after this number of steps."""
         earlier = islice(reversed(self.steps), len(self.steps) - begun, None)
         before = next((step.observation for step in earlier if not step.undone), self.observation)
-        return words.Ran(self.world, self.steps[begun:], before)
+        return words.Ran(self.environment, self.steps[begun:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)

@@ -18,9 +18,9 @@ BaseException: these unwind the host's stack through nested plans, which cannot 
 ├── CellOver         a function that plan code called ended its cell; the episode goes on
 ├── NotThePlans      carries what a method's own function raised past the plan that called it
 ├── EpisodeOver      the episode ended
-│   ├── RoundOver        with the world's own end; a further round may begin
+│   ├── RoundOver        with the environment's own end; a further round may begin
 │   └── NoPlan           no model gave a plan that could be run
-├── EpisodeBroken    the world or the engine failed: counted BROKEN
+├── EpisodeBroken    the environment or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
 ├── BudgetEnded      the run's budget is used up: the episode is resumed later, if at all
 ├── JournalMismatch  what happens now differs from what was recorded

@@ -21,7 +21,7 @@ KIND_OF_FAULT = {
 class Ran:
     """The steps that a cell took; ``before`` is the observation before the first of them."""
 
-    world: Environment
+    environment: Environment
     steps: Sequence[Step]
     before: Observation
 
@@ -34,7 +34,9 @@ class Ran:
     def briefs(self) -> Sequence[str]:
         """Return a short form of each action's observation."""
         befores = [self.before, *(step.observation for step in self.steps)]
-        return [self.world.brief(step.observation, before) for step, before in zip(self.steps, befores, strict=False)]
+        return [
+            self.environment.brief(step.observation, before) for step, before in zip(self.steps, befores, strict=False)
+        ]
 
     def told(self, output: str) -> Rendered:
         """Return every action with a short observation, and the output."""
@@ -59,7 +61,7 @@ class Ran:
     def seen(self) -> str:
         """Return the last observation in full, unless its line already holds it."""
         last = self.steps[-1].observation if self.steps else None
-        told = last is None or self.world.brief(last, self.before) == last.text
+        told = last is None or self.environment.brief(last, self.before) == last.text
         return "" if last is None or told else f"What is there now:\n{last.text}"
 
 
@@ -104,12 +106,12 @@ def of_result(result: CellResult, ran: Ran) -> Feedback:
 def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
     """Return the feedback for code that was running when the episode ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
-    text = ran.feedback(output, faults, ran.told(output), ending, _state(ran.world))
+    text = ran.feedback(output, faults, ran.told(output), ending, _state(ran.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
 def _of_run(kind: FeedbackKind, ending: str, output: str, ran: Ran, faults: Sequence[Fault] = ()) -> Feedback:
-    text = ran.feedback(output, faults, ran.told(output), ending, ran.seen(), _state(ran.world))
+    text = ran.feedback(output, faults, ran.told(output), ending, ran.seen(), _state(ran.environment))
     line = faults[0].line if faults else None
     return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)
 

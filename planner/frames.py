@@ -33,7 +33,7 @@ class Mark:
 
     path: str
     number: int
-    world: Snapshot
+    environment: Snapshot
     session: int
     names: frozenset[str]
     steps: int

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel, Field
 
 from planbook.envs import Environment
 from planbook.planner.agent import functions_to_check, plan_attributes
@@ -11,12 +11,14 @@ from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
 from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
 
-REQUIRED = ("world", "type", "source")
+REQUIRED = ("environment", "type", "source")
 OPTIONAL = ("uses",)
+OLDER = {"world": "environment"}
+"""Header lines before 0.2, and their names today."""
 LEARNED = "learnt from "
 """First words of a procedure's source if a model wrote it."""
 FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
-    world: WORLD
+    environment: ENVIRONMENT
     type: TASK TYPE
     source: who or what wrote it
     uses: HELPER FILE, ... (optional, without .py)"""
@@ -27,7 +29,7 @@ class Procedure(Record):
 
     name: str
     summary: str
-    world: str
+    environment: str = Field(validation_alias=AliasChoices("environment", *OLDER))
     type: str
     source: str
     code: str
@@ -43,7 +45,7 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     """Parse a procedure from the text of its file. Raises BadProcedure, which says what the header must hold."""
     header = _header(text, name)
     fields = dict(line.split(":", 1) for line in header[1:] if ":" in line)
-    fields = {key.strip(): value.strip() for key, value in fields.items()}
+    fields = {OLDER.get(key.strip(), key.strip()): value.strip() for key, value in fields.items()}
     if missing := [key for key in REQUIRED if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {FORM}")
     if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
@@ -66,9 +68,9 @@ def checked_procedure(
     procedure: Procedure, environment: type[Environment], options: BaseModel | None = None
 ) -> Procedure:
     """Return the procedure after checking it against the environment's actions. Raises BadProcedure with all faults."""
-    if procedure.world != environment.name:
+    if procedure.environment != environment.name:
         raise BadProcedure(
-            f"{procedure.name} is written for the environment {procedure.world!r}, not {environment.name!r}"
+            f"{procedure.name} is written for the environment {procedure.environment!r}, not {environment.name!r}"
         )
     faults = procedure_faults(procedure.code, environment, options, helpers=procedure.helpers)
     if faults:

@@ -79,7 +79,7 @@ class StreamedPlan:
 def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
     """Return the feedback for a plan that ended by itself."""
     if streamed.refused and not streamed.ran_to:
-        return of_check(streamed.refused, ran.world)
+        return of_check(streamed.refused, ran.environment)
     if streamed.refused:
         return of_rest(streamed.result, streamed.refused, streamed.ran_to, ran)
     return of_cut(streamed.result, streamed.ran_to, ran) if streamed.cut else of_result(streamed.result, ran)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import AliasChoices, ConfigDict, Field, JsonValue, TypeAdapter
 
 from planbook.envs import Observation, Task
 from planbook.planner.journal import Body, EventKind, RecordedEvent
@@ -43,7 +43,7 @@ class RunFacts(TrajectoryPart):
     """Start time, in ISO 8601."""
     versions: dict[str, str] = {}
     """Versions of the installed packages."""
-    world: dict[str, str] = {}
+    environment: dict[str, str] = Field(default={}, validation_alias=AliasChoices("environment", "world"))
     """What the environment says it is made of."""
 
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from planbook.rules.procedures import Verification, generalise, learned_procedure, verified
     from planbook.rules.retrieval import admit, learn, rules_for
     from planbook.rules.system import RuleSystem
-    from planbook.rules.telling import PROMPTS, spare_code, tell_manual, tell_rules, tell_world
+    from planbook.rules.telling import PROMPTS, spare_code, tell_environment, tell_manual, tell_rules
     from planbook.rules.types import (
         FoundType,
         Knowledge,
@@ -130,9 +130,9 @@ __all__ = [
     "rules_obeyed",
     "say_more",
     "spare_code",
+    "tell_environment",
     "tell_manual",
     "tell_rules",
-    "tell_world",
     "useless",
     "verified",
     "with_solved",

@@ -48,7 +48,7 @@ class BuilderSettings:
     ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
     """
 
-    world: type[Environment]
+    environment: type[Environment]
     options: BaseModel
     max_rules: int = 12
     form: Form = field(default_factory=Form)
@@ -61,8 +61,8 @@ class BuilderSettings:
     def system_message(self, name: str) -> Message:
         """Return a role's system message by the name of its template."""
         text = PROMPTS[name].render(
-            about=self.world.about,
-            action_docs=action_docs(self.world, self.options),
+            about=self.environment.about,
+            action_docs=action_docs(self.environment, self.options),
             form=self.form,
             types=[(kind.value, meaning) for kind, meaning in MEANINGS.items() if kind in self.form.offered],
             max_rules=self.max_rules,

@@ -146,7 +146,7 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
 
 
 def say_more(entries: Iterable[Entry]) -> set[str]:
-    """Return the ids of rules on the world or on errors that were written or reworded: procedures may not know them."""
+    """Return the ids of new or reworded rules on the environment or on errors, which procedures may not follow yet."""
     touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
     return {each.id for each in touched if each.after and each.after.type not in HOW_IT_IS_DONE and _is_reworded(each)}
 

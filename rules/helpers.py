@@ -36,14 +36,14 @@ def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[tuple[s
 
 
 def helper_code(
-    sources: Sequence[tuple[str, str]], world: type[Environment], options: BaseModel | None = None
+    sources: Sequence[tuple[str, str]], environment: type[Environment], options: BaseModel | None = None
 ) -> Helpers:
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
     The first definition of a name wins, and the environment's own helpers come before all others. What cannot be
     defined safely is left out, with all that needs it.
     """
-    collected = _Collection(world, options)
+    collected = _Collection(environment, options)
     for origin, code in sources:
         collected.take(origin, dedent(code))
     return Helpers(code=_joined(collected.parts), skipped=tuple(collected.skipped))
@@ -70,12 +70,12 @@ class _HelperPart:
 class _Collection:
     """Parts that fit together."""
 
-    def __init__(self, world: type[Environment], options: BaseModel | None) -> None:
-        self._functions: Mapping[str, Callable[..., object]] = functions_to_check(world, options)
-        self._attributes = plan_attributes(world)
-        self._world = {part.name: part for part in _parts(world.helpers, "the world")}
+    def __init__(self, environment: type[Environment], options: BaseModel | None) -> None:
+        self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
+        self._attributes = plan_attributes(environment)
+        self._environment = {part.name: part for part in _parts(environment.helpers, "the world")}
         self._reserved = {TASK, *(name.partition(".")[0] for name in (*self._functions, *self._attributes))}
-        self._names = bound_names(world.helpers) | {TASK}
+        self._names = bound_names(environment.helpers) | {TASK}
         self.parts: list[_HelperPart] = []
         self.skipped: list[str] = []
 
@@ -140,7 +140,7 @@ class _Collection:
                 yield f"{part.name} means something else in {given[part.name].origin}"
 
     def _given(self) -> dict[str, _HelperPart]:
-        return {**{part.name: part for part in self.parts}, **self._world}
+        return {**{part.name: part for part in self.parts}, **self._environment}
 
 
 def _parts(code: str, origin: str) -> list[_HelperPart]:

@@ -34,7 +34,7 @@ class LearnedMemory:
     def __init__(
         self,
         knowledge: Knowledge,
-        world: type[Environment],
+        environment: type[Environment],
         options: BaseModel | None = None,
         *,
         without: Collection[str] = frozenset(),
@@ -43,10 +43,10 @@ class LearnedMemory:
         anyway: bool = False,
         tell: Tell = tell_rules,
     ) -> None:
-        if knowledge.world != world.name:
-            raise ValueError(f"what was learned in {knowledge.world!r} cannot be used in {world.name!r}")
+        if knowledge.environment != environment.name:
+            raise ValueError(f"what was learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
         self.knowledge = ablated(knowledge, without)
-        self.world, self.options, self.rule_tokens = world, options, rule_tokens
+        self.environment, self.options, self.rule_tokens = environment, options, rule_tokens
         self._by_task, self._tell = by_task or rule_tokens is not None, tell
         self._anyway = anyway
         self._defines = "helpers" not in without
@@ -103,7 +103,7 @@ class LearnedMemory:
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
         if not self._defines:
             return ""
-        return helper_code(helper_sources(book, skills), self.world, self.options).code
+        return helper_code(helper_sources(book, skills), self.environment, self.options).code
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:

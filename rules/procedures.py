@@ -35,10 +35,12 @@ LONGEST = 20_000
 """Maximum characters of a procedure."""
 
 
-def procedure_reader(task: Task, world: type[Environment], options: BaseModel | None = None) -> Callable[[str], str]:
+def procedure_reader(
+    task: Task, environment: type[Environment], options: BaseModel | None = None
+) -> Callable[[str], str]:
     """Reads the code of a procedure for tasks like this one; raises ValueError with every fault, for the model."""
     barred = {"id": "a procedure must not depend on which task it is: leave task.id out"}
-    if not params_told(task, world):
+    if not params_told(task, environment):
         barred["params"] = "task.params must not be used for tasks of this type: read task.goal"
 
     def read(text: str) -> str:
@@ -47,28 +49,29 @@ def procedure_reader(task: Task, world: type[Environment], options: BaseModel | 
             raise ValueError(str(reply.problem))
         if len(reply.code) > LONGEST:
             raise ValueError(f"the procedure has {len(reply.code)} characters; at most {LONGEST} are allowed")
-        faults = [str(fault) for fault in procedure_faults(reply.code, world, options)] or _barred(reply.code, barred)
+        faults = [str(fault) for fault in procedure_faults(reply.code, environment, options)] or _barred(
+            reply.code, barred
+        )
         if faults:
             raise ValueError("the procedure does not pass the check:\n" + "\n".join(faults))
-        return _fit_for_header(reply.code, task, world, options)
+        return _fit_for_header(reply.code, task, environment, options)
 
     return read
 
 
-def params_told(task: Task, world: type[Environment]) -> bool:
+def params_told(task: Task, environment: type[Environment]) -> bool:
     """Return whether a task has params that prompts may show."""
-    return bool(world.told_params(task))
+    return bool(environment.told_params(task))
 
 
 def learned_procedure(
-    code: str, task_type: str, world: type[Environment], source: str, options: BaseModel | None = None
+    code: str, task_type: str, environment: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
     """Return the procedure: the code under our header. Raises BadProcedure if it does not pass the check."""
-    header = (
-        f'"""Do a task of type {task_type}.\n\nworld: {world.name}\ntype: {task_type}\nsource: {_plain(source)}\n"""'
-    )
+    lines = f"environment: {environment.name}\ntype: {task_type}\nsource: {_plain(source)}"
+    header = f'"""Do a task of type {task_type}.\n\n{lines}\n"""'
     name = f"{task_type.replace('-', '_')}.py"
-    return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), world, options)
+    return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), environment, options)
 
 
 def _barred(code: str, barred: dict[str, str]) -> list[str]:
@@ -81,7 +84,7 @@ def _barred(code: str, barred: dict[str, str]) -> list[str]:
     return [f"line {read[name]}: {why}" for name, why in barred.items() if name in read]
 
 
-def _fit_for_header(code: str, task: Task, world: type[Environment], options: BaseModel | None) -> str:
+def _fit_for_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
     """Return the code without the model's own text at the top, where the header goes.
 
     Raises ValueError if no header fits.
@@ -90,7 +93,7 @@ def _fit_for_header(code: str, task: Task, world: type[Environment], options: Ba
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
     try:
-        learned_procedure(code, task.type, world, "still to be said", options)
+        learned_procedure(code, task.type, environment, "still to be said", options)
     except BadProcedure as bad:
         raise ValueError(str(bad)) from bad
     return code
@@ -168,7 +171,7 @@ def generalise(
     played: Sequence[Trajectory],
     verify: Verify,
     *,
-    world: type[Environment],
+    environment: type[Environment],
     options: BaseModel | None = None,
     actions: int,
     attempts: int = ATTEMPTS,
@@ -185,10 +188,10 @@ def generalise(
     """
     skill = knowledge.skills[task_type]
     alike = [episode for episode in played if episode.task.type == task_type]
-    read = procedure_reader(skill.task, world, options)
-    history: Sequence[Message] = [about_the_environment(world, options or world.Options())]
+    read = procedure_reader(skill.task, environment, options)
+    history: Sequence[Message] = [about_the_environment(environment, options or environment.Options())]
     prompt = PROMPTS["generalise"]
-    told = _question(knowledge, skill, alike, world, there.code if there else "", _shown(failed))
+    told = _question(knowledge, skill, alike, environment, there.code if there else "", _shown(failed))
     told["actions"] = actions
     tried: list[Attempt] = []
     while len(tried) < attempts:
@@ -196,7 +199,9 @@ def generalise(
             answer = scope.ask(PLANNER, prompt, read=read, history=history, **told)
         except UnusableReply as unusable:
             return Generalised(attempts=tuple(tried), problem=str(unusable))
-        procedure = learned_procedure(answer.value, task_type, world, _source(skill, alike, answer.reply), options)
+        procedure = learned_procedure(
+            answer.value, task_type, environment, _source(skill, alike, answer.reply), options
+        )
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
         if tried[-1].holds:
             return _admitted(tried)
@@ -220,7 +225,7 @@ def _question(
     knowledge: Knowledge,
     skill: Skill,
     alike: Sequence[Trajectory],
-    world: type[Environment],
+    environment: type[Environment],
     procedure: str,
     failures: Sequence[Text],
 ) -> dict[str, Any]:
@@ -234,14 +239,14 @@ def _question(
         "procedure": procedure,
         "failures": failures,
         "fence": fence_around(skill.scene, skill.code, happened, procedure, *map(_scene, others)),
-        "params_told": params_told(skill.task, world),
-        "params": _as_json(world.told_params(skill.task)),
-        "others": [_other(episode, world) for episode in others[:OTHERS_TOLD]],
+        "params_told": params_told(skill.task, environment),
+        "params": _as_json(environment.told_params(skill.task)),
+        "others": [_other(episode, environment) for episode in others[:OTHERS_TOLD]],
     }
 
 
-def _other(episode: Trajectory, world: type[Environment]) -> dict[str, str]:
-    params = _as_json(world.told_params(episode.task))
+def _other(episode: Trajectory, environment: type[Environment]) -> dict[str, str]:
+    params = _as_json(environment.told_params(episode.task))
     return {"goal": episode.task.goal, "params": params, "scene": shortened(_scene(episode), SCENE_CHARACTERS)}
 
 

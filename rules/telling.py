@@ -84,9 +84,9 @@ def without_defined(code: str, defined: Collection[str]) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def tell_world(world: type[Environment], options: BaseModel | None = None) -> str:
+def tell_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
     """Return the description of an environment and of what plans can use there, which readers of rules need."""
-    return PROMPTS["world"].render(about=world.about, action_docs=action_docs(world, options))
+    return PROMPTS["world"].render(about=environment.about, action_docs=action_docs(environment, options))
 
 
 def shortened(text: str, limit: int) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue
 
 from planbook.envs import Task
 from planbook.planner import Procedure
@@ -139,7 +139,7 @@ class Knowledge(Learned):
     starting example, which also shows the reply format.
     """
 
-    world: str
+    environment: str = Field(validation_alias=AliasChoices("environment", "world"))
     rules: tuple[Rule, ...] = ()
     manual: str = ""
     skills: dict[str, Skill] = Field(default_factory=dict)

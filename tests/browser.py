@@ -19,11 +19,11 @@ def need_browser() -> None:
     pytest.skip(reason)
 
 
-def start(world: Miniwob, name: str) -> Observation:
+def start(environment: Miniwob, name: str) -> Observation:
     """Begin the task of that id."""
-    return world.reset(Miniwob.tasks(Selection(ids=(name,)))[0])
+    return environment.reset(Miniwob.tasks(Selection(ids=(name,)))[0])
 
 
-def act(world: Miniwob, name: str, *args: str | float) -> Observation:
+def act(environment: Miniwob, name: str, *args: str | float) -> Observation:
     """Take one action."""
-    return world.act(Action(name, args))
+    return environment.act(Action(name, args))

@@ -48,7 +48,7 @@ def content(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def content_later(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The same, once a box was opened: nothing of it was asked of the world."""
+    """The same, once a box was opened: nothing of it was asked of the environment."""
     opened = "You open box_1" in messages[-1].content
     return {
         "plan": PLAN,

@@ -1,4 +1,4 @@
-"""A toy world that changes in the middle of a run, and a model that sees so: ``-o change=renamed`` or ``reworded``."""
+"""A toy environment that changes during a run, and a model that notices: ``-o change=renamed`` or ``reworded``."""
 
 import json
 import re
@@ -30,7 +30,7 @@ class Drifting(Toy):
     begun: ClassVar[dict[str, set[str]]] = {}
 
     def begin(self, task: Task) -> Observation:
-        """Begin a task, which the world may have changed before."""
+        """Begin a task, which the environment may have changed before."""
         options = DriftOptions.model_validate(self.options)
         begun = self.begun.setdefault(options.run, set())
         begun.add(task.id)

@@ -16,50 +16,50 @@ from planbook.sandbox import DryRun, dry_run
 class Recorder:
     """An ``agent`` for plans of our own making, run here: whether each call was accepted, by the line that made it."""
 
-    def __init__(self, world: Environment) -> None:
-        self._world = world
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
         self.accepted: dict[int, list[bool]] = defaultdict(list)
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._world.attributes:
-            return self._world.attribute_values()[name]
-        if name in self._world.queries:
-            return getattr(self._world, name)
-        spec = self._world.actions[name]
+        if name in self._environment.attributes:
+            return self._environment.attribute_values()[name]
+        if name in self._environment.queries:
+            return getattr(self._environment, name)
+        spec = self._environment.actions[name]
 
         def call(*args: Any, **kwargs: Any) -> str:
             line = sys._getframe(1).f_lineno
             action: Action = spec.bind(*args, **kwargs)
-            observation = self._world.act(action)
+            observation = self._environment.act(action)
             self.accepted[line].append(observation.accepted)
             return observation.text
 
         return call
 
 
-def carried_out(world: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
+def carried_out(environment: Environment, task: Task, plan: str) -> Mapping[int, Sequence[bool]]:
     """Run a plan for real; by line, whether the calls there were accepted, in order. What it raises ends it."""
-    observation = world.reset(task)
-    agent = Recorder(world)
+    observation = environment.reset(task)
+    agent = Recorder(environment)
     shown = type("Task", (), {"params": task.params, "observation": observation.text})
     namespace: dict[str, Any] = {}
-    exec(compile(world.helpers, "<helpers>", "exec"), namespace)
+    exec(compile(environment.helpers, "<helpers>", "exec"), namespace)
     with suppress(EpisodeEnded, AssertionError, LookupError, ValueError, TypeError):
         exec(compile(plan, "<plan>", "exec"), {**namespace, "agent": agent, "task": shown})
     return agent.accepted
 
 
 def followed(
-    world: type[Environment], declared: Preconditions, plan: str, *, helpers: str = "", **values: object
+    environment: type[Environment], declared: Preconditions, plan: str, *, helpers: str = "", **values: object
 ) -> DryRun:
     """A dry run of a plan."""
     return dry_run(
         plan,
-        functions_to_check(world),
-        KnownState(declared, world.offered().actions, Beliefs.at_start(declared)),
-        attributes=plan_attributes(world),
+        functions_to_check(environment),
+        KnownState(declared, environment.offered().actions, Beliefs.at_start(declared)),
+        attributes=plan_attributes(environment),
         values=values,
-        helpers=[world.helpers, helpers],
+        helpers=[environment.helpers, helpers],
     )
 
 
@@ -164,7 +164,7 @@ NESTED = (Writer.branch, Writer.loop, Writer.turns, Writer.caught, Writer.functi
 
 
 def wrongly_told(plan: str, run: DryRun, accepted: Mapping[int, Sequence[bool]]) -> list[str]:
-    """The reports of a dry run that the world contradicts: a call of that line was accepted after all.
+    """The reports of a dry run that the environment contradicts: a call of that line was accepted after all.
 
     What is told of a call only as it is made from another place is left out: the line alone does not tell those apart.
     """

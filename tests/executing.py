@@ -1,4 +1,4 @@
-"""What the tests of executors have in common: a run on a world that can kill, in several processes."""
+"""What the tests of executors have in common: a run on an environment that can kill, in several processes."""
 
 import os
 import signal
@@ -15,16 +15,16 @@ from tests.command import ROOT
 from tests.flows import history
 
 TASKS = ("--seeds", "0-5")
-WORLD = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
+ENVIRONMENT = f"{ROOT / 'tests' / 'mortal_toy.py'}:MortalToy"
 
 
 def command(folder: Path, *more: object, **options: object) -> list[str]:
-    """Procedures on the mortal toy world; what episodes leave of their processes goes to ``folder``/begun."""
+    """Procedures on the mortal toy environment; what episodes leave of their processes goes to ``folder``/begun."""
     begun = folder / "begun"
     begun.mkdir(parents=True, exist_ok=True)
     given = {"folder": begun, **options}
     pairs = [part for name, value in given.items() for part in ("-o", f"{name}={value}")]
-    return ["replay", "--env", WORLD, *pairs, "--jobs", "4", *map(str, more), "--out", str(folder / "run")]
+    return ["replay", "--env", ENVIRONMENT, *pairs, "--jobs", "4", *map(str, more), "--out", str(folder / "run")]
 
 
 def start(arguments: list[str]) -> "subprocess.Popen[str]":

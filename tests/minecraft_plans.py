@@ -1,4 +1,4 @@
-"""What the tests of the Minecraft world share."""
+"""What the tests of the Minecraft environment share."""
 
 from pydantic import JsonValue
 
@@ -22,17 +22,17 @@ TO_DIAMOND = (*TO_IRON_PICKAXE, Action("mine", ({"diamond": 1}, "iron_pickaxe"))
 
 
 def begun(task_id: str = "MT8/diamond/0", **options: object) -> Minecraft:
-    """A world in which the task has begun."""
-    world = Minecraft(MinecraftOptions.model_validate(options))
-    world.reset(Minecraft.tasks(Selection(ids=(task_id,)), world.options)[0])
-    return world
+    """An environment in which the task has begun."""
+    environment = Minecraft(MinecraftOptions.model_validate(options))
+    environment.reset(Minecraft.tasks(Selection(ids=(task_id,)), environment.options)[0])
+    return environment
 
 
-def walk(world: Minecraft, actions: tuple[Action, ...]) -> list[Observation]:
+def walk(environment: Minecraft, actions: tuple[Action, ...]) -> list[Observation]:
     """Take one action after the other."""
-    return [world.act(action) for action in actions]
+    return [environment.act(action) for action in actions]
 
 
-def do(world: Minecraft, name: str, *args: JsonValue) -> Observation:
+def do(environment: Minecraft, name: str, *args: JsonValue) -> Observation:
     """Take one action, with all its arguments."""
-    return world.act(world.actions[name].bind(*args))
+    return environment.act(environment.actions[name].bind(*args))

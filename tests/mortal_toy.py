@@ -1,4 +1,4 @@
-"""A toy world whose host process can die, and which takes its time: for tests of what outlives a process."""
+"""A toy environment whose host process can die, and which takes its time: for tests of what outlives a process."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ class Mortality(BaseModel):
 
 
 class MortalToy(Toy):
-    """Plays as the toy world does."""
+    """Plays as the toy environment does."""
 
     Options = Mortality
 

@@ -74,7 +74,7 @@ class Scripted:
 
 
 def asking_run(folder: Path, seeds: int = 3) -> Run:
-    """A run on the toy world: all episodes but two have ended; one of the two was never begun.
+    """A run on the toy environment: all episodes but two have ended; one of the two was never begun.
 
     The other was cut off inside its first cell, after an action that does not count.
     """

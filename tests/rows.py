@@ -23,7 +23,7 @@ Endings = Sequence[Outcome | None]
 
 
 def fetch(number: int) -> Task:
-    """A task of the toy world."""
+    """A task of the toy environment."""
     return Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
 
 
@@ -67,7 +67,7 @@ def run_command(*arguments: object) -> tuple[int, Any, str]:
 
 
 def toy_run(folder: Path, planner: str, seeds: int = 6, **asked: Any) -> Path:
-    """Play tasks of the toy world, `automanual` with a scripted model."""
+    """Play tasks of the toy environment, `automanual` with a scripted model."""
     model = {"default": f"scripted:{ROOT}/tests/toy_script.py:answer"} if planner == "automanual" else {}
     selection = Selection(seeds=tuple(range(seeds)))
     config = Config(

@@ -44,7 +44,7 @@ agent.put(thing)"""
 
 
 class Ledger(Toy):
-    """A toy world in which whatever is put on the table is written down for good."""
+    """A toy environment in which whatever is put on the table is written down for good."""
 
     @action("agent.put('key') -> 'You put key on the table.'")
     def put(self, thing: str) -> Observation:
@@ -110,7 +110,7 @@ class Trying:
 
 
 def search(episode: Episode, options: BaseModel) -> None:
-    """Two rounds: the first is left altogether, in the second the world's episode ends."""
+    """Two rounds: the first is left altogether, in the second the environment's episode ends."""
     with episode.frame("advocate") as frame:
         trying = Trying(episode, frame)
         trying.plan(FIND, PUT)
@@ -166,7 +166,7 @@ def _nodes(number: int) -> list[dict[str, Any]]:
 
 
 def played(folder: Path, planner: str, strategy: Any) -> Run:
-    """A run of one episode on that world."""
+    """A run of one episode on that environment."""
     config = Config(planner=planner, env="toy", selection=Selection(ids=("fetch_two/0",)), actions=60)
     run, model = Run.create(folder, config, Toy.tasks(config.selection)), Says()
     (entry,) = run.entries()

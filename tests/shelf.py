@@ -1,8 +1,8 @@
-"""A world in a file of its own, which tests change between one command and the next."""
+"""An environment in a file of its own, which tests change between one command and the next."""
 
 from pathlib import Path
 
-WORLD = '''
+ENVIRONMENT = '''
 from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
 
 class Shelf(Environment):
@@ -33,5 +33,5 @@ class Shelf(Environment):
 
 def write_shelf(folder: Path, things: str = "mug_1 and mug_2", looks: int = 1, first: str = "pass") -> None:
     """Write ``shelf.py``: what lies there, how many looks end the episode, and what a look does first."""
-    world = WORLD.replace("THINGS", things).replace("LOOKS", str(looks)).replace("FIRST", first)
-    (folder / "shelf.py").write_text(world)
+    environment = ENVIRONMENT.replace("THINGS", things).replace("LOOKS", str(looks)).replace("FIRST", first)
+    (folder / "shelf.py").write_text(environment)

@@ -1,4 +1,4 @@
-"""The scripted model of the toy world, at the pace of a model far away: what is steered must go on for a while."""
+"""The scripted model of the toy environment, as slow as a remote model, so that a run lasts for a while."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A scripted model for the toy world whose plans are many steps: the first fails in the middle, the second succeeds."""
+"""A scripted model for the toy environment with plans of many steps: the first fails midway, the second succeeds."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A scripted model for ADaPT on the toy world: it opens one box when told which, and takes apart whatever is more."""
+"""A scripted model for ADaPT on the toy environment: it opens one box if told which, and decomposes the rest."""
 
 import re
 from collections.abc import Sequence

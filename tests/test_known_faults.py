@@ -226,7 +226,7 @@ def test_every_seed_of_a_run_is_recorded(tmp_path: Path) -> None:
         selection=Selection(seeds=(3,), types=("fetch",)),
         models={"default": script},
     )
-    run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+    run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     run.begin_invocation()
     assert play_episodes(run, NoMemory(), lambda entry, ending: None)
     written: Any = json.loads((tmp_path / "run" / "run.json").read_text())

@@ -1,4 +1,4 @@
-"""A scripted model for the toy world: plays every role of AutoManual, well enough to learn and to err on the way."""
+"""A scripted model for the toy environment with every role of AutoManual, which errs and learns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -192,7 +192,7 @@ def no_procedure(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def of_boxes(messages: Sequence[Message], sampling: Sampling) -> str:
-    """A Builder that writes a rule on the world after each success, and a planner that then makes use of it."""
+    """A Builder that writes a rule on the environment after each success, and a planner that then makes use of it."""
     asked = messages[-1].content
     if "Write this procedure anew" in asked:
         return generalised_again(asked).replace("def solve", "# A thing is in one box alone.\ndef solve")

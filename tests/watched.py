@@ -36,7 +36,7 @@ def count(folder: Path, kind: Any) -> int:
 
 @contextmanager
 def played(folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A run of the toy world with a slow model, once its first episode has begun; killed at the end if need be."""
+    """Start a run of the toy environment with a slow model and yield it once its first episode has begun."""
     chosen = ("--env", "toy", "--types", "fetch", "--seeds", "0-99")
     process = begin("run", "--planner", "automanual", *chosen, "--model", SCRIPT, "--jobs", 2, "--out", folder)
     try:

@@ -1,4 +1,4 @@
-"""A small server with friendly and hostile pages, for the tests of the web world."""
+"""A small server with friendly and hostile pages, for the tests of the web environment."""
 
 import threading
 import time
@@ -144,26 +144,26 @@ def serving() -> Iterator[str]:
 
 
 def at(base: str, path: str, **options: object) -> Web:
-    """A world that has begun on a page of the server."""
-    world = Web(WebOptions.model_validate({"start": base + path, **options}))
-    world.reset(Web.select(Selection(), world.options)[0])
-    return world
+    """An environment that has begun on a page of the server."""
+    environment = Web(WebOptions.model_validate({"start": base + path, **options}))
+    environment.reset(Web.select(Selection(), environment.options)[0])
+    return environment
 
 
-def act(world: Web, name: str, *args: str | int | bool) -> Observation:
+def act(environment: Web, name: str, *args: str | int | bool) -> Observation:
     """Take one action."""
-    return world.act(Action(name, args))
+    return environment.act(Action(name, args))
 
 
-def number(world: Web, name: str, role: str = "") -> int:
+def number(environment: Web, name: str, role: str = "") -> int:
     """The number of the first element of that name."""
-    found = world.find(role, name)
+    found = environment.find(role, name)
     assert isinstance(found, list), name
     assert found, f"{name} is not on the page"
     assert isinstance(found[0], dict)
     return int(str(found[0]["id"]))
 
 
-def click(world: Web, name: str) -> Observation:
+def click(environment: Web, name: str) -> Observation:
     """Click on the first element of that name."""
-    return act(world, "click", number(world, name))
+    return act(environment, "click", number(environment, name))

@@ -11,7 +11,7 @@ from planbook.envs.minecraft.game_data import milestones
 from planbook.envs.selection import chosen_split, chosen_types, in_turn
 from planbook.envs.types import Action, Selection, Task
 
-WORLD = "minecraft"
+ENVIRONMENT = "minecraft"
 SPLITS = ("table21", "full", "parallel")
 ALIASES: Mapping[str, str] = {
     "wooden_pressure": "wooden_pressure_plate",
@@ -99,11 +99,11 @@ def select(selection: Selection, ticks: int | None) -> list[Task]:
     """Return the chosen tasks, one for each object and seed, in turn from each type. Raises BadSelection."""
     if selection.ids:
         return [_by_id(task_id, ticks) for task_id in selection.ids]
-    split = chosen_split(selection, SPLITS, WORLD)
+    split = chosen_split(selection, SPLITS, ENVIRONMENT)
     offered = tuple(PARALLEL if split == "parallel" else GROUPS)
-    types = [kind for kind in chosen_types(selection, TYPES, WORLD) if kind in offered]
+    types = [kind for kind in chosen_types(selection, TYPES, ENVIRONMENT) if kind in offered]
     if not types:
-        raise BadSelection(f"{WORLD}: split {split!r} has the types {', '.join(offered)}")
+        raise BadSelection(f"{ENVIRONMENT}: split {split!r} has the types {', '.join(offered)}")
     return list(
         in_turn((_of_type(kind, split, selection.seeds or DEFAULT_SEEDS, ticks) for kind in types), selection.limit)
     )
@@ -129,7 +129,7 @@ def _by_id(task_id: str, ticks: int | None) -> Task:
         if len(rest) == 2 and _TYPE_OF.get(item, "").partition("_")[0] == group:
             return single_task(item, seed)
     raise BadSelection(
-        f"{WORLD} has no task {task_id!r}; ids have the form GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
+        f"{ENVIRONMENT} has no task {task_id!r}; ids have the form GROUP/ITEM/SEED, for example MT2/stone_sword/17, "
         "or parallel_3/17; items have the names of Minecraft 1.11.2"
     )
 
@@ -139,7 +139,7 @@ def single_task(item: str, seed: int) -> Task:
     kind = _TYPE_OF[item]
     return Task(
         id=f"{kind.partition('_')[0]}/{item}/{seed}",
-        env=WORLD,
+        env=ENVIRONMENT,
         split="full" if item in NOT_IN_TABLE_21 else "table21",
         type=kind,
         goal=f"equip the {item}" if kind == EQUIP else f"obtain 1 {item}",
@@ -156,7 +156,7 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
     parts = [f"{count} {item}" for goal in goals if isinstance(goal, dict) for item, count in goal.items()]
     return Task(
         id=f"{kind}/{seed}",
-        env=WORLD,
+        env=ENVIRONMENT,
         split="parallel",
         type=kind,
         goal=f"obtain {', '.join(parts[:-1])} and {parts[-1]}",

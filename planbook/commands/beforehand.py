@@ -24,8 +24,8 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
     library = config.library_folder
     if len(missing) == len(of_type) and config.after is None:
         raise BadArgument(
-            f"there is no procedure for {config.world.name} in {library}; a library is a building run, or a folder "
-            f"that holds {config.world.name}/procedures/*.py (--library)"
+            f"there is no procedure for {config.environment.name} in {library}; a library is a building run, or a "
+            f"folder that holds {config.environment.name}/procedures/*.py (--library)"
         )
     if missing:
         ERRORS.print(f"No procedure in {library} for {', '.join(missing)}: those count as no_plan.", style="yellow")
@@ -42,11 +42,11 @@ def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> Non
 
 
 def check_naive(config: Config) -> None:
-    """See that the world has a plan for who plays without thinking. Raises BadArgument, which names those that do."""
-    if config.planner != "naive" or config.world.naive:
+    """Raise BadArgument if the environment has no naive plan; the message names those that have one."""
+    if config.planner != "naive" or config.environment.naive:
         return
-    worlds = [name for name in sorted(known_environments()) if _has_naive(name)]
-    raise BadArgument(f"naive has no plan for {config.world.name}; it has one for {', '.join(worlds)}")
+    environments = [name for name in sorted(known_environments()) if _has_naive(name)]
+    raise BadArgument(f"naive has no plan for {config.environment.name}; it has one for {', '.join(environments)}")
 
 
 def check_streams(config: Config) -> None:
@@ -56,9 +56,9 @@ def check_streams(config: Config) -> None:
         raise BadArgument(f"--stream: {config.title} asks no model for a plan that is run as it stands; {those} do")
 
 
-def _has_naive(world: str) -> bool:
+def _has_naive(environment: str) -> bool:
     try:
-        return bool(load_environment(world).naive)
+        return bool(load_environment(environment).naive)
     except UnknownEnvironment:  # that of another package, which does not import
         return False
 
@@ -71,20 +71,20 @@ def tell_paper(config: Config) -> None:
 
 
 def tell_missing_demonstrations(config: Config) -> None:
-    """Say once which demonstrations the method would show, and the world has not."""
+    """Say once which demonstrations the method would show, and the environment has not."""
     if told := missing_demonstrations(config):
         ERRORS.print(told, style="yellow", soft_wrap=True)
 
 
 def missing_demonstrations(config: Config) -> str:
-    """One line on the demonstrations that the world lacks under the run's options; empty if it lacks none."""
-    strategy, world = method(config.planner), config.world.name
-    there = demonstrated(world, strategy.demonstrations, config.library_folder)
+    """One line on the demonstrations that the environment lacks under the run's options; empty if it lacks none."""
+    strategy, environment = method(config.planner), config.environment.name
+    there = demonstrated(environment, strategy.demonstrations, config.library_folder)
     wanted = strategy.options.model_validate(config.planner_options).wanted(strategy.demonstrations)
     missing = [name for name in wanted if name not in there and name not in strategy.stand_ins]
     if not missing:
         return ""
     if not there:
-        return f"{world} has no demonstrations for {config.title}; none are shown"
+        return f"{environment} has no demonstrations for {config.title}; none are shown"
     names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
-    return f"{world} has no {names} for {config.title}; only the others are shown"
+    return f"{environment} has no {names} for {config.title}; only the others are shown"

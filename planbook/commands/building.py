@@ -27,7 +27,7 @@ from planbook.wording import NO_FIGURE, fixed, interval
 from planbook.workers import Hosting, check_roles
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
-"""Where seeds are drawn from, in worlds that make their tasks from seeds: building and testing share none."""
+"""Where seeds are drawn from, in environments that make their tasks from seeds: building and testing share none."""
 TEST_TASKS_PER_TYPE = 6
 LEARNERS = ("builder", "consolidator")
 OF_A_PAPER = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
@@ -105,11 +105,11 @@ def building_config(settings: Settings) -> Config:
 
 def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a run that learns from episodes that were played already."""
-    from planbook.learning.given import looked_at, planned_by, world_of  # its schema takes a while to import
+    from planbook.learning.given import environment_of, looked_at, planned_by  # its schema takes a while to import
 
     settings.refuse("--from", OF_PLAYING)
     sources = [looked_at(path) for path in settings.sources]
-    agreed, (planner, options) = world_of(sources), planned_by(sources)
+    agreed, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
         if "env" not in agreed:
             raise errors.BadArgument("--from: the runs there do not name their environment; name it with --env")
@@ -131,14 +131,14 @@ def learners(config: Config) -> tuple[str, ...]:
 
 
 def check_verifying(config: Config) -> None:
-    """See that procedures can be verified on the world here, or are not made. Raises BadArgument."""
+    """See that procedures can be verified on the environment here, or are not made. Raises BadArgument."""
     assert config.learning is not None
     if not config.learning.procedures:
         return
     task = building_tasks(config)[0]
     try:
-        with closing(config.world(config.world_options)) as world:
-            world.reset(task)
+        with closing(config.environment(config.environment_options)) as environment:
+            environment.reset(task)
     except EnvsError as error:
         raise errors.BadArgument(
             f"procedures are verified on the tasks of the episodes, and {task.id} cannot be played here: {error}; "
@@ -186,7 +186,7 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
 def test_config(settings: Settings) -> Config:
     """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
-    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.world().name).is_dir():
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.environment().name).is_dir():
         settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
     drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
     return drawn.config(planner, ablated_options(planner, settings.without))
@@ -323,8 +323,8 @@ def with_table(summary: Summary, *, as_json: bool) -> Tested:
 
 def _nowhere(config: Config) -> str:
     """Say that no paper has the environment, and which ones each has."""
-    told = (f"{paper.paper} has them for {_listed(paper.worlds)}." for paper in publications())
-    return f"No paper has figures for {config.world.name}. {' '.join(told)}"
+    told = (f"{paper.paper} has them for {_listed(paper.environments)}." for paper in publications())
+    return f"No paper has figures for {config.environment.name}. {' '.join(told)}"
 
 
 def _listed(names: tuple[str, ...]) -> str:

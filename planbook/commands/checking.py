@@ -52,7 +52,7 @@ def check_env(env: str, settings: Settings, as_json: bool) -> int:
     """Check an environment of yours: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
     try:
-        found = check_environment(settings.world(), settings.world_options())
+        found = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
         found = Checked((str(error),), {}, 0, 0)
     return _answer(env, found, as_json=as_json)
@@ -69,17 +69,17 @@ def _answer(env: str, found: Checked, *, as_json: bool) -> int:
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
-    """The dry run of a plan on each task that is asked for; None where the world declares no preconditions."""
-    world, options = settings.world(), settings.world_options()
-    for task in world.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
-        declared = world.preconditions(task, options)
-        yield task, _dry_run(plan, world, options, task, declared) if declared else None
+    """The dry run of a plan on each task that is asked for; None where the environment declares no preconditions."""
+    environment, options = settings.environment(), settings.environment_options()
+    for task in environment.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
+        declared = environment.preconditions(task, options)
+        yield task, _dry_run(plan, environment, options, task, declared) if declared else None
 
 
 def _dry_run(
-    plan: Path, world: type[Environment], options: BaseModel | None, task: Task, declared: Preconditions
+    plan: Path, environment: type[Environment], options: BaseModel | None, task: Task, declared: Preconditions
 ) -> DryRun:
-    text, helpers = read_plan(plan), [world.helpers]
+    text, helpers = read_plan(plan), [environment.helpers]
     procedures = procedures_in(plan)
     if procedures:
         fitting = (each for each in procedures if each.type == task.type)
@@ -87,17 +87,17 @@ def _dry_run(
         text, helpers = given.code, [*helpers, given.helpers]
     return dry_run(
         text,
-        functions_to_check(world, options),
-        KnownState(declared, world.offered(options).actions, Beliefs.at_start(declared)),
-        attributes=plan_attributes(world),
-        values={TASK: _task_seen(world, options, task)},
+        functions_to_check(environment, options),
+        KnownState(declared, environment.offered(options).actions, Beliefs.at_start(declared)),
+        attributes=plan_attributes(environment),
+        values={TASK: _task_seen(environment, options, task)},
         helpers=helpers,
     )
 
 
-def _task_seen(world: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
-    """The task as plans see it; its world is set up for the first observation, and nothing is done in it."""
-    played = world(options)
+def _task_seen(environment: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
+    """The task as plans see it; its environment is set up for the first observation, and nothing is done in it."""
+    played = environment(options)
     try:
         return seen_task(task, played.reset(task))
     finally:
@@ -124,7 +124,7 @@ def given_plan(plan: Path, settings: Settings) -> GivenCode:
             f"{plan} holds {len(procedures)} procedures, and exec runs one plan; play each on the tasks of its type: "
             "planbook replay --library FOLDER, where the file is FOLDER/ENV/procedures/*.py"
         )
-    return code_of(checked_procedure(procedures[0], settings.world(), settings.world_options()))
+    return code_of(checked_procedure(procedures[0], settings.environment(), settings.environment_options()))
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
@@ -145,19 +145,19 @@ def read_plan(plan: Path) -> str:
 
 def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     """Return every fault of a plan file or a procedure. Raises BadSelection for a task that does not exist."""
-    world, options = settings.world(), settings.world_options()
+    environment, options = settings.environment(), settings.environment_options()
     if settings.tasks:
-        world.select(Selection(ids=settings.tasks), options)
+        environment.select(Selection(ids=settings.tasks), options)
     text = read_plan(plan)
-    functions, attributes = functions_to_check(world, options), plan_attributes(world)
-    names = bound_names(world.helpers)
+    functions, attributes = functions_to_check(environment, options), plan_attributes(environment)
+    names = bound_names(environment.helpers)
     procedures = procedures_in(plan)
     if not procedures:
-        return check(text, functions, attributes=attributes, names=names | {TASK}, modules=world.modules)
+        return check(text, functions, attributes=attributes, names=names | {TASK}, modules=environment.modules)
     found: dict[Fault, None] = {}
     for each in procedures:
         known = names | bound_names(each.helpers)
-        faults = check_procedure(each.code, functions, attributes=attributes, names=known, modules=world.modules)
+        faults = check_procedure(each.code, functions, attributes=attributes, names=known, modules=environment.modules)
         found |= dict.fromkeys(_in_file(fault, each.code, text) for fault in faults)
     return [*found]
 

@@ -62,8 +62,8 @@ class Demo:
         self.code = errors.OK
 
     def procedures(self, asked: Settings) -> None:
-        """Stored procedures on one world, unless the machine lacks what it needs."""
-        missing = [each for each in asked.world().requirements() if not each.found]
+        """Stored procedures on one environment, unless the machine lacks what it needs."""
+        missing = [each for each in asked.environment().requirements() if not each.found]
         if asked is MINIWOB_TASKS and missing:
             self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
             return

@@ -84,7 +84,7 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
 
     imported = import_files(files, out)
     console(as_json).print(
-        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.worlds)}, "
+        f"{counted(imported.episodes, 'episode')} ({imported.solved} solved) of {', '.join(imported.environments)}, "
         f"planned by {', '.join(imported.planners)}: see them by planbook report {imported.run}",
         markup=False,
         soft_wrap=True,

@@ -67,17 +67,17 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
     """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
-    given = settings.model_copy(update={"env": env}).world_options() if settings.env_options else None
-    worlds = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
+    given = settings.model_copy(update={"env": env}).environment_options() if settings.env_options else None
+    environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
     with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
-    for world in worlds:
-        out.print(_world_table(world, given))
+    for environment in environments:
+        out.print(_environment_table(environment, given))
         if env:
-            if world.Options.model_fields:
-                out.print(options_table(world.Options, "--option"))
-            out.print(_action_table(world))
+            if environment.Options.model_fields:
+                out.print(options_table(environment.Options, "--option"))
+            out.print(_action_table(environment))
     held = Table(title="sandbox", title_justify="left", show_header=False)
     for mechanism in mechanisms:
         missing = "required, and not granted" if mechanism.required else "not granted"
@@ -87,7 +87,7 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
         click.echo(
             json.dumps(
                 {
-                    "worlds": {world.name: _facts(world, given) for world in worlds},
+                    "worlds": {environment.name: _facts(environment, given) for environment in environments},
                     "sandbox": [dataclasses.asdict(each) for each in mechanisms],
                 }
             )
@@ -95,37 +95,37 @@ def envs(env: str | None, settings: Settings, as_json: bool) -> int:
     return errors.OK
 
 
-def _world_table(world: type[Environment], options: BaseModel | None) -> Table:
-    table = Table(title=world.name, title_justify="left", show_header=False)
+def _environment_table(environment: type[Environment], options: BaseModel | None) -> Table:
+    table = Table(title=environment.name, title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    procedures = ProcedureLibrary(world).files
-    types = world.task_types(options)
-    table.add_row("splits", ", ".join(world.task_splits(options)))
+    procedures = ProcedureLibrary(environment).files
+    types = environment.task_types(options)
+    table.add_row("splits", ", ".join(environment.task_splits(options)))
     listed = ", ".join(types) or "those of its file of tasks (-o tasks=FILE)"
     table.add_row(counted(len(types), "task type") if types else "task types", listed)
-    table.add_row("actions", ", ".join(map(_call, world.actions.values())))
-    if world.queries:
-        table.add_row("queries", ", ".join(map(_call, world.queries.values())))
-    if world.attributes:
-        table.add_row("attributes", ", ".join(world.attributes))
-    if fields := world.Options.model_fields:
+    table.add_row("actions", ", ".join(map(_call, environment.actions.values())))
+    if environment.queries:
+        table.add_row("queries", ", ".join(map(_call, environment.queries.values())))
+    if environment.attributes:
+        table.add_row("attributes", ", ".join(environment.attributes))
+    if fields := environment.Options.model_fields:
         table.add_row("options", ", ".join(fields))
-    if world.restores:
-        table.add_row("turning back", world.restores)
-    if world.types:
-        table.add_row("procedures", f"for {len(procedures)} of {counted(len(world.types), 'task type')}")
-    for each in world.requirements():
+    if environment.restores:
+        table.add_row("turning back", environment.restores)
+    if environment.types:
+        table.add_row("procedures", f"for {len(procedures)} of {counted(len(environment.types), 'task type')}")
+    for each in environment.requirements():
         table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
     return table
 
 
-def _action_table(world: type[Environment]) -> Table:
+def _action_table(environment: type[Environment]) -> Table:
     table = Table(title="what a plan may call", title_justify="left", show_header=False, show_lines=True)
-    for spec in (*world.actions.values(), *world.queries.values()):
+    for spec in (*environment.actions.values(), *environment.queries.values()):
         parameters = ", ".join(map(str, spec.signature.parameters.values()))
         table.add_row(f"{AGENT}.{spec.name}({parameters})", f"{spec.doc}\n{spec.example}".strip())
-    for name, doc in world.attributes.items():
+    for name, doc in environment.attributes.items():
         table.add_row(f"{AGENT}.{name}", doc)
     return table
 
@@ -134,13 +134,13 @@ def _call(spec: ActionSpec) -> str:
     return f"{spec.name}({', '.join(spec.signature.parameters)})"
 
 
-def _facts(world: type[Environment], options: BaseModel | None) -> dict[str, object]:
+def _facts(environment: type[Environment], options: BaseModel | None) -> dict[str, object]:
     return {
-        "splits": world.task_splits(options),
-        "types": world.task_types(options),
-        "actions": sorted(world.actions),
-        "options": option_facts(world.Options),
-        "requirements": [dataclasses.asdict(each) for each in world.requirements()],
+        "splits": environment.task_splits(options),
+        "types": environment.task_types(options),
+        "actions": sorted(environment.actions),
+        "options": option_facts(environment.Options),
+        "requirements": [dataclasses.asdict(each) for each in environment.requirements()],
     }
 
 
@@ -209,8 +209,8 @@ def _demonstrations_table(strategy: Method) -> Table:
     for column in ("world", "demonstrations", "not there"):
         table.add_column(column)
     names = strategy.demonstrations
-    for world, there in _shown(strategy).items():
-        table.add_row(world, ", ".join(there) or "none", ", ".join(each for each in names if each not in there))
+    for environment, there in _shown(strategy).items():
+        table.add_row(environment, ", ".join(there) or "none", ", ".join(each for each in names if each not in there))
     return table
 
 
@@ -230,9 +230,11 @@ def _roles(strategy: Method) -> str:
 
 
 def _shown(strategy: Method) -> dict[str, tuple[str, ...]]:
-    """The demonstrations that ship, by world; empty for a method that shows none."""
+    """The demonstrations that ship, by environment; empty for a method that shows none."""
     names = strategy.demonstrations
-    return {world: demonstrated(world, names) for world in sorted(known_environments())} if names else {}
+    return (
+        {environment: demonstrated(environment, names) for environment in sorted(known_environments())} if names else {}
+    )
 
 
 def _method_facts(name: str, strategy: Method) -> dict[str, Any]:

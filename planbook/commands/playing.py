@@ -117,7 +117,7 @@ def play(
         tell_paper(config)
     made = inputs(config, tasks, hosting.prices)
     folder = out or new_folder(config)
-    left_out = config.world.unjudgeable(config.selection, config.world_options)
+    left_out = config.environment.unjudgeable(config.selection, config.environment_options)
     with closing(
         Run.create(
             folder, config, tasks, store=store, made_of=made, rerun_of=rerun_of, forked=forked, unjudgeable=left_out
@@ -200,7 +200,7 @@ def play_run(
     if again:
         note = {**note, AGAIN: list(again)}
     begun = time.monotonic()
-    title = f"{run.config.title} on {run.config.world.name}"
+    title = f"{run.config.title} on {run.config.environment.name}"
     control = Control(run)
     run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:

@@ -84,8 +84,8 @@ def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings
         there = opened.config
     named = {role: lasting_model(model) for role, model in settings.models.items()}
     repeat = prepared(run, named, recorded=False, prices=settings.prices)
-    world = settings.model_copy(update={"env": there.env, "env_options": there.env_options})
-    given = given_plan(plan, world) if plan else None
+    environment = settings.model_copy(update={"env": there.env, "env_options": there.env_options})
+    given = given_plan(plan, environment) if plan else None
     forked = prepared_fork(run, entry, at, repeat, given, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
     code, found = play_again(run, forked, settings.hosting(), out, settings.store, as_json=as_json)
@@ -110,7 +110,7 @@ def play_again(
         forked=repeat.forked,
     )
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
-        differed = (*repeat.differs, *_of_world(first, second))
+        differed = (*repeat.differs, *_of_environment(first, second))
         episodes = tuple(repeated_episodes(first, second))
         learnt = learned_the_same(first, second) if repeat.config.learning else None
     found = Rerun(
@@ -145,13 +145,13 @@ def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
         to.print(f"  {line}", soft_wrap=True)
 
 
-def _of_world(first: Run, second: Run) -> tuple[str, ...]:
+def _of_environment(first: Run, second: Run) -> tuple[str, ...]:
     """Return the changed versions of the environment itself, which it names once it has been played."""
-    then, now = _world_versions(first), _world_versions(second)
+    then, now = _environment_versions(first), _environment_versions(second)
     return tuple(f"{name}: {was}, now {now[name]}" for name, was in then.items() if name in now and now[name] != was)
 
 
-def _world_versions(run: Run) -> dict[str, JsonValue]:
+def _environment_versions(run: Run) -> dict[str, JsonValue]:
     return {name: version for row in run.store.events("run", "versions") for name, version in row.body.items()}
 
 

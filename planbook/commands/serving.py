@@ -14,7 +14,7 @@ from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import read_knowledge
 from planbook.options import options
 from planbook.planner import EpisodeSettings
-from planbook.rules import Knowledge, tell_world
+from planbook.rules import Knowledge, tell_environment
 from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
@@ -32,30 +32,43 @@ def mcp(settings: Settings) -> int:
     from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
     from planbook.serving.session import PlanSession
 
-    world, chosen = settings.world(), settings.world_options()
-    tasks, known = tasks_of(settings, world, chosen), knowledge(settings)
+    environment, chosen = settings.environment(), settings.environment_options()
+    tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
     actions = MOST_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
-    with Sandbox(modules=world.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
-        serve(lambda: PlanSession(world(chosen), sandbox, tasks, limits), tell_world(world, chosen), tasks, known)
+    with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
+        serve(
+            lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
+            tell_environment(environment, chosen),
+            tasks,
+            known,
+        )
     return errors.OK
 
 
-def tasks_of(settings: Settings, world: type[Environment], chosen: BaseModel) -> Sequence[Task]:
+def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
     """Return the selected tasks; one that is free for tools without a file of tasks. Raises BadSelection."""
 
-    if issubclass(world, ToolEnvironment) and not world.has_tasks(chosen):
-        return [Task(id=FREE, env=world.name, split=world.splits[0], type=FREE, goal="Do what the client asks for.")]
-    return world.select(settings.selection(), chosen)
+    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
+        return [
+            Task(
+                id=FREE,
+                env=environment.name,
+                split=environment.splits[0],
+                type=FREE,
+                goal="Do what the client asks for.",
+            )
+        ]
+    return environment.select(settings.selection(), chosen)
 
 
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
     """Return what is known about the environment: the named library, by default what ships."""
-    world, library = settings.world(), settings.library
-    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / world.name).is_dir():
+    environment, library = settings.environment(), settings.library
+    if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / environment.name).is_dir():
         library = LEARNED_LIBRARY
     folder = LIBRARIES.get(library) or Path(library)
     if not is_run(folder):
-        return [read_knowledge(folder, world, settings.world_options())]
+        return [read_knowledge(folder, environment, settings.environment_options())]
     with closing(Run.open(folder)) as run:
         return [with_manual(run, group, state) for group, state in learned_in(run).items()]

@@ -75,7 +75,7 @@ class RunComparison(Compared):
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
     """Compare two runs. Raises BadArgument if they have no task in common."""
-    _check_worlds(first, second)
+    _check_environments(first, second)
     there, here = _by_key(first), _by_key(second)
     pairs = [(row, here[key]) for key, row in there.items() if key in here]
     if not pairs:
@@ -121,11 +121,12 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
     )
 
 
-def _check_worlds(first: RunResults, second: RunResults) -> None:
-    if first.worlds and second.worlds and not first.worlds & second.worlds:
-        one, other = (", ".join(sorted(run.worlds)) for run in (first, second))
+def _check_environments(first: RunResults, second: RunResults) -> None:
+    if first.environments and second.environments and not first.environments & second.environments:
+        one, other = (", ".join(sorted(run.environments)) for run in (first, second))
         raise BadArgument(
-            f"{first.name} plays {one} and {second.name} plays {other}; only runs of the same world can be compared"
+            f"{first.name} plays {one} and {second.name} plays {other}; "
+            "only runs of the same environment can be compared"
         )
 
 

@@ -162,14 +162,14 @@ def facts_of(run: Run, index: int) -> RunFacts:
     """Return the facts about the run that an episode comes from; of an imported one, about the run that it left."""
     if run.imported is not None:
         return RunFacts.model_validate(run.imported.facts_of(index))
-    world = next((event.body for event in run.store.events("run", "versions")), {})
+    environment = next((event.body for event in run.store.events("run", "versions")), {})
     config = without_folders(run.config)
     return RunFacts(
         planner=config.planner,
         config=config.model_dump(mode="json"),
         begun=run.begun,
         versions=run.versions,
-        world={name: str(version) for name, version in world.items()},
+        environment={name: str(version) for name, version in environment.items()},
     )
 
 

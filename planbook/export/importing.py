@@ -32,7 +32,7 @@ class ImportedRun(BaseModel):
     episodes: int
     solved: int
     planners: tuple[str, ...]
-    worlds: tuple[str, ...]
+    environments: tuple[str, ...]
     run: str
 
 
@@ -42,7 +42,7 @@ class _Files:
     def __init__(self) -> None:
         self.files: list[ReadFile] = []
         self.facts: list[dict[str, Any]] = []
-        self.worlds: set[str] = set()
+        self.environments: set[str] = set()
         self.solved = 0
         self.faults: list[str] = []
         self._places: dict[tuple[str, str, str, int], str] = {}
@@ -64,7 +64,7 @@ class _Files:
                 )
                 continue
             self.facts.append(episode.run.model_dump(mode="json"))
-            self.worlds.add(episode.task.env)
+            self.environments.add(episode.task.env)
             self.solved += episode.ending.outcome.solved
             if not self.faults:
                 yield episode
@@ -81,9 +81,9 @@ class _Files:
         return Imported(files=tuple(self.files), origins=tuple(origins))
 
     @property
-    def world(self) -> dict[str, JsonValue]:
+    def environment(self) -> dict[str, JsonValue]:
         """Versions that the environment named, if they are the same for all episodes."""
-        said = [facts["world"] for facts in self.facts if facts["world"]]
+        said = [facts["environment"] for facts in self.facts if facts["environment"]]
         return said[0] if said and all(each == said[0] for each in said) else {}
 
     def check(self) -> None:
@@ -116,7 +116,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
         episodes=len(found.facts),
         solved=found.solved,
         planners=planners,
-        worlds=tuple(sorted(found.worlds)),
+        environments=tuple(sorted(found.environments)),
         run=str(folder),
     )
 
@@ -133,14 +133,14 @@ def _filled(folder: Path, paths: Sequence[Path]) -> tuple[_Files, Config]:
                 rows.clear()
         found.check()
         run.store.put_all(rows)
-        if found.world:
-            run.store.put("run", "versions", 0, found.world)
-        config = config_of(found.imported, found.worlds)
+        if found.environment:
+            run.store.put("run", "versions", 0, found.environment)
+        config = config_of(found.imported, found.environments)
         run.note_imported(found.imported, config)
     return found, config
 
 
-def config_of(imported: Imported, worlds: set[str]) -> Config:
+def config_of(imported: Imported, environments: set[str]) -> Config:
     """Return the configuration of the run that the episodes come from, if there is one and it is valid here.
 
     Else planner and environment alone. It never builds: what was learned from the episodes did not come with them.
@@ -154,7 +154,7 @@ def config_of(imported: Imported, worlds: set[str]) -> Config:
             return config.model_copy(update={"learning": None})
         except (ValidationError, PlannerError):
             pass  # of other people's, of another version, or with a graph that is not here
-    return Config(planner=_one(planners), env=_one(worlds), actions=0)
+    return Config(planner=_one(planners), env=_one(environments), actions=0)
 
 
 def _one(names: set[str]) -> str:

@@ -23,7 +23,7 @@ from planbook.errors import BadArgument
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import replace_files, standalone
 from planbook.planner import Outcome, Procedure, Trajectory, code_of, parse_procedure, read_trajectory, unmarked
-from planbook.rules import Knowledge, tell_manual, tell_world
+from planbook.rules import Knowledge, tell_environment, tell_manual
 from planbook.runs import Run, recorded_endings
 from planbook.sandbox import Limits
 from planbook.wording import UNPLAYED, counted
@@ -109,7 +109,7 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
                 if not tasks or run.config.types == FOUND:
                     left_out[kind] = MATCHED if tasks else UNVERIFIED
                     continue
-                name = _free_name(f"{procedure.world}-{kind}", written)
+                name = _free_name(f"{procedure.environment}-{kind}", written)
                 home = (out or folder / "skills") / name
                 replace_files(home, _files(run, name, knowledge, procedure, tasks))
                 written[name] = str(home)
@@ -152,9 +152,9 @@ def _files(
     run: Run, name: str, knowledge: Knowledge, procedure: Procedure, tasks: tuple[VerifiedTask, ...]
 ) -> dict[str, str]:
     config = run.config
-    about, rules = tell_world(config.world, config.world_options), unmarked(tell_manual(knowledge))
+    about, rules = tell_environment(config.environment, config.environment_options), unmarked(tell_manual(knowledge))
     script = standalone(procedure).replace(procedure.source, without_folders(procedure.source), 1)
-    texts = {SCRIPT: script, MANUAL: f"# {procedure.world}\n\n{about}\n\n{rules}\n"}
+    texts = {SCRIPT: script, MANUAL: f"# {procedure.environment}\n\n{about}\n\n{rules}\n"}
     evidence = SkillEvidence(
         skill=name,
         task_type=procedure.type,
@@ -178,7 +178,7 @@ def without_folders(text: str) -> str:
 
 
 def _told_options(config: Config) -> dict[str, JsonValue]:
-    options = config.world_options.model_dump(mode="json", exclude_defaults=True)
+    options = config.environment_options.model_dump(mode="json", exclude_defaults=True)
     told = {name: value for name, value in options.items() if not holds_secret(name, value)}
     return dict(json.loads(without_folders(json.dumps(told))))
 
@@ -198,11 +198,11 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
     solved = sum(each.solved for each in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
     goals = list(dict.fromkeys(each.task.goal for each in evidence.tasks))[:EXAMPLES]
-    use = f"Use for tasks of the type {procedure.type} in {procedure.world}, such as: {'; '.join(goals)}"
+    use = f"Use for tasks of the type {procedure.type} in {procedure.environment}, such as: {'; '.join(goals)}"
     header = {
         "name": evidence.skill,
         "description": _shortened(f"{procedure.summary} {use}. Verified: {verdict}."),
-        "compatibility": f"Needs planbook and its environment {procedure.world}",
+        "compatibility": f"Needs planbook and its environment {procedure.environment}",
     }
     play, needed = _command(evidence)
     lines = "\n".join(f"{key}: {_scalar(value)}" for key, value in header.items())
@@ -210,7 +210,7 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
 {lines}
 metadata:
   task-type: {_scalar(procedure.type)}
-  environment: {_scalar(procedure.world)}
+  environment: {_scalar(procedure.environment)}
   source: {_scalar(without_folders(procedure.source))}
 ---
 

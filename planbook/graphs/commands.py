@@ -39,7 +39,7 @@ from planbook.workers import opened
 
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
 """Endings of the files of a drawing by its format; the first is the usual one."""
-WORLD = "world"
+ENVIRONMENT = "world"
 """The path at which an agent's graph finds its environment."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
@@ -233,8 +233,12 @@ def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str
 
 def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
     """Raise BadArgument for a graph that plays an environment, unless its ``world`` is among the values."""
-    looks = any(_meet(each, WORLD) for each in file.looked_up) or any(":" not in hook for hook in file.hooks)
-    if file.code is None or not looks or any(_meet(each, WORLD) for each in (*values, *file.inputs, *file.initial)):
+    looks = any(_meet(each, ENVIRONMENT) for each in file.looked_up) or any(":" not in hook for hook in file.hooks)
+    if (
+        file.code is None
+        or not looks
+        or any(_meet(each, ENVIRONMENT) for each in (*values, *file.inputs, *file.initial))
+    ):
         return
     ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
     if ships and file.name in known_environments():

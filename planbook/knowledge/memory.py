@@ -11,8 +11,8 @@ from planbook.errors import BadArgument
 from planbook.knowledge.state import (
     RETRIEVAL,
     SKILL,
+    check_environment,
     check_single,
-    check_world,
     form_without,
     group_of,
     learned_in,
@@ -52,9 +52,9 @@ def known_parts(config: Config) -> list[str]:
     """Return the names of the rules and skills of a run's library, which can be left out one by one."""
     folder = config.library_folder
     if not is_run(folder):
-        return single_parts(read_knowledge(folder, config.world, config.world_options))
+        return single_parts(read_knowledge(folder, config.environment, config.environment_options))
     with closing(Run.open(folder)) as run:
-        check_world(config, run)
+        check_environment(config, run)
         states = learned_in(run, config.after).values()
         return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))
 
@@ -72,7 +72,7 @@ def _knowing(config: Config, folder: Path) -> Memory:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
     if config.planner == PROCEDURES and config.types != FOUND:
         return _procedures(config, folder)
-    knowledge = read_knowledge(folder, config.world, config.world_options)
+    knowledge = read_knowledge(folder, config.environment, config.environment_options)
     learned = bool(knowledge.rules)
     if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
@@ -83,8 +83,8 @@ def _knowing(config: Config, folder: Path) -> Memory:
 def _procedures(config: Config, folder: Path) -> ProcedureLibrary:
     left_out = [name.removeprefix(SKILL) for name in config.without if name.startswith(SKILL)]
     if left_out:
-        check_single(config.without, [read_knowledge(folder, config.world, config.world_options)])
-    return ProcedureLibrary(config.world, folder, config.world_options, left_out)
+        check_single(config.without, [read_knowledge(folder, config.environment, config.environment_options)])
+    return ProcedureLibrary(config.environment, folder, config.environment_options, left_out)
 
 
 def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
@@ -101,8 +101,8 @@ def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -
     manual = ablated(knowledge, config.without).manual
     return LearnedMemory(
         knowledge,
-        config.world,
-        config.world_options,
+        config.environment,
+        config.environment_options,
         without=config.without,
         rule_tokens=config.rule_tokens,
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
@@ -117,7 +117,7 @@ def _of_manual(manual: str, rules: Sequence[Rule]) -> str:
 
 def _of_run(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
-        check_world(config, run)
+        check_environment(config, run)
         known = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
         check_single(config.without, known.values())
         by_group = {group: remembering(config, knowledge) for group, knowledge in known.items()}
@@ -126,6 +126,6 @@ def _of_run(config: Config, folder: Path) -> Memory:
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:
     """Return the knowledge with the usual example for the environment and, if it has no rules, the usual rules."""
-    start = start_of(config, usual_starts(config.world.name, config.selection.split or ""))
+    start = start_of(config, usual_starts(config.environment.name, config.selection.split or ""))
     rules = knowledge.rules or start.rules
     return knowledge.model_copy(update={"example": start.example, "rules": rules})

@@ -181,7 +181,7 @@ def fresh_beginning(config: Config, group: str) -> KnowledgeState:
     """
     assert config.learning is not None
     start = start_of(config, config.learning.start)
-    knowledge = Knowledge(world=config.world.name, rules=start.rules, example=start.example)
+    knowledge = Knowledge(environment=config.environment.name, rules=start.rules, example=start.example)
     book = RuleBook.of(start.rules)
     if config.library != SHIPPED_LIBRARY:
         knowledge, book = _of_library(config, group)
@@ -194,7 +194,7 @@ def fresh_beginning(config: Config, group: str) -> KnowledgeState:
 
 def start_of(config: Config, names: Sequence[str]) -> Start:
     """Read the starts of these names as a run may show them. Raises BadStart."""
-    return read_start(config.world.name, names, helpers="helpers" not in config.without)
+    return read_start(config.environment.name, names, helpers="helpers" not in config.without)
 
 
 def _joined(known: str, starting: str) -> str:
@@ -213,24 +213,27 @@ def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
     """Return the knowledge of an earlier building run or a folder; numbers of deleted rules are not used again."""
     folder = config.library_folder
     if not is_run(folder):
-        knowledge = read_knowledge(folder, config.world, config.world_options)
+        knowledge = read_knowledge(folder, config.environment, config.environment_options)
         return knowledge, RuleBook.of(knowledge.rules)
     with closing(Run.open(folder)) as run:
-        check_world(config, run)
+        check_environment(config, run)
         states = learned_in(run)
         if (state := states.get(group) or states.get(EVERYTHING)) is None:
             raise BadArgument(f"{folder} knows nothing of {group}; it knows {', '.join(sorted(states))}")
         return state.knowledge, state.history.book
 
 
-def check_world(config: Config, library: Run) -> None:
+def check_environment(config: Config, library: Run) -> None:
     """Check that a run can be a library for another. Raises BadArgument."""
     if library.config.learning is None:
         raise BadArgument(
-            f"{library.folder} is not a building run, and learned nothing; a library (--library) is a run of `planbook build`"
+            f"{library.folder} is not a building run, and learned nothing; "
+            "a library (--library) is a run of `planbook build`"
         )
-    if library.config.world.name != config.world.name:
-        raise BadArgument(f"{library.folder} was built on {library.config.world.name}, not on {config.world.name}")
+    if library.config.environment.name != config.environment.name:
+        raise BadArgument(
+            f"{library.folder} was built on {library.config.environment.name}, not on {config.environment.name}"
+        )
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:

@@ -64,7 +64,7 @@ def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
 
 
 def from_plans(
-    knowledge: Knowledge, played: Sequence[Trajectory], world: type, options: BaseModel | None
+    knowledge: Knowledge, played: Sequence[Trajectory], environment: type, options: BaseModel | None
 ) -> Procedure | None:
     """Turn a type's plans into one procedure; None if they do not generalise.
 
@@ -77,7 +77,7 @@ def from_plans(
         return None
     source = f"learnt from {', '.join(each.task_id for each in found.examples)} by their plans"
     try:
-        return learned_procedure(code, kind, world, source, options)
+        return learned_procedure(code, kind, environment, source, options)
     except BadProcedure as bad:
         LOG.info("the plans of %s make no procedure: %s", kind, bad)
         return None

@@ -54,7 +54,7 @@ def looked_at(path: Path) -> Source:
     return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=number), facts[0]
 
 
-def world_of(sources: Sequence[Source]) -> dict[str, Any]:
+def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
     """Return environment, options and split as far as the sources agree on them: defaults for the command line."""
     configs = [facts.config for _, facts in sources]
     agreed: dict[str, Any] = {}
@@ -81,7 +81,7 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
 def given_tasks(config: Config) -> list[Task]:
     """Return the tasks of the episodes to build on, in order, limited for each type.
 
-    Raises BadArgument where there are none, or of another world; BadRun if a source is not what it was.
+    Raises BadArgument where there are none, or of another environment; BadRun if a source is not what it was.
     """
     return [trajectory.task for trajectory in _picked(config)]
 
@@ -93,13 +93,13 @@ def _picked(config: Config) -> Iterator[Trajectory]:
     taken: Counter[str] = Counter()
     for trajectory in _all(config.learning.given):
         task = trajectory.task
-        if task.env != config.world.name:
+        if task.env != config.environment.name:
             raise BadArgument(
-                f"--from: {task.id} is a task of {task.env}, and what is built is for {config.world.name}"
+                f"--from: {task.id} is a task of {task.env}, and what is built is for {config.environment.name}"
             )
         if ids and task.id not in ids:
             continue
-        if not ids and not _is_built_on(config.world.name, task.type, chosen_types):
+        if not ids and not _is_built_on(config.environment.name, task.type, chosen_types):
             continue
         taken[task.type] += 1
         if ids or taken[task.type] <= config.learning.tasks_per_type:
@@ -108,8 +108,8 @@ def _picked(config: Config) -> Iterator[Trajectory]:
         raise BadArgument("--from: it has no episode of the chosen tasks or types")
 
 
-def _is_built_on(world: str, kind: str, chosen_types: set[str]) -> bool:
-    return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(world, [kind]))
+def _is_built_on(environment: str, kind: str, chosen_types: set[str]) -> bool:
+    return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(environment, [kind]))
 
 
 def _all(sources: Sequence[Given]) -> Iterator[Trajectory]:

@@ -109,7 +109,9 @@ class Learner:
         config = self._config
         trajectory = read_trajectory(*episode_events(self._run, entry))
         always = self.learning.conclusions == "always"
-        conclusion = conclude(scope.child("conclusion"), trajectory, config.world, config.world_options, always=always)
+        conclusion = conclude(
+            scope.child("conclusion"), trajectory, config.environment, config.environment_options, always=always
+        )
         knowledge = state.knowledge
         if self._finds:
             describes = "rules" not in config.without and not self.learning.libraries_only
@@ -208,8 +210,8 @@ def builder_settings(config: Config) -> BuilderSettings:
     assert config.learning is not None
     left_out = set(config.without)
     return BuilderSettings(
-        world=config.world,
-        options=config.world_options,
+        environment=config.environment,
+        options=config.environment_options,
         max_rules=config.learning.max_rules,
         form=form_without(left_out).model_copy(update={"checks": config.learning.checks}),
         cooperation="cooperation" not in left_out,

@@ -20,19 +20,21 @@ Reading = Mapping[str, JsonValue]
 def play_and_look(episode: Episode, options: BaseModel) -> None:
     """Run a procedure, then record every attribute, and every query and read-only tool that needs no argument."""
     given_code(episode, options)
-    expressions = readable(episode.world)
+    expressions = readable(episode.environment)
     if expressions and not episode.feedbacks[-1].is_error:
         lines = [f"try:\n    read[{each!r}] = {each}\nexcept Exception:\n    pass" for each in expressions]
         with episode.frame(LOOK):
             episode.run("\n".join(["import json", "read = {}", *lines, "print(json.dumps(read))"]), source=LOOK)
 
 
-def readable(world: Environment) -> list[str]:
+def readable(environment: Environment) -> list[str]:
     """Return the expressions of plan code that read something of an environment and need no argument."""
-    tools = getattr(world, "tools", {})
-    reading = [spec for name, spec in world.offer.actions.items() if name in tools and tools[name].effect == "read"]
-    calls = [spec for spec in (*world.offer.queries.values(), *reading) if _needs_nothing(spec)]
-    return [*(f"{AGENT}.{name}" for name in world.attributes), *(f"{AGENT}.{spec.name}()" for spec in calls)]
+    tools = getattr(environment, "tools", {})
+    reading = [
+        spec for name, spec in environment.offer.actions.items() if name in tools and tools[name].effect == "read"
+    ]
+    calls = [spec for spec in (*environment.offer.queries.values(), *reading) if _needs_nothing(spec)]
+    return [*(f"{AGENT}.{name}" for name in environment.attributes), *(f"{AGENT}.{spec.name}()" for spec in calls)]
 
 
 def _needs_nothing(spec: ActionSpec) -> bool:

@@ -43,14 +43,14 @@ def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
     split, _, count = run.config.learning.verify.partition(":")
     if not split:
         return []
-    world = run.config.world
-    seeds = tuple(range(int(count))) if world.takes_seeds(split, run.config.world_options) else ()
+    environment = run.config.environment
+    seeds = tuple(range(int(count))) if environment.takes_seeds(split, run.config.environment_options) else ()
     if run.config.types == FOUND:
-        every = world.select(Selection(split=split, seeds=seeds), run.config.world_options)
+        every = environment.select(Selection(split=split, seeds=seeds), run.config.environment_options)
         told = (with_found_type(knowledge, task.model_copy(update=run.config.told(task))) for task in every)
         return [task for task in told if task.type == kind][: int(count)]
     selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
-    return world.select(selection, run.config.world_options)
+    return environment.select(selection, run.config.environment_options)
 
 
 def stored(run: Run, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
@@ -61,7 +61,7 @@ def stored(run: Run, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> 
     found, known = type_named(knowledge, kind), {task.id for task in tasks}
     ids = [example.task_id for example in (found.examples if found else ()) if example.task_id not in known]
     try:
-        there = run.config.world.select(Selection(ids=tuple(ids)), run.config.world_options) if ids else []
+        there = run.config.environment.select(Selection(ids=tuple(ids)), run.config.environment_options) if ids else []
     except EnvsError as error:
         LOG.warning("the procedure of %s is not verified on the library's tasks: %s", kind, error)
         return []
@@ -73,7 +73,10 @@ def own_task(run: Run, task: Task) -> Task:
     if run.config.types != FOUND:
         return task
     entries = (entry.task for entry in run.entries() if entry.task.id == task.id)
-    return next(entries, None) or run.config.world.select(Selection(ids=(task.id,)), run.config.world_options)[0]
+    return (
+        next(entries, None)
+        or run.config.environment.select(Selection(ids=(task.id,)), run.config.environment_options)[0]
+    )
 
 
 def _verified(
@@ -81,7 +84,8 @@ def _verified(
 ) -> tuple[Verification, Reading | None]:
     """Verify a procedure on a task.
 
-    A world that broke says nothing of it, nor does a recorded part that the world does not repeat: once more then.
+    A broken environment says nothing about the procedure, nor does a recorded part that the environment does not
+    repeat: the task is then played again.
     """
     message = ""
     for place in (scope, *(scope.child("again") for _ in range(REPEATS))):
@@ -177,7 +181,7 @@ class ProcedureWriter:
         tasks = [each.task for each in played]
         tasks += stored(self.run, kind, state.knowledge, tasks)
         verify = self._verifier([*tasks, *set_aside(self.run, kind, state.knowledge)])
-        ready = from_plans(state.knowledge, played, config.world, config.world_options)
+        ready = from_plans(state.knowledge, played, config.environment, config.environment_options)
         if ready is not None and (there is None or there.code != ready.code):
             missed = [each for each in verify(ready) if not each.solved]
             if not missed:
@@ -189,8 +193,8 @@ class ProcedureWriter:
             kind,
             played,
             verify,
-            world=config.world,
-            options=config.world_options,
+            environment=config.environment,
+            options=config.environment_options,
             actions=config.actions,
             there=there,
             failed=failed,

@@ -20,14 +20,14 @@ from planbook.learning.tasks import playing_memory
 from planbook.manuals import MANUAL_FILE, replace_files, write_knowledge
 from planbook.manuals import formulate as ask_formulator
 from planbook.planner import BudgetEnded, Ending, ModelError, Outcome, Scope, UnusableReply, never_stopped
-from planbook.rules import Rule, tell_world
+from planbook.rules import Rule, tell_environment
 from planbook.runs import Entry, Run
 from planbook.store import Watch
 from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
-WORLD = "world.md"
+ENVIRONMENT = "world.md"
 """Describes the environment to readers of the manual; planners get the same in their prompts."""
 SHORT_MANUAL = "manual.short.md"
 """A shortened view of the manual."""
@@ -104,7 +104,7 @@ def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
 
 
 def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
-    manual = ask_formulator(scope, rules, config.world, config.world_options, tokens=tokens)
+    manual = ask_formulator(scope, rules, config.environment, config.environment_options, tokens=tokens)
     return {"manual": manual.model_dump(mode="json")}
 
 
@@ -114,8 +114,8 @@ def export(run: Run) -> list[Path]:
     for group, state in learned_in(run).items():
         folder = library_folder(run, group)
         write_knowledge(folder, with_manual(run, group, state))
-        world = tell_world(run.config.world, run.config.world_options)
-        replace_files(folder / run.config.world.name, {WORLD: f"{world}\n"})
+        environment = tell_environment(run.config.environment, run.config.environment_options)
+        replace_files(folder / run.config.environment.name, {ENVIRONMENT: f"{environment}\n"})
         written.append(folder)
     return written
 
@@ -128,7 +128,7 @@ def export_manuals(run: Run, tokens: int | None) -> list[Path]:
     export(run)
     written: list[Path] = []
     for group, state in learned_in(run).items():
-        home = library_folder(run, group) / run.config.world.name
+        home = library_folder(run, group) / run.config.environment.name
         short = "" if tokens is None else with_manual(run, group, state, tokens).manual
         replace_files(home, {SHORT_MANUAL: short})
         written += [home / name for name in (MANUAL_FILE, SHORT_MANUAL) if (home / name).exists()]

@@ -14,7 +14,11 @@ from planbook.runs import Entry
 
 def tasks_of(config: Config) -> Sequence[Task]:
     """Return the tasks that a run is to play. Raises BadSelection, BadArgument."""
-    return building_tasks(config) if config.learning else config.world.select(config.selection, config.world_options)
+    return (
+        building_tasks(config)
+        if config.learning
+        else config.environment.select(config.selection, config.environment_options)
+    )
 
 
 def building_tasks(config: Config) -> list[Task]:
@@ -31,12 +35,14 @@ def building_tasks(config: Config) -> list[Task]:
     dice = random.Random(f"building/{config.seed}")
     if config.types == FOUND and not config.selection.ids:
         number = config.selection.limit or config.learning.tasks_per_type
-        every = config.world.select(config.selection.model_copy(update={"limit": None}), config.world_options)
+        every = config.environment.select(
+            config.selection.model_copy(update={"limit": None}), config.environment_options
+        )
         return dice.sample(every, min(number, len(every)))
-    tasks = config.world.select(config.selection, config.world_options)
+    tasks = config.environment.select(config.selection, config.environment_options)
     if config.selection.ids:
         return tasks
-    chosen = types_to_build_on(config.world.name, sorted({task.type for task in tasks}))
+    chosen = types_to_build_on(config.environment.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
     for kind in chosen:
         alike = [task for task in tasks if task.type == kind]
@@ -52,7 +58,7 @@ def building_tasks(config: Config) -> list[Task]:
 def check_learning(config: Config) -> None:
     """Check that the split on which procedures are verified exists. Raises BadArgument."""
     assert config.learning is not None
-    known, verify = config.world.task_splits(config.world_options), config.learning.verify
+    known, verify = config.environment.task_splits(config.environment_options), config.learning.verify
     split, _, count = verify.partition(":")
     if verify and not (split in known and count.isdecimal() and int(count)):
         raise BadArgument(f"--verify {verify}: write SPLIT:N, such as {known[0]}:20; the splits: {', '.join(known)}")

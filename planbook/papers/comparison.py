@@ -116,7 +116,7 @@ def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | N
 
     Raises BadRun, BadKnowledge.
     """
-    env = config.world.name
+    env = config.environment.name
     papers = papers_of(config.planner, env)
     if not papers:
         return None
@@ -150,7 +150,7 @@ def _by_type(run: OurRun) -> dict[str, float]:
 
 
 def _paper(paper: Publication, run: OurRun) -> ComparedPaper:
-    setting = paper.setting(run.config.world.name, run.split, run.summary.by_type)
+    setting = paper.setting(run.config.environment.name, run.split, run.summary.by_type)
     fitting = [table for table in paper.tables if _fits(table, paper, setting, run)]
     quoted = dict.fromkeys(row.method for table in fitting for row in table.rows if row.planner is None)
     return ComparedPaper(

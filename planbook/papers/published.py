@@ -106,13 +106,13 @@ class PaperSetting(PaperData):
     models: tuple[str, ...]
     options: dict[str, JsonValue]
     sampling: dict[str, JsonValue] = Field(default_factory=dict)
-    world: str = ""
+    environment: str = ""
     """Their environment, where it is not ours,"""
-    our_world: str = "in text"
+    our_environment: str = "in text"
     """which is this one,"""
     same_with: str = ""
     """unless this option of our environment is given, whose value names it then."""
-    world_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+    environment_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
     """Their values of our environment's options, where these are not our usual ones."""
     apart: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
     """By planner, for rows that were not made as the setting says: what, ours and theirs.
@@ -139,7 +139,7 @@ class Publication(PaperData):
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     @property
-    def worlds(self) -> tuple[str, ...]:
+    def environments(self) -> tuple[str, ...]:
         """The environments that it has figures for."""
         return tuple(sorted({setting.env for setting in self.settings}))
 
@@ -173,5 +173,5 @@ def publications() -> Sequence[Publication]:
 
 def papers_of(planner: str, env: str) -> Sequence[Publication]:
     """Return the papers that have a method and an environment, else the first that has the environment."""
-    about = [each for each in publications() if env in each.worlds]
+    about = [each for each in publications() if env in each.environments]
     return [each for each in about if planner in each.planners] or about[:1]

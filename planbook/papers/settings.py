@@ -63,7 +63,7 @@ def paper_settings(
     For ``building``, those of its building episodes. Raises BadArgument where no paper has both.
     """
     name = load_environment(env).name
-    paper = next((each for each in publications() if planner in each.planners and name in each.worlds), None)
+    paper = next((each for each in publications() if planner in each.planners and name in each.environments), None)
     if paper is None:
         raise BadArgument(f"--paper: no paper played {planner} on {name}; {_played(planner)}")
     setting = paper.setting(name, split, types)
@@ -73,7 +73,7 @@ def paper_settings(
     return PaperSettings(
         paper.paper,
         {name: value for name, value in options.items() if name in known},
-        {name: values[0] for name, values in setting.world_options.items()},
+        {name: values[0] for name, values in setting.environment_options.items()},
         dict(setting.sampling),
         built.actions if built else setting.actions,
         setting.without,
@@ -93,7 +93,7 @@ def _listed(values: Mapping[str, JsonValue]) -> str:
 
 def _played(planner: str) -> str:
     """Return the environments on which papers played a method, in words."""
-    there = [f"{each.paper} on {', '.join(each.worlds)}" for each in publications() if planner in each.planners]
+    there = [f"{each.paper} on {', '.join(each.environments)}" for each in publications() if planner in each.planners]
     return f"{planner} was played in {'; '.join(there)}" if there else f"no paper has the method {planner}"
 
 
@@ -142,7 +142,7 @@ class OurRun:
         """The split that was played: the environment's first where none is named; empty for tasks chosen by id."""
         if self.config.selection.split or self.config.selection.ids:
             return self.config.selection.split or ""
-        return self.config.world.splits[0]
+        return self.config.environment.splits[0]
 
     @property
     def tasks(self) -> int:
@@ -172,7 +172,7 @@ class OurRun:
             return ()
         if self.origin.building and self.origin.building.learning:
             return self.origin.building.learning.start
-        return usual_starts(self.config.world.name, self.split) if self.uses_a_model else ()
+        return usual_starts(self.config.environment.name, self.split) if self.uses_a_model else ()
 
     @property
     def options(self) -> dict[str, JsonValue]:
@@ -186,7 +186,7 @@ class OurRun:
 
 def comparable_options(config: Config) -> dict[str, JsonValue]:
     """Return the planner's options in force that can be compared with a paper's."""
-    found = chosen_options(config, config.world.name).items()
+    found = chosen_options(config, config.environment.name).items()
     return {name: value for name, value in found if value is not None or name not in OWN_CHOICE}
 
 
@@ -201,7 +201,7 @@ def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
 def _origin(config: Config) -> KnowledgeOrigin:
     library = config.library_folder
     if not is_run(library):
-        known = read_knowledge(library, config.world, config.world_options)
+        known = read_knowledge(library, config.environment, config.environment_options)
         learned = bool(config.planner == "procedures" or known.rules or known.skills or known.reflections)
         return KnowledgeOrigin(None, (), _formulated([known]), learned)
     with closing(Run.open(library)) as built:
@@ -257,7 +257,7 @@ Facts = Iterator[tuple[str, object, object]]
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
     """Return everything that differs from how the paper's figures of a setting were made."""
     apart = setting.apart.get(run.config.planner, {})
-    usual = [*_tasks(run, setting), *_world(run.config, setting), *_planning(run, paper, setting)]
+    usual = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
     facts: list[tuple[str, object, object]] = [fact for fact in usual if fact[0] not in apart]
     facts += [(what, ours.format(tasks=run.tasks), theirs) for what, (ours, theirs) in apart.items()]
     if setting.building:
@@ -280,15 +280,15 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
     yield "actions that an episode may take", run.config.actions, setting.actions
 
 
-def _world(config: Config, setting: PaperSetting) -> Facts:
-    usual = config.world.Options().model_dump(mode="json")
-    for name, value in config.world_options.model_dump(mode="json").items():
-        theirs = setting.world_options.get(name, (usual[name],))
+def _environment(config: Config, setting: PaperSetting) -> Facts:
+    usual = config.environment.Options().model_dump(mode="json")
+    for name, value in config.environment_options.model_dump(mode="json").items():
+        theirs = setting.environment_options.get(name, (usual[name],))
         if name not in (*SAME_EITHER_WAY, setting.same_with) and value not in theirs:
-            yield f"world option {name}", _limit(value), _limit(theirs[0])
-    given = setting.same_with and getattr(config.world_options, setting.same_with)
-    if setting.world:
-        yield "world", f"{setting.same_with} {given}" if given else setting.our_world, setting.world
+            yield f"environment option {name}", _limit(value), _limit(theirs[0])
+    given = setting.same_with and getattr(config.environment_options, setting.same_with)
+    if setting.environment:
+        yield "environment", f"{setting.same_with} {given}" if given else setting.our_environment, setting.environment
 
 
 def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:

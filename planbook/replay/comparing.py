@@ -187,7 +187,9 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
         raise
     except EnvsError as error:
         worker.drop_environment()
-        return Comparison(sameness=Sameness.NOT_COMPARED, event="the world", expected="an episode", actual=str(error))
+        return Comparison(
+            sameness=Sameness.NOT_COMPARED, event="the environment", expected="an episode", actual=str(error)
+        )
     return Comparison(sameness=Sameness.SAME)
 
 
@@ -225,7 +227,7 @@ def _judged(
     then = Ending.model_validate(recorded[path, "outcome", 0])
     if then.outcome.solved != ending.outcome.solved:
         changed = {which: f"{outcome_of(end)}{why(end)}" for which, end in (("then", then), ("now", ending))}
-    elif is_renaming(recorded, journal.events, run.config.world.object_ids):
+    elif is_renaming(recorded, journal.events, run.config.environment.object_ids):
         changed = {"sameness": Sameness.RENAMED}
     return found.model_copy(update=changed)
 

@@ -60,7 +60,7 @@ def replay_in_threads(
 
     if not entries:
         return True
-    count = min(jobs if run.config.world.parallel else 1, len(entries))
+    count = min(jobs if run.config.environment.parallel else 1, len(entries))
     with workers_of(run, unsafe, steering, silent=True) as hire:
         return in_threads(count, one, steering, look)
 

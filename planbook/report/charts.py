@@ -183,7 +183,7 @@ def with_options(config: Config) -> dict[str, Any]:
     """Return a configuration as JSON, with all options that the method plays with."""
     found = config.model_dump(mode="json")
     with suppress(EnvsError):
-        found["planner_options"] = chosen_options(config, config.world.name)
+        found["planner_options"] = chosen_options(config, config.environment.name)
     return found
 
 

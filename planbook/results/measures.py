@@ -106,7 +106,7 @@ def is_open(kind: str, known: Sequence[str]) -> bool:
 def known_milestones(config: Config) -> tuple[str, ...]:
     """Return all milestones of the environment; nothing where they differ by task, or it is not installed."""
     try:
-        return config.world.all_milestones
+        return config.environment.all_milestones
     except EnvsError:
         return ()
 

@@ -115,7 +115,7 @@ class RunResults:
         return self.run.config.learning is not None
 
     @property
-    def worlds(self) -> frozenset[str]:
+    def environments(self) -> frozenset[str]:
         """The environments of its tasks."""
         return frozenset(row.entry.task.env for row in self.counted)
 

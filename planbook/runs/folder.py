@@ -29,7 +29,7 @@ LOOKED_AT = 0.05
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Make a folder whose name says when and what: world and planner, unless a name is given. Raises BadRun."""
+    """Make a folder whose name says when and what: environment and planner, unless a name is given. Raises BadRun."""
     name = name or f"{Path(config.env.partition(':')[0]).stem}-{Path(config.planner.partition(':')[0]).stem}"
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):

@@ -57,9 +57,11 @@ class SessionFailed(Exception):
 class PlanSession:
     """Runs plans on an environment. Belongs to one thread."""
 
-    def __init__(self, world: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings) -> None:
+    def __init__(
+        self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
+    ) -> None:
         self.tasks: Mapping[str, Task] = {task.id: task for task in tasks}
-        self._world, self._sandbox, self._settings = world, sandbox, settings
+        self._environment, self._sandbox, self._settings = environment, sandbox, settings
         self._episode: Episode | None = None
         self._frame: Frame | None = None
         self._open = ExitStack()
@@ -70,7 +72,7 @@ class PlanSession:
     def close(self) -> None:
         """Close the environment."""
         self.end()
-        self._world.close()
+        self._environment.close()
 
     def end(self) -> None:
         """End the current task."""
@@ -87,7 +89,7 @@ class PlanSession:
             raise SessionFailed(f"there is no task {task_id!r}; there are {', '.join([*self.tasks][:10])}")
         self.end()
         self._ended, self._first = "", ()
-        self._episode = Episode(task, self._world, self._sandbox, MemoryJournal(), settings=self._settings)
+        self._episode = Episode(task, self._environment, self._sandbox, MemoryJournal(), settings=self._settings)
         self._open.callback(self._episode.close)
         try:
             observation = self._episode.begin()
@@ -113,7 +115,7 @@ class PlanSession:
             self.begin(task_id)
         episode, _ = self._begun()
         given = code_of(procedure)
-        told = self._world.told_params(episode.task) if given.told_params else episode.task.params
+        told = self._environment.told_params(episode.task) if given.told_params else episode.task.params
         own: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or told)}
         of_task = not params or params == told
         with episode.frame("procedure", helpers=given.helpers, task=own) as frame:
@@ -147,8 +149,8 @@ class PlanSession:
 
     def _at_the_end(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
         """Return the result of a plan that ended the task."""
-        answered = isinstance(self._world, ToolEnvironment) and self._world.take_back_answer()
-        last = self._world.history[-1] if answered else None
+        answered = isinstance(self._environment, ToolEnvironment) and self._environment.take_back_answer()
+        last = self._environment.history[-1] if answered else None
         self._ended = "" if last else str(over)
         if last and not self._first:
             self._first = (self._solved(),)
@@ -164,6 +166,6 @@ class PlanSession:
         if self._first:
             return self._first[0]
         try:
-            return None if self._world.unjudged() else self._world.verdict().solved
+            return None if self._environment.unjudged() else self._environment.verdict().solved
         except EnvsError as error:
             raise SessionFailed(f"The task cannot be judged: {error}") from error

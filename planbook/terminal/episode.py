@@ -240,7 +240,7 @@ def _step(number: int, step: Step) -> Text:
         "undone": step.undone,
         "lasting": seen.lasting,
         "episode over": seen.terminated,
-        "cut short by the world": seen.truncated,
+        "cut short by the environment": seen.truncated,
     }
     if said := [mark for mark, is_so in marks.items() if is_so]:
         told.append(f" ({', '.join(said)})", style or DIM)

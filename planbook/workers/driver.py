@@ -88,7 +88,7 @@ class RunDriver:
 
     def here(self, memory: Memory, watch: Watch | None) -> bool:
         """Play in threads of this process."""
-        jobs = self._hosting.jobs if self._run.config.world.parallel else 1
+        jobs = self._hosting.jobs if self._run.config.environment.parallel else 1
         unsafe = self._hosting.unsafe_no_sandbox
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report, self._open)
         self._open.refresh(anew=True)
@@ -117,7 +117,7 @@ class RunDriver:
 
     def _jobs(self, jobs: int, workers: int) -> list[Job]:
         """Spread so many episodes side by side over workers."""
-        parallel = self._run.config.world.parallel
+        parallel = self._run.config.environment.parallel
         threads = [jobs // workers + (number < jobs % workers) if parallel else 1 for number in range(workers)]
         return [job_of(self._run, self._hosting, threads=each, obeyed=self._obeyed) for each in threads]
 
@@ -195,7 +195,7 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
 def join_run(run: Run, hosting: Hosting) -> WorkerReport:
     """Play episodes of a run beside the process that plays it, until none is open or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
-    job = job_of(run, hosting, threads=hosting.jobs if run.config.world.parallel else 1)
+    job = job_of(run, hosting, threads=hosting.jobs if run.config.environment.parallel else 1)
     return work(replace(job, spent=spent, obeyed=obeyed_before(run.store)), lambda: run.is_played)
 
 

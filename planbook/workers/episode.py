@@ -41,9 +41,9 @@ class EpisodeWorker:
     def environment(self) -> Environment:
         """Return the worker's environment. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
         if self._environment is None:
-            make = self._config.world
+            make = self._config.environment
             try:
-                self._environment = make(self._config.world_options)
+                self._environment = make(self._config.environment_options)
             except EnvsError:
                 raise
             except Exception as error:

@@ -105,7 +105,7 @@ def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     """Check that every role that will be asked has a model. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
-    named = set() if config.copies else {*strategy.named(options, config.world.name)}
+    named = set() if config.copies else {*strategy.named(options, config.environment.name)}
     roles = {*(() if config.copies else strategy.roles), *more, *named}
     known = {DEFAULT_ROLE, *ROLES, *strategy.roles, *named}
     if not {*config.models, *config.sampling} <= known:
@@ -128,8 +128,8 @@ def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
     if strategy.sometimes.keys().isdisjoint(roles):
         return set()
     options = strategy.options.model_validate(config.planner_options)
-    with closing(config.world(config.world_options)) as world:
-        return {role for role in roles if not strategy.asks(role, options, world)}
+    with closing(config.environment(config.environment_options)) as environment:
+        return {role for role in roles if not strategy.asks(role, options, environment)}
 
 
 class RunAnswers:

@@ -270,7 +270,7 @@ def workers_of(
         if not silent:
             run.meter.before_action()
 
-    with Sandbox(modules=run.config.world.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
+    with Sandbox(modules=run.config.environment.modules, unsafe_no_sandbox=unsafe_no_sandbox) as sandbox:
         roles = Roles(no_model, run.config.sampling) if silent else roles_of(run, steering.stops)
         roles = roles.guarded(steering.guard)
 

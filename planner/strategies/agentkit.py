@@ -1,6 +1,6 @@
 """AgentKit (section 2): a graph of prompts with one pass a step. One node's answer is the plan code of the step.
 
-The database of the graph holds, for its prompts, ``world`` (goal, about, action_docs, manual, scene, observation,
+The database of the graph holds, for its prompts, ``environment`` (goal, about, action_docs, manual, scene, observation,
 previous, state, knowledge, left: the actions that are left), ``last`` (code, feedback) and ``step`` (number, from 0,
 nth, from 1, and most). What does not exist yet is not in it: ``{{ db.last.code | default("Nothing was done yet.") }}``.
 
@@ -121,10 +121,10 @@ def roles_of(options: BaseModel, environment: str) -> Collection[str]:
 def agentkit(episode: Episode, options: BaseModel) -> None:
     """Run one pass of the graph after another, each followed by the plan code that it wrote."""
     chosen = AgentKitOptions.model_validate(options)
-    file = chosen.graph_file(episode.world.name)
+    file = chosen.graph_file(episode.environment.name)
     graph, database = Graph(*file.nodes.values()), file.new_database()
     steps, idle = chosen.steps or file.steps or max(1, episode.settings.actions), 0
-    manual = chosen.manual(episode.world.name)
+    manual = chosen.manual(episode.environment.name)
     for number in range(steps):
         database.set("step", {"number": number, "nth": number + 1, "most": steps})
         _look(episode, database, manual)
@@ -144,7 +144,7 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
 
 def _look(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
     """Put what is known of the environment into the database."""
-    environment, recall = episode.world, episode.recall()
+    environment, recall = episode.environment, episode.recall()
     seen = episode.steps[-1].observation if episode.steps else episode.observation
     told: dict[str, JsonValue] = {
         "goal": episode.task.goal,
@@ -231,9 +231,9 @@ def random_choice(episode: Episode, options: BaseModel) -> None:
     dice = random.Random(f"{episode.settings.seed}/{episode.task.id}")
     with episode.frame("plan"):
         for _ in range(steps):
-            choices = choices_in(episode.world)
+            choices = choices_in(episode.environment)
             if not choices:
-                raise episode.no_plan(RANDOM, f"{RANDOM} cannot play {episode.world.name}: {NOTHING_LISTED}")
+                raise episode.no_plan(RANDOM, f"{RANDOM} cannot play {episode.environment.name}: {NOTHING_LISTED}")
             episode.run(call_of(dice.choice(choices)), source=RANDOM)
 
 

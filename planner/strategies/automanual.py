@@ -26,7 +26,7 @@ class AutoManualOptions(Options):
         default=None,
         ge=0,
         description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
-        "worlds where plans pause to look.",
+        "environments where plans pause to look.",
     )
     cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
@@ -38,7 +38,7 @@ class AutoManualOptions(Options):
 def automanual(episode: Episode, options: BaseModel) -> None:
     """Plan, run, learn from the feedback and plan again, until the episode is over or the replies are used up."""
     chosen = AutoManualOptions.model_validate(options)
-    recall, episode.whole_plans = episode.recall(), not episode.world.pauses
+    recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
     tried = ""
     if chosen.procedures_first:
         recall = matched(episode, recall, PLANNER_ROLE)
@@ -62,10 +62,12 @@ def automanual(episode: Episode, options: BaseModel) -> None:
 
 
 def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Message:
-    environment = type(episode.world)
+    environment = type(episode.environment)
     return PROMPTS["automanual/system"].system(
         about=environment.about,
-        action_docs=action_docs_of(episode.world).model_copy(update={"helpers": function_heads(environment.helpers)}),
+        action_docs=action_docs_of(episode.environment).model_copy(
+            update={"helpers": function_heads(environment.helpers)}
+        ),
         cooperation=options.cooperation,
         helpers=options.helper_methods,
         pauses=environment.pauses,
@@ -82,15 +84,15 @@ def _tried(episode: Episode, recall: Recall) -> str:
     if recall.procedure is None:
         return ""
     task = episode.task
-    if not recall.procedure.is_learned and dict(episode.world.told_params(task)) != dict(task.params):
-        return f"It did not do the task. {episode.world.state()}".strip()
+    if not recall.procedure.is_learned and dict(episode.environment.told_params(task)) != dict(task.params):
+        return f"It did not do the task. {episode.environment.state()}".strip()
     return episode.feedbacks[-1].text
 
 
 def _replans(episode: Episode, options: AutoManualOptions) -> int:
     if options.replans is not None:
         return options.replans
-    return REPLANS_WITH_PAUSES if episode.world.pauses else REPLANS
+    return REPLANS_WITH_PAUSES if episode.environment.pauses else REPLANS
 
 
 METHODS: Mapping[str, Method] = {

@@ -188,7 +188,7 @@ def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str
 
 def told_task(episode: Episode) -> Mapping[str, JsonValue]:
     """Return the ``task`` that plan code of a model sees, with only the params that models may know."""
-    return {"params": dict(episode.world.told_params(episode.task))}
+    return {"params": dict(episode.environment.told_params(episode.task))}
 
 
 def countdown(number: int) -> Callable[[], int]:

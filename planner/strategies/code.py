@@ -67,7 +67,7 @@ def _matched_frame(episode: Episode, given: GivenCode, match: Match) -> Abstract
 
 def naive(episode: Episode, options: BaseModel) -> None:
     """Run the environment's own plan for the naive baseline (ADaPT, appendix D). Give up if it has none."""
-    if code := type(episode.world).naive:
+    if code := type(episode.environment).naive:
         given_code(episode, GivenCode(code=code, source="naive", told_params=True))
 
 

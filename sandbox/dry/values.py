@@ -1,4 +1,4 @@
-"""The values of a dry run, what it knows of the world, and computing with known values.
+"""The values of a dry run, what it knows of the environment, and computing with known values.
 
 Known values are None, numbers, strings, tuples of values, and the classes below. Everything else is UNKNOWN. Operations
 are computed only if they are cheap, have no effect, and give the same result in the sandbox.
@@ -91,7 +91,7 @@ def same(first: Value, second: Value) -> bool:
     return first == second
 
 
-# The world.
+# The environment.
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Impossible:
 
 
 class WorldKnowledge(Protocol):
-    """Facts about the world that are known at one point of a plan. Immutable; equal if the same is known."""
+    """Facts about the environment that are known at one point of a plan. Immutable; equal if the same is known."""
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int

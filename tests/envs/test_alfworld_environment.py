@@ -57,58 +57,61 @@ def neighbours(kind: str) -> Iterator[tuple[int, list[str]]]:
 
 
 @pytest.fixture
-def world() -> Alfworld:
+def environment() -> Alfworld:
     return Alfworld()
 
 
-def test_the_actions_are_the_papers_and_three_to_look(world: Alfworld) -> None:
+def test_the_actions_are_the_papers_and_three_to_look(environment: Alfworld) -> None:
     paper = ["go_to", "open", "close", "take_from", "put_in_or_on", "use", "clean_with", "heat_with", "cool_with"]
-    assert list(world.actions) == [*paper, "look", "inventory", "examine"]
-    assert str(world.actions["take_from"].signature).startswith("(object: str, receptacle: str)")
-    assert all(spec.doc and spec.example.startswith(f"agent.{name}(") for name, spec in world.actions.items())
-    assert world.actions["close"].bind("cabinet_1") == Action("close", ("cabinet_1",))
+    assert list(environment.actions) == [*paper, "look", "inventory", "examine"]
+    assert str(environment.actions["take_from"].signature).startswith("(object: str, receptacle: str)")
+    assert all(spec.doc and spec.example.startswith(f"agent.{name}(") for name, spec in environment.actions.items())
+    assert environment.actions["close"].bind("cabinet_1") == Action("close", ("cabinet_1",))
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_winning_plan_wins_and_ends_the_episode(world: Alfworld, kind: str) -> None:
-    first = world.reset(task_of(kind, 4))
+def test_a_winning_plan_wins_and_ends_the_episode(environment: Alfworld, kind: str) -> None:
+    first = environment.reset(task_of(kind, 4))
     assert first.text.startswith("You are in the middle of a room. Looking quickly around you, you see ")
     assert first.text.endswith(f"\nYour task is to: {task_of(kind, 4).goal}.")
-    *before, last = [world.act(action) for action in winning_actions(kind, 4)]
+    *before, last = [environment.act(action) for action in winning_actions(kind, 4)]
     assert last.terminated
     assert not any(observation.terminated for observation in before)
     assert all(observation.accepted for observation in before)
-    assert (world.verdict().solved, world.verdict().score) == (True, 1.0)
+    assert (environment.verdict().solved, environment.verdict().score) == (True, 1.0)
     with pytest.raises(EpisodeEnded):
-        world.act(Action("look"))
+        environment.act(Action("look"))
 
 
-def test_results_end_with_place_and_hands(world: Alfworld) -> None:
-    world.reset(task_of("pick_clean_then_place", 4))
-    assert world.attribute_values() == {"location": "middle_of_room", "holding": "nothing"}
+def test_results_end_with_place_and_hands(environment: Alfworld) -> None:
+    environment.reset(task_of("pick_clean_then_place", 4))
+    assert environment.attribute_values() == {"location": "middle_of_room", "holding": "nothing"}
     go, *rest = winning_actions("pick_clean_then_place", 4)
-    assert world.act(Action("open", go.args)) == Observation(
+    assert environment.act(Action("open", go.args)) == Observation(
         "Nothing happens. You are at middle_of_room and holding nothing.", accepted=False
     )
     place = str(go.args[0])
-    assert world.act(go).text.endswith(f" You are at {place} and holding nothing.")
+    assert environment.act(go).text.endswith(f" You are at {place} and holding nothing.")
     take = next(action for action in rest if action.name == "take_from")
     for action in rest[: rest.index(take)]:
-        world.act(action)
+        environment.act(action)
     thing = take.args[0]
-    assert world.act(take).text == f"You take {thing} from {place}. You are at {place} and holding {thing}."
-    assert world.attribute_values() == {"location": place, "holding": thing}
-    assert world.act(Action("inventory")).text == f"You are carrying: {thing}. You are at {place} and holding {thing}."
-    assert world.state() == f"You are at {place} and holding {thing}."
-    assert world.act(take).accepted is False
-    put = world.act(Action("put_in_or_on", take.args))
+    assert environment.act(take).text == f"You take {thing} from {place}. You are at {place} and holding {thing}."
+    assert environment.attribute_values() == {"location": place, "holding": thing}
+    assert (
+        environment.act(Action("inventory")).text
+        == f"You are carrying: {thing}. You are at {place} and holding {thing}."
+    )
+    assert environment.state() == f"You are at {place} and holding {thing}."
+    assert environment.act(take).accepted is False
+    put = environment.act(Action("put_in_or_on", take.args))
     assert put.text == f"You put {thing} in/on {place}. You are at {place} and holding nothing."
 
 
-def test_what_is_no_id_does_nothing(world: Alfworld) -> None:
-    world.reset(task_of("look_at_obj", 4))
+def test_what_is_no_id_does_nothing(environment: Alfworld) -> None:
+    environment.reset(task_of("look_at_obj", 4))
     for argument in ("desk 1", "DESK_1", "", "desk_1 and more", 7, None, ["desk_1"]):
-        observation = world.act(Action("go_to", (argument,)))  # type: ignore[arg-type]
+        observation = environment.act(Action("go_to", (argument,)))  # type: ignore[arg-type]
         assert not observation.accepted
         assert observation.text.startswith("Nothing happens.")
 
@@ -117,9 +120,9 @@ def test_receptacles_at_one_location_are_hidden_or_open() -> None:
     seed, (first, second, *_) = next(neighbours("pick_and_place"))
     hidden, opened = Alfworld(), Alfworld(AlfworldOptions(shared_locations="open"))
     task = task_of("pick_and_place", seed)
-    for world in (hidden, opened):
-        world.reset(task)
-        assert world.act(Action("go_to", (first,))).accepted
+    for environment in (hidden, opened):
+        environment.reset(task)
+        assert environment.act(Action("go_to", (first,))).accepted
     refused = hidden.act(Action("go_to", (second,)))
     assert (refused.text, refused.accepted) == (f"Nothing happens. You are at {first} and holding nothing.", False)
     inside = hidden.act(Action("examine", (second,))).text.split(" You are at ")[0]
@@ -131,27 +134,27 @@ def test_receptacles_at_one_location_are_hidden_or_open() -> None:
     assert (hidden.versions()["shared_locations"], opened.versions()["shared_locations"]) == ("hidden", "open")
 
 
-def test_versions_name_engine_grammar_and_packages(world: Alfworld) -> None:
-    versions = world.versions()
+def test_versions_name_engine_grammar_and_packages(environment: Alfworld) -> None:
+    versions = environment.versions()
     assert versions["engine"] == "direct"
     assert versions["grammar"] == "move"
     assert versions["alfworld"].startswith("0.4")
     assert "textworld" in versions
 
 
-def test_a_snapshot_is_gone_back_to_without_walking(world: Alfworld) -> None:
+def test_a_snapshot_is_gone_back_to_without_walking(environment: Alfworld) -> None:
     actions = winning_actions("pick_two_obj", 4)
-    world.reset(task_of("pick_two_obj", 4))
-    world.act(actions[0])
-    snapshot = world.snapshot()
+    environment.reset(task_of("pick_two_obj", 4))
+    environment.act(actions[0])
+    snapshot = environment.snapshot()
     assert snapshot.native is not None
-    first = [world.act(action) for action in actions[1:]]
-    assert world.ended
-    assert world.restore(snapshot) == snapshot.last
-    assert not world.ended
-    assert not world.verdict().solved
-    assert world.attribute_values()["location"] == actions[0].args[0]
-    assert [world.act(action) for action in actions[1:]] == first
+    first = [environment.act(action) for action in actions[1:]]
+    assert environment.ended
+    assert environment.restore(snapshot) == snapshot.last
+    assert not environment.ended
+    assert not environment.verdict().solved
+    assert environment.attribute_values()["location"] == actions[0].args[0]
+    assert [environment.act(action) for action in actions[1:]] == first
 
 
 def test_both_engines_give_the_same_observations_and_textworld_walks_back() -> None:
@@ -174,14 +177,14 @@ def test_both_engines_give_the_same_observations_and_textworld_walks_back() -> N
 
 
 def play(engine: str, kind: str, seed: int) -> list[Observation]:
-    world = Alfworld(AlfworldOptions.model_validate({"engine": engine}))
-    first = world.reset(task_of(kind, seed))
-    observations = [first, *(world.act(action) for action in winning_actions(kind, seed))]
-    world.close()
+    environment = Alfworld(AlfworldOptions.model_validate({"engine": engine}))
+    first = environment.reset(task_of(kind, seed))
+    observations = [first, *(environment.act(action) for action in winning_actions(kind, seed))]
+    environment.close()
     return observations
 
 
-def test_worlds_work_side_by_side_in_threads() -> None:
+def test_environments_work_side_by_side_in_threads() -> None:
     jobs = [("direct", kind, seed) for kind in TYPES for seed in (1, 2)]
     jobs[3:3] = [("textworld", "pick_and_place", 1), ("textworld", "look_at_obj", 1)]
     with ThreadPoolExecutor(4) as pool:
@@ -212,26 +215,28 @@ def check(agent, get_object_with_id, mug):
 
 
 class Agent:
-    """The world as a plan written for the paper's listing 3 sees it."""
+    """The environment as a plan written for the paper's listing 3 sees it."""
 
-    def __init__(self, world: Alfworld) -> None:
-        self._world = world
+    def __init__(self, environment: Alfworld) -> None:
+        self._environment = environment
 
     def __getattr__(self, name: str) -> object:
-        if name in self._world.attributes:
-            return self._world.attribute_values()[name]
-        return lambda *arguments: self._world.act(Action(name, arguments)).text
+        if name in self._environment.attributes:
+            return self._environment.attribute_values()[name]
+        return lambda *arguments: self._environment.act(Action(name, arguments)).text
 
 
-def test_the_assertions_of_a_plan_for_listing_3_hold(world: Alfworld) -> None:
-    world.reset(task_of("pick_clean_then_place", 6))
+def test_the_assertions_of_a_plan_for_listing_3_hold(environment: Alfworld) -> None:
+    environment.reset(task_of("pick_clean_then_place", 6))
     take = next(action for action in winning_actions("pick_clean_then_place", 6) if action.name == "take_from")
     thing, place = map(str, take.args)
     namespace: dict[str, object] = {}
-    exec(world.helpers + PLAN, namespace)
+    exec(environment.helpers + PLAN, namespace)
     check = namespace["check"]
     assert callable(check)
-    check(Agent(world), namespace["get_object_with_id"], {"id": thing, "kind": thing.split("_")[0], "place": place})
+    check(
+        Agent(environment), namespace["get_object_with_id"], {"id": thing, "kind": thing.split("_")[0], "place": place}
+    )
 
 
 def test_the_paper_s_actions_and_docs_say_nothing_of_what_actions_need() -> None:
@@ -244,21 +249,21 @@ def test_the_paper_s_actions_and_docs_say_nothing_of_what_actions_need() -> None
 
 
 def begun(kind: str, seed: int, **options: str) -> Alfworld:
-    world = Alfworld(AlfworldOptions.model_validate(options))
-    world.reset(Alfworld.tasks(Selection(ids=(f"generated/{kind}/{seed}",)))[0])
-    return world
+    environment = Alfworld(AlfworldOptions.model_validate(options))
+    environment.reset(Alfworld.tasks(Selection(ids=(f"generated/{kind}/{seed}",)))[0])
+    return environment
 
 
-def step_of(world: Alfworld, dice: Random) -> Action:
+def step_of(environment: Alfworld, dice: Random) -> Action:
     """One of the possible actions, rather one that handles things."""
-    possible = world.possible_actions()
+    possible = environment.possible_actions()
     handling = [each for each in possible if each.name not in ("go_to", "look", "inventory", "examine", "close")]
     return dice.choice(handling if handling and dice.random() < 0.6 else possible)
 
 
-def every_action(world: Alfworld, dice: Random, count: int) -> list[Action]:
+def every_action(environment: Alfworld, dice: Random, count: int) -> list[Action]:
     """Actions drawn from all that can be written with the names that were ever seen."""
-    seen = sorted({str(thing) for each in world.possible_actions() for thing in each.args})
+    seen = sorted({str(thing) for each in environment.possible_actions() for thing in each.args})
     ones = [Action(name, (thing,)) for name in ("go_to", "open", "close", "use", "examine") for thing in seen]
     pairs = ("take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
     twos = [Action(name, (one, two)) for name in pairs for one, two in product(seen, seen)]
@@ -268,18 +273,18 @@ def every_action(world: Alfworld, dice: Random, count: int) -> list[Action]:
 @pytest.mark.parametrize("shared", ["hidden", "open"])
 @pytest.mark.parametrize("kind", TYPES)
 def test_what_is_listed_is_accepted_and_all_else_is_refused(kind: str, shared: str) -> None:
-    dice, world = Random(f"{kind} {shared}"), begun(kind, 5, shared_locations=shared)
+    dice, environment = Random(f"{kind} {shared}"), begun(kind, 5, shared_locations=shared)
     names = set()
     for _ in range(25):
-        possible = world.possible_actions()
+        possible = environment.possible_actions()
         assert len(set(possible)) == len(possible)
         names |= {each.name for each in possible}
-        snapshot = world.snapshot()
-        for each in (*possible, *every_action(world, dice, 100)):
-            accepted = world.act(each).accepted
+        snapshot = environment.snapshot()
+        for each in (*possible, *every_action(environment, dice, 100)):
+            accepted = environment.act(each).accepted
             assert accepted == (each in possible), each
-            world.restore(snapshot)
-        if world.act(step_of(world, dice)).terminated:
+            environment.restore(snapshot)
+        if environment.act(step_of(environment, dice)).terminated:
             break
     assert {"go_to", "look", "inventory", "examine", "take_from"} <= names
 
@@ -289,9 +294,9 @@ def test_receptacles_that_share_a_location_can_be_gone_to_only_with_the_option()
     for seed in range(12):
         hidden, opened = begun("pick_and_place", seed), begun("pick_and_place", seed, shared_locations="open")
         for go in [each for each in hidden.possible_actions() if each.name == "go_to"]:
-            for world in (hidden, opened):
-                world.reset(Alfworld.tasks(Selection(ids=(f"generated/pick_and_place/{seed}",)))[0])
-                world.act(go)
+            for environment in (hidden, opened):
+                environment.reset(Alfworld.tasks(Selection(ids=(f"generated/pick_and_place/{seed}",)))[0])
+                environment.act(go)
             more = set(opened.possible_actions()) - set(hidden.possible_actions())
             assert {each.name for each in more} <= {"go_to"}
             assert go not in more
@@ -330,5 +335,5 @@ def test_a_command_means_an_action_or_none(command: str, action: Action | None) 
     assert as_action(command) == action
 
 
-def test_a_world_that_cannot_list_them_says_none() -> None:
+def test_a_environment_that_cannot_list_them_says_none() -> None:
     assert Toy().possible_actions() is None

@@ -45,8 +45,8 @@ def test_an_id_names_one_game_on_every_machine(data: Path) -> None:
     (task,) = Alfworld.tasks(Selection(ids=(task_id,), split="valid_seen", limit=1))
     assert (task.id, task.split, task.type) == (task_id, "train", "pick_heat_then_place")
     assert str(data) not in task.model_dump_json()
-    world = Alfworld()
-    assert task.goal in world.reset(task).text
+    environment = Alfworld()
+    assert task.goal in environment.reset(task).text
 
 
 def test_games_that_alfworld_leaves_out_are_left_out(data: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_damaged_game_is_named(data: Path, content: str) -> None:
         Alfworld.tasks(Selection(split="train"))
 
 
-def test_a_game_without_its_problem_breaks_the_world(data: Path) -> None:
+def test_a_game_without_its_problem_breaks_the_environment(data: Path) -> None:
     task_id = store(data, "train", "look_at_obj", 1)
     path = data / "json_2.1.1" / task_id / "game.tw-pddl"
     content = json.loads(path.read_text())
@@ -162,13 +162,13 @@ def test_the_ten_are_the_papers_but_for_what_the_file_says() -> None:
 def test_the_games_are_as_the_file_says() -> None:
     tasks = {task.id: task for task in Alfworld.select(Selection(split="deps"))}
     assert set(tasks) == {game["ours"]["id"] for game in DEPS}
-    world = Alfworld()
+    environment = Alfworld()
     for game in DEPS:
         task = tasks[game["ours"]["id"]]
         assert task.goal == paper_goal(game["ours"]["task"])
         assert task.split == task.id.partition("/")[0], "an id names a game, whatever it was chosen by"
-        world.reset(task)
-        assert len(re.findall(r"[a-z]+_\d+", world.scene())) == game["ours"]["receptacles"]
+        environment.reset(task)
+        assert len(re.findall(r"[a-z]+_\d+", environment.scene())) == game["ours"]["receptacles"]
 
 
 def test_types_and_limits_choose_among_the_named(data: Path) -> None:
@@ -226,10 +226,10 @@ def test_a_named_selection_has_neither_seeds_nor_ids_of_its_own(data: Path, spli
 
 def test_the_scene_is_the_room_without_the_task() -> None:
     (task,) = Alfworld.tasks(Selection(ids=("generated/pick_two_obj/1",)))
-    world = Alfworld()
-    first = world.reset(task).text
-    assert first == f"{world.scene()}\nYour task is to: {task.goal}."
-    assert world.scene().startswith("You are in the middle of a room.")
-    world.act(world.actions["look"].bind())
-    assert first.startswith(world.scene()), "whatever happened since"
-    assert world.hands_on == "last action"
+    environment = Alfworld()
+    first = environment.reset(task).text
+    assert first == f"{environment.scene()}\nYour task is to: {task.goal}."
+    assert environment.scene().startswith("You are in the middle of a room.")
+    environment.act(environment.actions["look"].bind())
+    assert first.startswith(environment.scene()), "whatever happened since"
+    assert environment.hands_on == "last action"

@@ -22,27 +22,27 @@ NORTH = Action("move", ("north",))
 
 @cache
 def at_the_beginning() -> tuple[Crafter, Snapshot]:
-    world = made(0)
-    return world, world.snapshot()
+    environment = made(0)
+    return environment, environment.snapshot()
 
 
 def begun() -> Crafter:
-    """The game of seed 0 at its beginning; one instance for all tests, as making a world takes a while."""
-    world, mark = at_the_beginning()
-    world.restore(mark)
-    return world
+    """The game of seed 0 at its beginning; one instance for all tests, as making an environment takes a while."""
+    environment, mark = at_the_beginning()
+    environment.restore(mark)
+    return environment
 
 
-def give(world: Crafter, **items: int) -> None:
-    world.game.player.inventory.update(items)
+def give(environment: Crafter, **items: int) -> None:
+    environment.game.player.inventory.update(items)
 
 
-def pave(world: Crafter, **around: str) -> None:
+def pave(environment: Crafter, **around: str) -> None:
     """Set the squares beside the player, and let it face south."""
-    x, y = map(int, world.game.player.pos)
+    x, y = map(int, environment.game.player.pos)
     for direction, material in around.items():
         dx, dy = STEPS[direction]
-        world.game.land[x + dx, y + dy] = material
+        environment.game.land[x + dx, y + dy] = material
 
 
 def test_names_of_arguments_are_those_of_the_rules() -> None:
@@ -52,8 +52,8 @@ def test_names_of_arguments_are_those_of_the_rules() -> None:
 
 
 def test_the_first_observation_tells_all_there_is_to_see() -> None:
-    world = Crafter()
-    text = world.reset(task_of(SURVIVE, 0)).text
+    environment = Crafter()
+    text = environment.reset(task_of(SURVIVE, 0)).text
     assert text.startswith("Step 0.\nBeside you: north grass, south grass (you face it), east grass, west grass.")
     assert "- cow: 4 steps east (4E)\n" in text
     assert "- tree: 7 steps north-west (3N 4W); 7 steps south-east (3S 4E)\n" in text
@@ -64,16 +64,16 @@ def test_the_first_observation_tells_all_there_is_to_see() -> None:
 
 
 def test_an_observation_tells_first_what_changed() -> None:
-    world = begun()
-    pave(world, south="tree")
-    last = world.act(Action("do"))
+    environment = begun()
+    pave(environment, south="tree")
+    last = environment.act(Action("do"))
     assert last.text.startswith("You collect wood. Step 1: unlocked collect_wood; wood 0 -> 1")
     first, second, *_ = last.text.splitlines()
-    assert world.brief(last, last) == first
+    assert environment.brief(last, last) == first
     assert second.startswith("Beside you: ")
-    assert world.state().endswith("Inventory: 1 wood. You are awake.")
+    assert environment.state().endswith("Inventory: 1 wood. You are awake.")
     assert "Remaining achievements: collect_coal," in last.text
-    assert world.milestones() == ("collect_wood",)
+    assert environment.milestones() == ("collect_wood",)
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_an_observation_tells_first_what_changed() -> None:
 def test_what_cannot_be_done_says_why_and_costs_its_step(
     action: Action, around: dict[str, str], held: dict[str, int], reason: str
 ) -> None:
-    world = begun()
-    pave(world, **around)
-    give(world, **held)
-    assert action not in (world.possible_actions() or [])
-    last = world.act(action)
+    environment = begun()
+    pave(environment, **around)
+    give(environment, **held)
+    assert action not in (environment.possible_actions() or [])
+    last = environment.act(action)
     assert not last.accepted
     assert last.text.startswith(f"Nothing happens: {reason}. Step 1")
 
@@ -113,99 +113,107 @@ def test_no_word_gives_an_amount_away() -> None:
 
 def test_possible_actions_are_those_that_take_effect() -> None:
     """Held against what the genuine rules then do, from many moments of a game; grass gives by luck alone."""
-    world, dice = begun(), random.Random(3)
+    environment, dice = begun(), random.Random(3)
     everything = [Action("move", (name,)) for name in STEPS] + [Action(name) for name in ("do", "sleep", "noop")]
     everything += [Action("place", (name,)) for name in rules().place]
     everything += [Action("make", (name,)) for name in rules().make]
-    for turn, action in enumerate(islice(wild(world, 3), 150)):
+    for turn, action in enumerate(islice(wild(environment, 3), 150)):
         if turn % 5 == 0:
-            give(world, **{name: dice.randint(0, 8) for name in ("wood", "stone", "coal", "iron", "sapling")})
-            world.game.land[tuple(each + 1 for each in world.game.player.pos)] = dice.choice(
+            give(environment, **{name: dice.randint(0, 8) for name in ("wood", "stone", "coal", "iron", "sapling")})
+            environment.game.land[tuple(each + 1 for each in environment.game.player.pos)] = dice.choice(
                 ["table", "furnace", "grass", "tree"]
             )
-            mark, possible = world.snapshot(), world.possible_actions() or []
+            mark, possible = environment.snapshot(), environment.possible_actions() or []
             for each in everything:
-                before = dict(world.game.player.inventory), tuple(world.game.player.pos), world.game.player.sleeping
-                last = world.act(each)
-                now = dict(world.game.player.inventory), tuple(world.game.player.pos), world.game.player.sleeping
+                before = (
+                    dict(environment.game.player.inventory),
+                    tuple(environment.game.player.pos),
+                    environment.game.player.sleeping,
+                )
+                last = environment.act(each)
+                now = (
+                    dict(environment.game.player.inventory),
+                    tuple(environment.game.player.pos),
+                    environment.game.player.sleeping,
+                )
                 assert last.accepted <= (each in possible)
                 if each.name in ("place", "make"):
                     changed = any(now[0][name] != before[0][name] for name in rules().things)
                     assert changed == last.accepted == (each in possible)
                 if each.name == "move":
                     assert (now[1] != before[1]) == last.accepted == (each in possible)
-                world.restore(mark)
-        if world.act(action).terminated:
+                environment.restore(mark)
+        if environment.act(action).terminated:
             break
     assert turn > 40
 
 
 def test_what_the_plan_can_ask_is_what_is_in_view() -> None:
-    world = begun()
-    values, view = world.attribute_values(), world.moment.view
+    environment = begun()
+    values, view = environment.attribute_values(), environment.moment.view
     assert values["view"] == [list(row) for row in view]
     assert [len(row) for row in view] == [9] * 7
     assert view[3][4] == "you"
-    assert world.around() == {name: view[3 + dy][4 + dx] for name, (dx, dy) in STEPS.items()}
-    assert world.nearby("cow") == [{"direction": "east", "steps": 4, "dx": 4, "dy": 0}]
-    assert world.nearby("diamond") == []
+    assert environment.around() == {name: view[3 + dy][4 + dx] for name, (dx, dy) in STEPS.items()}
+    assert environment.nearby("cow") == [{"direction": "east", "steps": 4, "dx": 4, "dy": 0}]
+    assert environment.nearby("diamond") == []
     assert values["vitals"] == dict.fromkeys(VITALS, 9)
     assert values["facing"] == "south"
     assert values["remaining"] == list(rules().achievements)
 
 
-def test_at_the_edge_of_the_world_the_view_says_so() -> None:
-    world = begun()
-    world.game.land.move(world.game.player, (0, 0))
-    world.act(Action("noop"))
-    view = world.attribute_values()["view"]
+def test_at_the_edge_of_the_environment_the_view_says_so() -> None:
+    environment = begun()
+    environment.game.land.move(environment.game.player, (0, 0))
+    environment.act(Action("noop"))
+    view = environment.attribute_values()["view"]
     assert isinstance(view, list)
     assert view[0] == ["edge"] * 9
-    assert "edge is in the way" in world.act(NORTH).text
+    assert "edge is in the way" in environment.act(NORTH).text
 
 
 def test_sleep_goes_on_until_energy_is_back_and_waking_is_an_achievement() -> None:
-    world = begun()
-    give(world, energy=8)
-    assert "you fell asleep" in world.act(Action("sleep")).text
-    asleep = world.act(NORTH)
+    environment = begun()
+    give(environment, energy=8)
+    assert "you fell asleep" in environment.act(Action("sleep")).text
+    asleep = environment.act(NORTH)
     assert asleep.text.startswith("Nothing happens: you are asleep, and sleep on.")
     assert not asleep.accepted
-    assert world.possible_actions() == [Action("noop"), Action("sleep")]
+    assert environment.possible_actions() == [Action("noop"), Action("sleep")]
     for _ in range(40):
-        last = world.act(Action("sleep"))
+        last = environment.act(Action("sleep"))
         if "you woke up" in last.text:
             break
-    assert "wake_up" in world.milestones()
+    assert "wake_up" in environment.milestones()
 
 
 def test_death_ends_the_game_and_lava_is_death() -> None:
-    world = begun()
-    pave(world, north="lava")
-    last = world.act(NORTH)
+    environment = begun()
+    pave(environment, north="lava")
+    last = environment.act(NORTH)
     assert last.terminated
     assert "You died." in last.text.splitlines()[0]
-    assert not world.verdict().solved
-    assert world.measures() == {"reward": -0.9, "steps": 1}
+    assert not environment.verdict().solved
+    assert environment.measures() == {"reward": -0.9, "steps": 1}
 
 
 def test_the_score_is_the_share_of_achievements_and_all_of_them_end_the_game() -> None:
-    world = begun()
-    world.game.unlocked += [name for name in rules().achievements if name != "collect_wood"]
-    assert world.verdict().score == pytest.approx(21 / 22)
-    pave(world, south="tree")
-    last = world.act(Action("do"))
+    environment = begun()
+    environment.game.unlocked += [name for name in rules().achievements if name != "collect_wood"]
+    assert environment.verdict().score == pytest.approx(21 / 22)
+    pave(environment, south="tree")
+    last = environment.act(Action("do"))
     assert last.terminated
-    assert world.verdict().solved
+    assert environment.verdict().solved
 
 
 def test_one_achievement_ends_its_task() -> None:
-    world = Crafter()
-    world.reset(task_of("collect_drink", 0))
-    pave(world, south="water")
-    assert world.verdict().score == 0
-    assert world.act(Action("do")).terminated
-    assert world.verdict().solved
+    environment = Crafter()
+    environment.reset(task_of("collect_drink", 0))
+    pave(environment, south="water")
+    assert environment.verdict().score == 0
+    assert environment.act(Action("do")).terminated
+    assert environment.verdict().solved
 
 
 def test_tasks_by_split_type_and_seed() -> None:
@@ -220,7 +228,7 @@ def test_tasks_by_split_type_and_seed() -> None:
 
 
 def test_an_argument_that_there_is_not_changes_nothing() -> None:
-    world = begun()
-    last = world.act(Action("move", ("up",)))
-    assert (last.accepted, world.measures()["steps"]) == (False, 0)
+    environment = begun()
+    last = environment.act(Action("move", ("up",)))
+    assert (last.accepted, environment.measures()["steps"]) == (False, 0)
     assert last.text == "Nothing happens: there is no move 'up'."

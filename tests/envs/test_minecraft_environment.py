@@ -11,28 +11,28 @@ from tests.minecraft_plans import TO_DIAMOND, TO_IRON_PICKAXE, begun, do, walk
 
 
 def test_a_diamond_from_nothing() -> None:
-    world = begun()
-    *before, last = walk(world, TO_DIAMOND)
+    environment = begun()
+    *before, last = walk(environment, TO_DIAMOND)
     assert all(each.accepted for each in before)
     assert last.terminated
-    assert world.verdict().solved
+    assert environment.verdict().solved
     assert last.text.startswith("You mine 1 diamond. Inventory: ")
 
 
 def test_figure_8_s_milestones_are_counted() -> None:
-    world = begun()
-    walk(world, TO_IRON_PICKAXE)
-    assert world.task is not None
-    ahead = Minecraft.milestones_of(world.task)
+    environment = begun()
+    walk(environment, TO_IRON_PICKAXE)
+    assert environment.task is not None
+    ahead = Minecraft.milestones_of(environment.task)
     assert set(ahead) == set(
         "log planks stick crafting_table wooden_pickaxe cobblestone stone_pickaxe furnace iron_ore iron_ingot "
         "iron_pickaxe diamond".split()
     )
-    assert world.milestones() == ahead[:-1]
-    assert world.verdict().score == pytest.approx(11 / 12)
-    ticks = list(world.player.first.values())
+    assert environment.milestones() == ahead[:-1]
+    assert environment.verdict().score == pytest.approx(11 / 12)
+    ticks = list(environment.player.first.values())
     assert ticks == sorted(ticks)
-    assert ticks[-1] == world.player.spot.tick
+    assert ticks[-1] == environment.player.spot.tick
 
 
 REFUSALS: list[tuple[int, tuple[str, JsonValue, JsonValue, JsonValue], str]] = [
@@ -76,106 +76,106 @@ REFUSALS: list[tuple[int, tuple[str, JsonValue, JsonValue, JsonValue], str]] = [
 def test_a_goal_that_cannot_be_reached_says_why_and_takes_no_time(
     done: int, call: tuple[str, JsonValue, JsonValue, JsonValue], reason: str
 ) -> None:
-    world = begun()
-    walk(world, TO_DIAMOND[:done])
-    before = world.state()
+    environment = begun()
+    walk(environment, TO_DIAMOND[:done])
+    before = environment.state()
     name, *args = call
     goal = Action(name, tuple(args[: 2 if name in ("mine", "kill") else 3]))
-    refused = world.act(goal)
+    refused = environment.act(goal)
     assert not refused.accepted
     assert refused.text.startswith("Nothing happens: ")
     assert reason in refused.text
-    assert world.state() == before
-    assert world.goals.refusal(goal) in refused.text
+    assert environment.state() == before
+    assert environment.goals.refusal(goal) in refused.text
 
 
 @pytest.mark.parametrize(("done", "call", "reason"), REFUSALS)
 def test_under_terse_a_refusal_tells_no_more_than_that_it_failed(
     done: int, call: tuple[str, JsonValue, JsonValue, JsonValue], reason: str
 ) -> None:
-    world = begun(terse=True)
-    walk(world, TO_DIAMOND[:done])
+    environment = begun(terse=True)
+    walk(environment, TO_DIAMOND[:done])
     name, *args = call
-    refused = world.act(Action(name, tuple(args[: 2 if name in ("mine", "kill") else 3])))
-    told = f"It failed. Biome: {world.biome()}. Inventory: "
+    refused = environment.act(Action(name, tuple(args[: 2 if name in ("mine", "kill") else 3])))
+    told = f"It failed. Biome: {environment.biome()}. Inventory: "
     assert refused.text.startswith(told)
     assert reason not in refused.text
-    assert "Nothing happens" not in world.about
+    assert "Nothing happens" not in environment.about
 
 
 def test_equipping_needs_the_thing_and_a_thing_that_can_be_worn() -> None:
-    world = begun()
-    walk(world, TO_DIAMOND[:1])
-    assert "cannot be equipped" in do(world, "equip", "log").text
-    assert "you hold no leather_boots" in do(world, "equip", "leather_boots").text
-    assert "takes the name of one item" in world.act(Action("equip", ({"log": 1},))).text
+    environment = begun()
+    walk(environment, TO_DIAMOND[:1])
+    assert "cannot be equipped" in do(environment, "equip", "log").text
+    assert "you hold no leather_boots" in do(environment, "equip", "leather_boots").text
+    assert "takes the name of one item" in environment.act(Action("equip", ({"log": 1},))).text
 
 
 def test_equipment_counts_only_when_worn() -> None:
-    world = begun("MT5/leather_boots/0")
-    walk(world, TO_DIAMOND[:4])
-    do(world, "kill", {"leather": 4})
-    made = do(world, "craft", {"leather_boots": 1}, {"leather": 4}, "crafting_table")
+    environment = begun("MT5/leather_boots/0")
+    walk(environment, TO_DIAMOND[:4])
+    do(environment, "kill", {"leather": 4})
+    made = do(environment, "craft", {"leather_boots": 1}, {"leather": 4}, "crafting_table")
     assert made.accepted
-    assert not world.verdict().solved
-    assert 0.5 < world.verdict().score < 1
-    assert do(world, "equip", "leather_boots").terminated
-    assert world.verdict().solved
+    assert not environment.verdict().solved
+    assert 0.5 < environment.verdict().score < 1
+    assert do(environment, "equip", "leather_boots").terminated
+    assert environment.verdict().solved
 
 
 def test_the_axe_from_the_start_is_no_wooden_axe() -> None:
-    world = begun("MT2/wooden_axe/0")
-    assert world.inventory() == {}
-    assert do(world, "mine", {"log": 3}, "axe").accepted
-    assert not world.verdict().solved
-    assert "you hold no wooden_axe" in do(world, "mine", {"log": 1}, "wooden_axe").text
+    environment = begun("MT2/wooden_axe/0")
+    assert environment.inventory() == {}
+    assert do(environment, "mine", {"log": 3}, "axe").accepted
+    assert not environment.verdict().solved
+    assert "you hold no wooden_axe" in do(environment, "mine", {"log": 1}, "wooden_axe").text
 
 
 def test_a_recipe_is_repeated_and_what_comes_out_beyond_is_kept() -> None:
-    world = begun()
-    do(world, "mine", {"log": 3})
-    made = do(world, "craft", {"planks": 5}, {"log": 3})
+    environment = begun()
+    do(environment, "mine", {"log": 3})
+    made = do(environment, "craft", {"planks": 5}, {"log": 3})
     assert made.text == "You craft 8 planks from 2 log. Inventory: 1 log, 8 planks."
 
 
 def test_any_tree_gives_log_and_an_animal_gives_all_it_has() -> None:
-    world = begun()
-    birch = do(world, "mine", {"birch_log": 2})
+    environment = begun()
+    birch = do(environment, "mine", {"birch_log": 2})
     assert birch.text == "You mine 2 log from birch_tree. Inventory: 2 log."
-    assert do(world, "kill", {"mutton": 2}).text == "You kill 2 sheep. Inventory: 2 log, 2 wool, 2 mutton."
+    assert do(environment, "kill", {"mutton": 2}).text == "You kill 2 sheep. Inventory: 2 log, 2 wool, 2 mutton."
 
 
 def test_a_better_pickaxe_does_and_is_quicker() -> None:
     ticks = []
     for tool in ("wooden_pickaxe", "stone_pickaxe"):
-        world = begun()
-        walk(world, TO_DIAMOND[:8])
-        before = world.player.spot.tick
-        assert do(world, "mine", {"cobblestone": 5}, tool).accepted
-        ticks.append(world.player.spot.tick - before)
+        environment = begun()
+        walk(environment, TO_DIAMOND[:8])
+        before = environment.player.spot.tick
+        assert do(environment, "mine", {"cobblestone": 5}, tool).accepted
+        ticks.append(environment.player.spot.tick - before)
     assert ticks[0] > ticks[1]
 
 
 def test_the_time_of_an_episode_ends_it() -> None:
-    world = begun("MT1/planks/0", ticks=100)
-    late = do(world, "mine", {"oak_log": 5})
+    environment = begun("MT1/planks/0", ticks=100)
+    late = do(environment, "mine", {"oak_log": 5})
     assert late.truncated
     assert not late.accepted
     assert "the time is over before you mine 5 log" in late.text
-    assert "100 used, 0 left" in world.state()
-    assert not world.verdict().solved
+    assert "100 used, 0 left" in environment.state()
+    assert not environment.verdict().solved
 
 
 def test_a_goal_may_take_too_long_for_itself() -> None:
-    world = begun(time_limits=True)
-    walk(world, TO_DIAMOND[:9])
-    before = world.player.spot
-    late = do(world, "smelt", {"coal": 4}, {"log": 4})
+    environment = begun(time_limits=True)
+    walk(environment, TO_DIAMOND[:9])
+    before = environment.player.spot
+    late = do(environment, "smelt", {"coal": 4}, {"log": 4})
     assert "not enough material" in late.text
-    late = do(world, "kill", {"leather": 9})
+    late = do(environment, "kill", {"leather": 9})
     assert late.text.startswith("In vain: to kill 9 cow takes longer than the 600 ticks")
-    assert world.player.spot.tick == before.tick + 600
-    assert "leather" not in world.player.inventory
+    assert environment.player.spot.tick == before.tick + 600
+    assert "leather" not in environment.player.inventory
 
 
 def test_luck_is_that_of_table_18_and_the_same_in_every_replay() -> None:
@@ -189,61 +189,61 @@ def test_luck_is_that_of_table_18_and_the_same_in_every_replay() -> None:
 
 
 def test_each_goal_that_is_begun_has_luck_of_its_own() -> None:
-    world = begun(chances=True, ticks=10**6)
-    assert {do(world, "mine", {"dirt": 1}).accepted for _ in range(20)} == {True, False}
+    environment = begun(chances=True, ticks=10**6)
+    assert {do(environment, "mine", {"dirt": 1}).accepted for _ in range(20)} == {True, False}
 
 
 def test_what_is_told_at_the_start_and_without_the_goal() -> None:
-    world = begun("MT2/stone_sword/0")
-    first = world.reset(world.task) if world.task else Observation("")
+    environment = begun("MT2/stone_sword/0")
+    first = environment.reset(environment.task) if environment.task else Observation("")
     assert first.text.endswith("Your task is to: obtain 1 stone_sword.")
-    assert world.scene() in first.text
-    assert "stone_sword" not in world.scene()
-    assert "Inventory: nothing." in world.state()
-    assert "Ticks: 0 used, 3000 left." in world.state()
+    assert environment.scene() in first.text
+    assert "stone_sword" not in environment.scene()
+    assert "Inventory: nothing." in environment.state()
+    assert "Ticks: 0 used, 3000 left." in environment.state()
 
 
 def test_what_is_in_sight_is_told_and_can_be_asked() -> None:
-    world = begun()
-    do(world, "mine", {"log": 1})
-    words = world.sees()
+    environment = begun()
+    do(environment, "mine", {"log": 1})
+    words = environment.sees()
     assert isinstance(words, dict)
     assert words["oak_tree"] == "next to you"
-    assert "oak_tree (next to you)" in world.state()
-    assert world.inventory() == {"log": 1}
+    assert "oak_tree (next to you)" in environment.state()
+    assert environment.inventory() == {"log": 1}
     assert {str(word) for word in words.values()} <= {"next to you", "near", "far"}
 
 
 def test_a_snapshot_is_quick_and_complete() -> None:
-    world = begun()
-    walk(world, TO_DIAMOND[:6])
-    snapshot, state = world.snapshot(), world.state()
-    rest = walk(world, TO_DIAMOND[6:])
+    environment = begun()
+    walk(environment, TO_DIAMOND[:6])
+    snapshot, state = environment.snapshot(), environment.state()
+    rest = walk(environment, TO_DIAMOND[6:])
     started = time.process_time()
     for _ in range(100):
-        world.restore(snapshot)
-        world.snapshot()
+        environment.restore(snapshot)
+        environment.snapshot()
     assert (time.process_time() - started) / 200 < 0.001
-    assert world.state() == state
-    assert walk(world, TO_DIAMOND[6:]) == rest
+    assert environment.state() == state
+    assert walk(environment, TO_DIAMOND[6:]) == rest
 
 
 def test_a_walked_again_history_gives_the_same_answers() -> None:
-    world, other = begun(), begun()
-    walk(world, TO_DIAMOND)
-    snapshot = world.snapshot()
+    environment, other = begun(), begun()
+    walk(environment, TO_DIAMOND)
+    snapshot = environment.snapshot()
     assert other.restore(type(snapshot)(snapshot.task, snapshot.history, snapshot.last)) == snapshot.last
-    assert other.state() == world.state()
+    assert other.state() == environment.state()
 
 
 def test_there_are_ten_thousand_steps_in_a_second() -> None:
     """Half of that is asked for here, on a machine that does other things too."""
-    world = begun()
-    assert world.task is not None
+    environment = begun()
+    assert environment.task is not None
     started, steps = time.process_time(), 0
     for _ in range(100):
-        world.reset(world.task)
-        steps += len(walk(world, TO_DIAMOND))
+        environment.reset(environment.task)
+        steps += len(walk(environment, TO_DIAMOND))
     assert steps / (time.process_time() - started) > 5_000
 
 

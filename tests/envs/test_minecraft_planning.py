@@ -48,27 +48,31 @@ ORDERS = ("fixed", "random", "nearest")
 
 @given(goals=st.lists(GOALS, max_size=8), done=st.integers(0, len(TO_DIAMOND) - 1), limits=st.booleans())
 def test_the_horizon_is_what_the_action_takes(goals: list[Action], done: int, limits: bool) -> None:
-    world = begun(ticks=10**7, time_limits=limits)
-    walk(world, TO_DIAMOND[:done])
+    environment = begun(ticks=10**7, time_limits=limits)
+    walk(environment, TO_DIAMOND[:done])
     for goal in goals:
-        if world.ended:
+        if environment.ended:
             break
-        before, told = world.player.spot.tick, world.state()
-        horizon, refusal, features = world.goals.horizon(goal), world.goals.refusal(goal), world.goals.features(goal)
-        routes, materials = world.goals.routes(goal), world.goals.materials(goal)
-        assert world.state() == told
-        held = dict(world.player.inventory)
-        seen = world.act(goal)
+        before, told = environment.player.spot.tick, environment.state()
+        horizon, refusal, features = (
+            environment.goals.horizon(goal),
+            environment.goals.refusal(goal),
+            environment.goals.features(goal),
+        )
+        routes, materials = environment.goals.routes(goal), environment.goals.materials(goal)
+        assert environment.state() == told
+        held = dict(environment.player.inventory)
+        seen = environment.act(goal)
         if "left to be found in this world" in seen.text:
             assert (horizon, refusal) == (inf, ""), "only who tries finds out"
         else:
-            assert world.player.spot.tick - before == horizon
+            assert environment.player.spot.tick - before == horizon
             assert bool(refusal) == seen.text.startswith("Nothing happens: ")
             assert refusal in seen.text
         assert routes[0] == goal
         assert {name: type(value) for name, value in features.items()} == KINDS
         if seen.accepted and goal.name in ("craft", "smelt"):
-            assert all(held[item] - world.player.held(item) <= count for item, count in materials.items())
+            assert all(held[item] - environment.player.held(item) <= count for item, count in materials.items())
 
 
 KINDS = {
@@ -88,22 +92,22 @@ KINDS = {
 
 
 def test_a_goal_is_open_when_what_it_states_is_held() -> None:
-    world = begun()
+    environment = begun()
     bucket = Action("craft", ({"bucket": 1}, {"planks": 3}, None))
     stone = Action("mine", ({"cobblestone": 1}, "wooden_pickaxe"))
-    assert not world.goals.is_open(bucket)
-    assert not world.goals.is_open(stone)
-    world.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
-    assert world.goals.is_open(bucket), "that its recipe is another is for the plan to find out"
-    assert world.goals.refusal(bucket)
-    assert world.goals.is_open(stone)
-    assert world.goals.is_open(Action("mine", ({"iron_ore": 1}, None)))
+    assert not environment.goals.is_open(bucket)
+    assert not environment.goals.is_open(stone)
+    environment.player.inventory |= {"planks": 3, "wooden_pickaxe": 1}
+    assert environment.goals.is_open(bucket), "that its recipe is another is for the plan to find out"
+    assert environment.goals.refusal(bucket)
+    assert environment.goals.is_open(stone)
+    assert environment.goals.is_open(Action("mine", ({"iron_ore": 1}, None)))
 
 
 def test_luck_is_no_part_of_the_horizon() -> None:
-    world, plain = begun(chances=True), begun()
+    environment, plain = begun(chances=True), begun()
     goal = Action("mine", ({"log": 2}, None))
-    assert world.goals.horizon(goal) == plain.goals.horizon(goal) < 600
+    assert environment.goals.horizon(goal) == plain.goals.horizon(goal) < 600
 
 
 def test_alternative_routes_lead_to_the_same_thing() -> None:
@@ -128,13 +132,13 @@ def test_alternative_routes_lead_to_the_same_thing() -> None:
 
 def test_every_route_that_can_be_taken_gives_what_was_asked_for() -> None:
     for number in range(6):
-        world = begun(f"MT8/diamond/{number}")
-        for route in world.goals.routes(Action("mine", ({"log": 2}, None))):
-            assert not world.goals.refusal(route)
-            if isfinite(world.goals.horizon(route)):
-                before = world.player.held("log")
-                assert world.act(route).accepted
-                assert world.player.held("log") == before + 2
+        environment = begun(f"MT8/diamond/{number}")
+        for route in environment.goals.routes(Action("mine", ({"log": 2}, None))):
+            assert not environment.goals.refusal(route)
+            if isfinite(environment.goals.horizon(route)):
+                before = environment.player.held("log")
+                assert environment.act(route).accepted
+                assert environment.player.held("log") == before + 2
 
 
 def test_materials_are_those_that_the_plan_states_whatever_the_recipe_is() -> None:
@@ -164,43 +168,43 @@ def test_what_is_gathered_also_goes_by_its_source() -> None:
 
 
 def test_features_tell_what_is_seen_and_what_is_remembered() -> None:
-    world = begun()
+    environment = begun()
     oak = Action("mine", ({"log": 1}, None))
-    walk(world, TO_DIAMOND[:5])
-    seen = world.goals.features(oak)
+    walk(environment, TO_DIAMOND[:5])
+    seen = environment.goals.features(oak)
     assert (seen["seen"], seen["since_seen"], seen["source"]) == ("next to you", 0.0, "oak_tree")
-    walk(world, TO_DIAMOND[5:6])
-    below = world.goals.features(oak)
+    walk(environment, TO_DIAMOND[5:6])
+    below = environment.goals.features(oak)
     assert below["seen"] == "unseen"
-    assert below["depth"] == world.player.spot.depth > 0
+    assert below["depth"] == environment.player.spot.depth > 0
     assert isinstance(below["since_seen"], float)
     assert below["since_seen"] > 0
-    obsidian = world.goals.features(Action("mine", ({"obsidian": 1}, "wooden_pickaxe")))
+    obsidian = environment.goals.features(Action("mine", ({"obsidian": 1}, "wooden_pickaxe")))
     assert (obsidian["seen"], obsidian["since_seen"], obsidian["tier"]) == ("unseen", -1.0, 1.0)
 
 
-def ticks_needed(world: Minecraft, order: str) -> float:
+def ticks_needed(environment: Minecraft, order: str) -> float:
     """The ticks until all parallel goals are reached in an order."""
-    assert world.task is not None
-    left, dice = parallel_goals(world.task), random.Random(world.task.id)
+    assert environment.task is not None
+    left, dice = parallel_goals(environment.task), random.Random(environment.task.id)
     choices: dict[str, Callable[[], int]] = {
         "fixed": lambda: 0,
         "random": lambda: dice.randrange(len(left)),
-        "nearest": lambda: min(range(len(left)), key=lambda number: world.goals.horizon(left[number])),
+        "nearest": lambda: min(range(len(left)), key=lambda number: environment.goals.horizon(left[number])),
     }
     while left:
-        assert world.act(left.pop(choices[order]())).accepted
-    assert world.verdict().solved
-    return world.player.spot.tick
+        assert environment.act(left.pop(choices[order]())).accepted
+    assert environment.verdict().solved
+    return environment.player.spot.tick
 
 
 @pytest.mark.parametrize(("goals", "saved"), [(2, 0.08), (3, 0.15), (4, 0.18)])
 def test_the_nearest_goal_first_takes_clearly_fewer_ticks(goals: int, saved: float) -> None:
-    world = Minecraft(MinecraftOptions(ticks=10**6))
+    environment = Minecraft(MinecraftOptions(ticks=10**6))
     spent: dict[str, list[float]] = {order: [] for order in ORDERS}
     for task in Minecraft.tasks(Selection(split="parallel", types=(f"parallel_{goals}",), seeds=tuple(range(50)))):
         for order in ORDERS:
-            world.reset(task)
-            spent[order].append(ticks_needed(world, order))
+            environment.reset(task)
+            spent[order].append(ticks_needed(environment, order))
     for other in ("fixed", "random"):
         assert mean(spent["nearest"]) < (1 - saved) * mean(spent[other])

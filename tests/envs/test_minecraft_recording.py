@@ -1,4 +1,4 @@
-"""The recorded goals that ship: made again byte for byte, from worlds that nothing is measured in."""
+"""The recorded goals that ship: made again byte for byte, from environments that nothing is measured in."""
 
 import csv
 
@@ -24,7 +24,7 @@ def test_the_shipped_table_is_what_the_command_writes() -> None:
     assert RECORDED.read_bytes() == recorded().encode(), "run python -m planbook.envs.minecraft.recording"
 
 
-def test_the_shipped_table_begins_with_what_the_first_worlds_give(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shipped_table_begins_with_what_the_first_environments_give(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "SEEDS", SEEDS[:2])
     assert RECORDED.read_text(encoding="utf-8").startswith(recorded())
 
@@ -37,15 +37,15 @@ def test_the_table_is_small_and_says_where_it_is_from() -> None:
     assert "python -m planbook.envs.minecraft.recording" in HEADER
 
 
-def test_no_world_is_both_learnt_from_and_measured() -> None:
+def test_no_environment_is_both_learnt_from_and_measured() -> None:
     assert set(SEEDS).isdisjoint([*MEASURED, *DEFAULT_SEEDS])
 
 
 def test_columns_are_what_a_selector_is_told_and_then_the_ticks() -> None:
     task = parallel_task("parallel_2", 0, None)
-    world = Minecraft()
-    world.reset(task)
-    features = world.goals.features(parallel_goals(task)[0])
+    environment = Minecraft()
+    environment.reset(task)
+    features = environment.goals.features(parallel_goals(task)[0])
     assert list(rows()[0]) == [*features, "ticks"]
 
 

@@ -74,24 +74,24 @@ def test_a_type_of_another_split_is_refused() -> None:
 def test_parallel_goals_can_all_be_reached_from_the_start() -> None:
     drawn = set()
     for task in Minecraft.select(Selection(split="parallel", seeds=tuple(range(40)))):
-        world = begun(task.id)
+        environment = begun(task.id)
         goals = parallel_goals(task)
         assert len(goals) == len(wanted(task)) == int(task.type[-1])
-        assert [world.goals.refusal(goal) for goal in goals] == [""] * len(goals)
+        assert [environment.goals.refusal(goal) for goal in goals] == [""] * len(goals)
         drawn |= set(wanted(task))
     assert drawn == set(CANDIDATES)
 
 
 def test_parallel_goals_are_solved_when_all_is_held() -> None:
-    world = begun("parallel_3/1")
-    assert world.task is not None
-    first, second, third = parallel_goals(world.task)
-    assert not world.act(third).terminated
-    assert world.verdict().score == pytest.approx(1 / 3)
-    assert world.milestones() == list(wanted(world.task))[2:]
-    assert not world.act(first).terminated
-    assert world.act(second).terminated
-    assert world.verdict().solved
+    environment = begun("parallel_3/1")
+    assert environment.task is not None
+    first, second, third = parallel_goals(environment.task)
+    assert not environment.act(third).terminated
+    assert environment.verdict().score == pytest.approx(1 / 3)
+    assert environment.milestones() == list(wanted(environment.task))[2:]
+    assert not environment.act(first).terminated
+    assert environment.act(second).terminated
+    assert environment.verdict().solved
 
 
 def test_the_length_of_episodes_is_an_option() -> None:

@@ -31,7 +31,7 @@ print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.stat
 """
 
 
-def test_a_world_follows_from_its_seed_whatever_the_hash_seed() -> None:
+def test_a_environment_follows_from_its_seed_whatever_the_hash_seed() -> None:
     told = {
         subprocess.run(
             [sys.executable, "-c", PRINT], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True
@@ -41,7 +41,7 @@ def test_a_world_follows_from_its_seed_whatever_the_hash_seed() -> None:
     assert len(told) == 1
 
 
-def test_worlds_differ_by_seed() -> None:
+def test_environments_differ_by_seed() -> None:
     assert len({terrain_of(seed).regions for seed in SEEDS}) == len(SEEDS)
     assert {terrain_of(seed).biome(0, 0) for seed in range(60)} == set(BIOMES)
 

@@ -63,8 +63,8 @@ def test_no_browser_outlives_its_owner(ending: str) -> None:
 @pytest.mark.browser
 def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
     need_browser()
-    world = Miniwob()
-    start(world, "click-test/1")
+    environment = Miniwob()
+    start(environment, "click-test/1")
     first = chromium.shared()
     for process in processes_naming(first.profile.encode()):
         with suppress(FileNotFoundError, ProcessLookupError):  # some end as soon as another one does
@@ -72,12 +72,12 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced() -> None:
                 os.kill(process, signal.SIGKILL)
     for _ in range(2):
         with pytest.raises(EnvironmentBroken, match="gone"):
-            act(world, "click_xpath", "//button")
-    start(world, "click-test/1")
-    assert act(world, "click_xpath", "//button").terminated
+            act(environment, "click_xpath", "//button")
+    start(environment, "click-test/1")
+    assert act(environment, "click_xpath", "//button").terminated
     assert chromium.shared() is not first
     assert gone(first.profile)
-    world.close()
+    environment.close()
 
 
 @pytest.mark.browser
@@ -101,9 +101,9 @@ def test_a_crashed_tab_breaks_only_its_own_episode() -> None:
     other.close()
 
 
-def crash(world: Miniwob) -> None:
-    """End the process behind the world's page."""
-    tab = world._tab
+def crash(environment: Miniwob) -> None:
+    """End the process behind the environment's page."""
+    tab = environment._tab
     assert tab is not None
     with contextlib.suppress(EnvironmentBroken):
         tab._connection.call("Page.crash")
@@ -115,12 +115,12 @@ def test_threads_play_side_by_side() -> None:
     solved: list[bool] = []
 
     def play(seed: int) -> None:
-        world = Miniwob()
+        environment = Miniwob()
         for number in range(seed, seed + 5):
-            start(world, f"click-test/{number}")
-            act(world, "click_xpath", "//button")
-            solved.append(world.verdict().solved)
-        world.close()
+            start(environment, f"click-test/{number}")
+            act(environment, "click_xpath", "//button")
+            solved.append(environment.verdict().solved)
+        environment.close()
 
     threads = [threading.Thread(target=play, args=(seed,)) for seed in range(4)]
     for thread in threads:

@@ -1,4 +1,4 @@
-"""What worlds declare of their actions, held against the worlds themselves: what is told is refused there."""
+"""The preconditions that environments declare are those that they enforce."""
 
 import os
 import re
@@ -88,11 +88,14 @@ def test_an_unknown_argument_makes_no_deed_sure_and_changes_any_fact_of_its_name
 
 
 def _household(task: Task) -> tuple[Call, Sequence[str]]:
-    world = Alfworld()
-    room = world.reset(task).text.split("Your task")[0]
+    environment = Alfworld()
+    room = environment.reset(task).text.split("Your task")[0]
     dice = Random(task.id)
     places = dice.sample(re.findall(r"[a-z]+_\d+", room), 3)
-    inside = (world.reset(task), [world.act(each).text for each in world.possible_actions() if each.name == "go_to"])[1]
+    inside = (
+        environment.reset(task),
+        [environment.act(each).text for each in environment.possible_actions() if each.name == "go_to"],
+    )[1]
     things = dice.sample(sorted({*re.findall(r"[a-z]+_\d+", " ".join(inside))}), 4)
     on_one = ("go_to", "go_to", "go_to", "open", "close", "examine", "use")
     on_two = ("take_from", "take_from", "put_in_or_on", "clean_with", "heat_with", "cool_with")
@@ -108,10 +111,12 @@ def _household(task: Task) -> tuple[Call, Sequence[str]]:
 
 
 def _crafting(task: Task) -> tuple[Call, Sequence[str]]:
-    world = Textcraft()
-    world.reset(task)
-    goals = [str(goal).replace("get(", "agent.get(").replace("craft(", "agent.craft(") for goal in world.goals.known()]
-    items = [f"{count} {recipe.makes}" for recipe in world.bench.shown for count in (1, recipe.count)]
+    environment = Textcraft()
+    environment.reset(task)
+    goals = [
+        str(goal).replace("get(", "agent.get(").replace("craft(", "agent.craft(") for goal in environment.goals.known()
+    ]
+    items = [f"{count} {recipe.makes}" for recipe in environment.bench.shown for count in (1, recipe.count)]
 
     def call(dice: Random, names: Sequence[str]) -> str:
         return dice.choice([*dice.choices(goals, k=5), f"agent.get({dice.choice([*names, repr(dice.choice(items))])})"])
@@ -128,9 +133,12 @@ def _mining(task: Task) -> tuple[Call, Sequence[str]]:
 
 
 def _moving(task: Task) -> tuple[Call, Sequence[str]]:
-    world = Tabletop()
-    world.reset(task)
-    things, places = list(world.things()), [*world.things(), *world.places(), *world.free_spots()]
+    environment = Tabletop()
+    environment.reset(task)
+    things, places = (
+        list(environment.things()),
+        [*environment.things(), *environment.places(), *environment.free_spots()],
+    )
     return (
         lambda dice, names: (
             f"agent.pick_place({dice.choice([*names, repr(dice.choice(things))])}, {dice.choice(places)!r})"
@@ -140,7 +148,7 @@ def _moving(task: Task) -> tuple[Call, Sequence[str]]:
 
 
 @pytest.mark.parametrize(
-    ("world", "options", "actions"),
+    ("environment", "options", "actions"),
     [
         (Alfworld, AlfworldOptions(), _household),
         (Alfworld, AlfworldOptions(shared_locations="open"), _household),
@@ -150,23 +158,23 @@ def _moving(task: Task) -> tuple[Call, Sequence[str]]:
     ],
 )
 def test_what_is_told_of_random_plans_is_refused(
-    world: type[Environment], options: BaseModel | None, actions: Actions
+    environment: type[Environment], options: BaseModel | None, actions: Actions
 ) -> None:
-    split = ("valid_seen" if REAL else "generated") if world is Alfworld else None
-    tasks = world.select(Selection(split=split, limit=6))
+    split = ("valid_seen" if REAL else "generated") if environment is Alfworld else None
+    tasks = environment.select(Selection(split=split, limit=6))
     told = 0
     for number in range(PLANS):
         task = tasks[number % len(tasks)]
         call, words = actions(task)
         plan = Writer(Random(number), call, words).plan()
-        run = followed(world, _declared(world, task, options), plan)
-        assert not wrongly_told(plan, run, carried_out(world(options), task, plan)), number
+        run = followed(environment, _declared(environment, task, options), plan)
+        assert not wrongly_told(plan, run, carried_out(environment(options), task, plan)), number
         told += len(run.faults)
     assert told > PLANS / 2, "the dry runs told too little to be a test"
 
 
-def _declared(world: type[Environment], task: Task, options: BaseModel | None = None) -> Preconditions:
-    declared = world.preconditions(task, options)
+def _declared(environment: type[Environment], task: Task, options: BaseModel | None = None) -> Preconditions:
+    declared = environment.preconditions(task, options)
     assert declared is not None
     return declared
 
@@ -174,26 +182,26 @@ def _declared(world: type[Environment], task: Task, options: BaseModel | None = 
 def test_the_reference_engine_refuses_what_is_told() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_heat_then_place",), limit=1))
     call, _ = _household(task)
-    world = Alfworld(AlfworldOptions(engine="textworld"))
+    environment = Alfworld(AlfworldOptions(engine="textworld"))
     plan = "".join(f"{call(Random(number), ())}\n" for number in range(25))
     run = followed(Alfworld, _declared(Alfworld, task), plan)
     assert run.faults
-    assert not wrongly_told(plan, run, carried_out(world, task, plan))
-    world.close()
+    assert not wrongly_told(plan, run, carried_out(environment, task, plan))
+    environment.close()
 
 
-@pytest.mark.parametrize("world", [Toy, Alfworld, Textcraft, Tabletop, Minecraft])
-def test_nothing_is_told_of_the_procedures_that_solve_tasks(world: type[Environment]) -> None:
-    library = ProcedureLibrary(world)
-    split = "generated" if world is Alfworld else None
-    for task in world.select(Selection(split=split, limit=len(world.types))):
+@pytest.mark.parametrize("environment", [Toy, Alfworld, Textcraft, Tabletop, Minecraft])
+def test_nothing_is_told_of_the_procedures_that_solve_tasks(environment: type[Environment]) -> None:
+    library = ProcedureLibrary(environment)
+    split = "generated" if environment is Alfworld else None
+    for task in environment.select(Selection(split=split, limit=len(environment.types))):
         procedure = library.procedure(task.type)
         assert procedure is not None
-        observation = world().reset(task).text
+        observation = environment().reset(task).text
         shown = {**task.model_dump(mode="json", include={"params", "type"}), "observation": observation}
         run = followed(
-            world,
-            _declared(world, task),
+            environment,
+            _declared(environment, task),
             f"{procedure.code}\nsolve(agent, task)\n",
             helpers=procedure.helpers,
             task=shown,
@@ -205,9 +213,9 @@ def test_nothing_is_told_of_the_procedures_that_solve_tasks(world: type[Environm
 
 def test_nothing_that_only_looking_tells_is_declared() -> None:
     (task,) = Alfworld.select(Selection(split="generated", types=("pick_and_place",), limit=1))
-    world = Alfworld()
-    world.reset(task)
-    places = [each.args[0] for each in world.possible_actions() if each.name == "go_to"]
+    environment = Alfworld()
+    environment.reset(task)
+    places = [each.args[0] for each in environment.possible_actions() if each.name == "go_to"]
     thing = f"{task.params['object']}_1"
     plan = "".join(
         f"agent.go_to({place!r})\nagent.open({place!r})\nagent.take_from({thing!r}, {place!r})\n" for place in places

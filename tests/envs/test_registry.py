@@ -1,4 +1,4 @@
-"""Finding worlds by name and by file."""
+"""Finding environments by name and by file."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from planbook.envs import UnknownEnvironment, known_environments, load_environme
 from planbook.envs.registry import SHIPPED
 from planbook.envs.toy import Toy
 
-WORLD = '''
+ENVIRONMENT = '''
 from planbook.envs import Environment, Observation, Selection, Task, Verdict, action
 
 class Light(Environment):
@@ -36,7 +36,7 @@ class Light(Environment):
 '''
 
 
-def test_every_shipped_world_loads() -> None:
+def test_every_shipped_environment_loads() -> None:
     assert {load_environment(name).name for name in SHIPPED} <= set(known_environments())
     assert load_environment("toy") is Toy
 
@@ -49,20 +49,20 @@ def test_an_environment_imports_no_other() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHIPPED))
-def test_every_shipped_world_says_what_it_is_and_how_its_actions_are_called(name: str) -> None:
-    world = load_environment(name)
-    assert 2 <= world.about.count(". ") + 1 <= 5
-    assert "Nothing happens" in world.about
-    for spec in (*world.actions.values(), *world.queries.values()):
+def test_every_shipped_environment_says_what_it_is_and_how_its_actions_are_called(name: str) -> None:
+    environment = load_environment(name)
+    assert 2 <= environment.about.count(". ") + 1 <= 5
+    assert "Nothing happens" in environment.about
+    for spec in (*environment.actions.values(), *environment.queries.values()):
         call, result = spec.example.split(" -> ")
         assert call.startswith(f"agent.{spec.name}(")
         assert spec.doc
         assert result
 
 
-def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
+def test_a_class_in_a_file_is_a_environment(tmp_path: Path) -> None:
     file = tmp_path / "light.py"
-    file.write_text(WORLD)
+    file.write_text(ENVIRONMENT)
     assert load_environment(f"{file}:Light").name == "light"
     assert load_environment(str(file)).name == "light"
 
@@ -74,10 +74,12 @@ def test_a_class_in_a_file_is_a_world(tmp_path: Path) -> None:
         ("x = 1", "plain.py:Light", "no class derived"),
         ("raise RuntimeError('boom')", "bad.py:X", "RuntimeError: boom"),
         ("def broken(:", "broken.py:X", "SyntaxError"),
-        (WORLD, "light.py:Dark", "name light.py:Light"),
+        (ENVIRONMENT, "light.py:Dark", "name light.py:Light"),
     ],
 )
-def test_a_file_that_holds_no_such_world_is_told(tmp_path: Path, text: str | None, name: str, message: str) -> None:
+def test_a_file_that_holds_no_such_environment_is_told(
+    tmp_path: Path, text: str | None, name: str, message: str
+) -> None:
     if text is not None:
         (tmp_path / name.partition(":")[0]).write_text(text)
     with pytest.raises(UnknownEnvironment, match=message):

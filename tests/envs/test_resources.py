@@ -9,7 +9,7 @@ import pytest
 from planbook.envs import MissingRequirement, Selection, load_environment
 from planbook.envs.resources import file_digest, files_digest, folder_digest, texts_digest
 
-OF_WORLD = {
+OF_ENVIRONMENT = {
     "crafter": {"crafter's tables and code"},
     "minecraft": {"recipes", "recorded goals"},
     "miniwob": {"pages"},
@@ -21,38 +21,42 @@ OF_WORLD = {
 }
 
 
-@pytest.mark.parametrize("name", OF_WORLD)
-def test_a_world_says_what_its_tasks_are_played_on(name: str) -> None:
-    world = load_environment(name)
-    digests = world.checksums(world.select(Selection()))
-    assert digests.keys() == OF_WORLD[name]
+@pytest.mark.parametrize("name", OF_ENVIRONMENT)
+def test_a_environment_says_what_its_tasks_are_played_on(name: str) -> None:
+    environment = load_environment(name)
+    digests = environment.checksums(environment.select(Selection()))
+    assert digests.keys() == OF_ENVIRONMENT[name]
     assert all(len(digest) == 64 for digest in digests.values())
 
 
 def test_generated_games_have_what_they_are_generated_from() -> None:
-    world = load_environment("alfworld")
-    few, more = (world.checksums(world.select(Selection(split="generated", limit=n))) for n in (1, 2))
+    environment = load_environment("alfworld")
+    few, more = (environment.checksums(environment.select(Selection(split="generated", limit=n))) for n in (1, 2))
     assert few == more
     assert few.keys() == {"what games are generated from"}
 
 
 def test_a_task_file_of_ones_own_is_what_counts(tmp_path: Path) -> None:
-    world, file = load_environment("web"), tmp_path / "tasks.json"
+    environment, file = load_environment("web"), tmp_path / "tasks.json"
     task = {"id": "a", "type": "t", "kind": "look_up", "goal": "Look.", "start": "http://127.0.0.1:1/"}
     file.write_text(json.dumps([task]))
-    options = world.Options.model_validate({"tasks": file})
-    before = world.checksums(world.select(Selection(), options), options)
+    options = environment.Options.model_validate({"tasks": file})
+    before = environment.checksums(environment.select(Selection(), options), options)
     file.write_text(json.dumps([{**task, "goal": "Look again."}]))
-    after = world.checksums(world.select(Selection(), options), options)
+    after = environment.checksums(environment.select(Selection(), options), options)
     assert before.keys() == after.keys() == {"list of tasks"}
     assert before != after
 
 
 def test_product_files_of_ones_own_are_what_counts(tmp_path: Path) -> None:
-    world = load_environment("shopping")
+    environment = load_environment("shopping")
     (tmp_path / "items.json").write_text("[]")
-    options = world.Options.model_validate({"items": str(tmp_path / "items.json")})
-    assert world.checksums([], options) == {"products": files_digest([tmp_path / "items.json"])} != world.checksums([])
+    options = environment.Options.model_validate({"items": str(tmp_path / "items.json")})
+    assert (
+        environment.checksums([], options)
+        == {"products": files_digest([tmp_path / "items.json"])}
+        != environment.checksums([])
+    )
 
 
 def test_a_file_that_changes_in_place_is_read_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tabletop as a world: tasks, scenes, reward, snapshots, and the same everywhere."""
+"""The tabletop as an environment: tasks, scenes, reward, snapshots, and the same everywhere."""
 
 import json
 import os
@@ -25,9 +25,9 @@ def task_of(task_id: str) -> Task:
 
 
 def begun(task_id: str) -> Tabletop:
-    world = Tabletop()
-    world.reset(task_of(task_id))
-    return world
+    environment = Tabletop()
+    environment.reset(task_of(task_id))
+    return environment
 
 
 def test_it_loads_by_name() -> None:
@@ -65,23 +65,23 @@ def test_an_unknown_task_is_refused(task_id: str) -> None:
 
 def test_the_first_observation_is_the_places_the_things_and_the_goal() -> None:
     for kind in Tabletop.types:
-        world = begun(f"{kind}/1")
-        assert world.task is not None
-        first = world.reset(world.task).text
-        assert first == f"{world.scene()} {world.state()}\nYour task is to: {world.task.goal}."
-        assert world.task.goal not in world.scene()
-        for name in world.table.things:
+        environment = begun(f"{kind}/1")
+        assert environment.task is not None
+        first = environment.reset(environment.task).text
+        assert first == f"{environment.scene()} {environment.state()}\nYour task is to: {environment.task.goal}."
+        assert environment.task.goal not in environment.scene()
+        for name in environment.table.things:
             if name.startswith("spot_"):
                 continue
-            assert name in (world.state() if name in world.table.on else world.scene())
+            assert name in (environment.state() if name in environment.table.on else environment.scene())
 
 
 def test_no_scene_is_done_at_the_start_and_most_have_distractors() -> None:
     distracted = 0
     for kind, seed in SCENES:
         scene = make_scene(kind, seed)
-        world = begun(f"{kind}/{seed}")
-        assert world.verdict().score == 0
+        environment = begun(f"{kind}/{seed}")
+        assert environment.verdict().score == 0
         assert len(scene.on) <= 12
         distracted += set(scene.on) != set(scene.wanted)
         assert list(scene.on) == sorted(scene.on), "the order does not tell what matters"
@@ -108,14 +108,14 @@ def test_scenes_differ_and_hold_what_their_task_needs() -> None:
 MOVES = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=10)
 
 
-def walk(world: Tabletop, moves: list[tuple[int, int]]) -> list[str]:
-    things, names = list(world.table.on), list(world.table.things)
+def walk(environment: Tabletop, moves: list[tuple[int, int]]) -> list[str]:
+    things, names = list(environment.table.on), list(environment.table.things)
     actions = [Action("pick_place", (things[t % len(things)], names[n % len(names)])) for t, n in moves]
-    return [world.act(each).text for each in actions if not world.ended]
+    return [environment.act(each).text for each in actions if not environment.ended]
 
 
 class WithoutCopy(Tabletop):
-    """The world with the snapshots that worlds without a cheap copy get."""
+    """The environment with the snapshots that environments without a cheap copy get."""
 
     def _save(self) -> object:
         return None
@@ -126,14 +126,14 @@ def test_both_ways_of_restoring_lead_to_the_same_state(
     kind: str, before: list[tuple[int, int]], after: list[tuple[int, int]]
 ) -> None:
     told = []
-    for world in (Tabletop(), WithoutCopy()):
-        world.reset(task_of(f"{kind}/5"))
-        walk(world, before)
-        snapshot, state, score = world.snapshot(), world.state(), world.verdict()
-        walk(world, after)
-        assert world.restore(snapshot) == snapshot.last
-        assert (world.state(), world.verdict()) == (state, score)
-        told.append(walk(world, after))
+    for environment in (Tabletop(), WithoutCopy()):
+        environment.reset(task_of(f"{kind}/5"))
+        walk(environment, before)
+        snapshot, state, score = environment.snapshot(), environment.state(), environment.verdict()
+        walk(environment, after)
+        assert environment.restore(snapshot) == snapshot.last
+        assert (environment.state(), environment.verdict()) == (state, score)
+        told.append(walk(environment, after))
     assert told[0] == told[1]
 
 
@@ -163,30 +163,30 @@ def test_scenes_depend_on_no_hash_seed() -> None:
 
 
 def test_looking_tells_what_counts_and_nothing_of_what_is_not_there() -> None:
-    world = begun("packing_shapes/0")
-    name = next(each for each in world.table.on if world.table.things[each].kind == "shape")
-    seen: Any = world.look_at(name)
+    environment = begun("packing_shapes/0")
+    name = next(each for each in environment.table.on if environment.table.things[each].kind == "shape")
+    seen: Any = environment.look_at(name)
     assert f"{seen['colour']}_{seen['shape']}" == name
     assert seen["size"] in ("small", "large")
-    box: Any = world.look_at("brown_box")
+    box: Any = environment.look_at("brown_box")
     assert (box["kind"], "size" in box) == ("box", False)
-    assert box["room left"] == world.table.things["brown_box"].room - world.table.filled("brown_box")
+    assert box["room left"] == environment.table.things["brown_box"].room - environment.table.filled("brown_box")
     for unknown in ("elephant", 7, None, [name]):
-        assert world.look_at(unknown) == {}  # type: ignore[arg-type]
-    assert world.history == []
+        assert environment.look_at(unknown) == {}  # type: ignore[arg-type]
+    assert environment.history == []
 
 
 def test_the_queries_agree_with_the_scene() -> None:
     for kind, seed in product(Tabletop.types, range(5)):
-        world = begun(f"{kind}/{seed}")
-        things: Any = world.things()
-        places: Any = world.places()
-        assert set(things) == set(world.table.on)
-        assert {*things, *places} == {name for name in world.table.things if not name.startswith("spot_")}
+        environment = begun(f"{kind}/{seed}")
+        things: Any = environment.things()
+        places: Any = environment.places()
+        assert set(things) == set(environment.table.on)
+        assert {*things, *places} == {name for name in environment.table.things if not name.startswith("spot_")}
         assert all(things[name] == place for place, names in places.items() for name in names)
-        assert set(map(str, world.table.free_spots())).isdisjoint(things.values())
-        assert world.free_spots() == world.table.free_spots()
-        assert world.history == []
+        assert set(map(str, environment.table.free_spots())).isdisjoint(things.values())
+        assert environment.free_spots() == environment.table.free_spots()
+        assert environment.history == []
 
 
 def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
@@ -195,10 +195,10 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
         for seed in range(60)
         if any(s[0].endswith("_block") for s in make_scene("put_block_in_bowl", seed).on.values())
     )
-    world = begun(f"put_block_in_bowl/{seed}")
-    above, below = next((name, s[0]) for name, s in world.table.on.items() if s[0].endswith("_block"))
-    bowl = next(name for name in world.table.things if name.endswith("_bowl"))
-    goals = world.goals
+    environment = begun(f"put_block_in_bowl/{seed}")
+    above, below = next((name, s[0]) for name, s in environment.table.on.items() if s[0].endswith("_block"))
+    bowl = next(name for name in environment.table.things if name.endswith("_bowl"))
+    goals = environment.goals
     assert goals.direct
     covered = Action("pick_place", (below, bowl))
     assert f"{above} is on {below}" in goals.refusal(covered)
@@ -206,10 +206,10 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
     assert goals.features(covered)["in the way"] == goals.horizon(covered) - 1
     assert goals.materials(covered) == {below: 1, bowl: 1}
     assert goals.routes(covered) == (covered,)
-    aside = Action("pick_place", (above, world.table.free_spots()[0]))
+    aside = Action("pick_place", (above, environment.table.free_spots()[0]))
     assert goals.refusal(aside) == ""
     assert goals.horizon(aside) == 1
-    assert {str(route.args[1]) for route in goals.routes(aside)} == set(world.table.free_spots())
+    assert {str(route.args[1]) for route in goals.routes(aside)} == set(environment.table.free_spots())
     assert goals.routes(aside)[0] == aside
     nonsense = Action("pick_place", (7, None))
     assert goals.refusal(nonsense)
@@ -221,11 +221,11 @@ def test_goals_know_routes_materials_and_what_is_in_the_way() -> None:
 
 def test_known_goals_are_moves_that_the_kinds_allow() -> None:
     for task in Tabletop.tasks(Selection(seeds=(0, 1))):
-        world = Tabletop()
-        world.reset(task)
-        known = world.goals.known()
+        environment = Tabletop()
+        environment.reset(task)
+        known = environment.goals.known()
         assert 0 < len(known) == len(set(known)) <= KNOWN
-        reasons = [world.goals.refusal(goal) for goal in known]
+        reasons = [environment.goals.refusal(goal) for goal in known]
         assert "" in reasons
         assert not [why for why in reasons if "nothing is called" in why or "takes only" in why or "itself" in why]
 

@@ -16,22 +16,22 @@ Move = tuple[int, int, int]
 
 
 def begun(task_id: str) -> Tabletop:
-    world = Tabletop()
-    world.reset(Tabletop.tasks(Selection(ids=(task_id,)))[0])
-    return world
+    environment = Tabletop()
+    environment.reset(Tabletop.tasks(Selection(ids=(task_id,)))[0])
+    return environment
 
 
-def play(world: Tabletop, moves: list[Move]) -> None:
+def play(environment: Tabletop, moves: list[Move]) -> None:
     """Make the moves, as long as the episode lasts."""
-    things = list(world.table.on)
-    names = [name for name in world.table.things if not name.startswith("spot_1")]  # more moves onto each other
+    things = list(environment.table.on)
+    names = [name for name in environment.table.things if not name.startswith("spot_1")]  # more moves onto each other
     for thing, target, beside in moves:
         where = names[target % len(names)]
         if beside % 2:  # lying across is rare among all names, so every second move tries it with blocks
-            blocks = [each for each in things if world.table.things[each].kind == "block"] or names
+            blocks = [each for each in things if environment.table.things[each].kind == "block"] or names
             where = f"{blocks[target % len(blocks)]} and {blocks[beside % len(blocks)]}"
-        if not world.ended:
-            world.act(Action("pick_place", (things[thing % len(things)], where)))
+        if not environment.ended:
+            environment.act(Action("pick_place", (things[thing % len(things)], where)))
 
 
 def broken_laws(table: Table) -> list[str]:
@@ -70,47 +70,51 @@ def broken_laws(table: Table) -> list[str]:
     moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), min_size=30, max_size=60),
 )
 def test_no_moves_lose_a_thing_or_break_a_law(kind: str, seed: int, moves: list[Move]) -> None:
-    world = begun(f"{kind}/{seed}")
-    assert broken_laws(world.table) == []
-    before = set(world.table.on)
-    play(world, moves)
-    assert set(world.table.on) == before
-    assert broken_laws(world.table) == []
+    environment = begun(f"{kind}/{seed}")
+    assert broken_laws(environment.table) == []
+    before = set(environment.table.on)
+    play(environment, moves)
+    assert set(environment.table.on) == before
+    assert broken_laws(environment.table) == []
 
 
 @given(kind=st.sampled_from(Tabletop.types), moves=st.lists(st.tuples(*[st.integers(0, 99)] * 3), max_size=40))
 def test_a_refused_move_changes_nothing_and_is_what_the_goals_foretold(kind: str, moves: list[Move]) -> None:
-    world = begun(f"{kind}/3")
+    environment = begun(f"{kind}/3")
     for move in moves:
-        before, text = world.table.on, world.state()
-        things, names = list(before), list(world.table.things)
+        before, text = environment.table.on, environment.state()
+        things, names = list(before), list(environment.table.things)
         goal = Action("pick_place", (things[move[0] % len(things)], names[move[1] % len(names)]))
-        foretold = world.goals.refusal(goal)
-        assert world.table.on is before, "asking moves nothing"
-        if world.ended:
+        foretold = environment.goals.refusal(goal)
+        assert environment.table.on is before, "asking moves nothing"
+        if environment.ended:
             return
-        done = world.act(goal)
+        done = environment.act(goal)
         assert done.accepted == (foretold == "")
-        assert done.accepted or (done.text == f"Nothing happens: {foretold}." and world.state() == text)
+        assert done.accepted or (done.text == f"Nothing happens: {foretold}." and environment.state() == text)
 
 
 def test_a_block_lies_across_two_neighbours_whichever_is_named_first() -> None:
-    world = begun("stack_block_pyramid/0")
+    environment = begun("stack_block_pyramid/0")
     for target in ("left_base", "middle_base", "right_base"):
-        world.act(Action("pick_place", (free_block(world), target)))
-    names = world.table.upon("left_base") + world.table.upon("middle_base")
-    top = free_block(world)
-    assert world.act(Action("pick_place", (top, " and ".join(reversed(names))))).text == (
+        environment.act(Action("pick_place", (free_block(environment), target)))
+    names = environment.table.upon("left_base") + environment.table.upon("middle_base")
+    top = free_block(environment)
+    assert environment.act(Action("pick_place", (top, " and ".join(reversed(names))))).text == (
         f"You put {top} on {' and '.join(names)}."
     )
-    assert world.table.position(top) == (0.5, 0.0, 2)
-    assert not world.act(Action("pick_place", (names[0], world.table.free_spots()[0]))).accepted
+    assert environment.table.position(top) == (0.5, 0.0, 2)
+    assert not environment.act(Action("pick_place", (names[0], environment.table.free_spots()[0]))).accepted
 
 
-def free_block(world: Tabletop) -> str:
+def free_block(environment: Tabletop) -> str:
     """A block on the table with nothing on it."""
-    blocks = [name for name in world.table.on if world.table.things[name].kind == "block"]
-    return next(name for name in blocks if not world.table.upon(name) and not world.table.on[name][0].endswith("_base"))
+    blocks = [name for name in environment.table.on if environment.table.things[name].kind == "block"]
+    return next(
+        name
+        for name in blocks
+        if not environment.table.upon(name) and not environment.table.on[name][0].endswith("_base")
+    )
 
 
 PLACED = {
@@ -209,16 +213,16 @@ def test_every_movable_kind_is_taken_somewhere() -> None:
     assert {kind for kinds in TAKES.values() for kind in kinds} == set(MOVABLE)
 
 
-def put(world: Tabletop, thing: str, target: str) -> None:
-    done = world.act(Action("pick_place", (thing, target)))
+def put(environment: Tabletop, thing: str, target: str) -> None:
+    done = environment.act(Action("pick_place", (thing, target)))
     assert done.accepted, done.text
 
 
-def hanoi(world: Tabletop) -> list[tuple[str, str]]:
+def hanoi(environment: Tabletop) -> list[tuple[str, str]]:
     """The seven moves of a tower of three from the light peg or the middle one."""
-    rings = [name for name in world.table.on if name.endswith("_ring")]
-    large, medium, small = sorted(rings, key=lambda name: -world.table.things[name].size)
-    start = world.table.on[large][0]
+    rings = [name for name in environment.table.on if name.endswith("_ring")]
+    large, medium, small = sorted(rings, key=lambda name: -environment.table.things[name].size)
+    start = environment.table.on[large][0]
     spare = "middle_peg" if start == "light_peg" else "light_peg"
     return [
         (small, "dark_peg"),
@@ -233,26 +237,26 @@ def hanoi(world: Tabletop) -> list[tuple[str, str]]:
 
 def test_a_tower_of_hanoi_takes_seven_moves_and_counts_what_stays() -> None:
     for seed in range(20):
-        world = begun(f"towers_of_hanoi/{seed}")
+        environment = begun(f"towers_of_hanoi/{seed}")
         scores = []
-        for thing, target in hanoi(world):
-            assert not world.ended
-            put(world, thing, target)
-            scores.append(round(world.verdict().score, 2))
+        for thing, target in hanoi(environment):
+            assert not environment.ended
+            put(environment, thing, target)
+            scores.append(round(environment.verdict().score, 2))
         assert scores == [0, 0, 0, 0.33, 0.33, 0.67, 1]
-        assert world.verdict().solved
-        assert world.ended
+        assert environment.verdict().solved
+        assert environment.ended
         with pytest.raises(EpisodeEnded):
-            world.act(Action("pick_place", ("red_ring", "dark_peg")))
+            environment.act(Action("pick_place", ("red_ring", "dark_peg")))
 
 
 def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
-    world = begun("stack_block_pyramid/0")
-    a, b, c, d, e, f = (name for name in world.table.on if name.endswith("_block"))
-    world.table.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
-    put(world, d, a)  # a tower beside the bases counts for nothing
-    assert world.verdict().score == 0
-    put(world, d, "spot_10")
+    environment = begun("stack_block_pyramid/0")
+    a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
+    environment.table.on = {name: (f"spot_{number}",) for number, name in enumerate((a, b, c, d, e, f), start=1)}
+    put(environment, d, a)  # a tower beside the bases counts for nothing
+    assert environment.verdict().score == 0
+    put(environment, d, "spot_10")
     moves = [
         (a, "right_base"),
         (b, "left_base"),
@@ -262,15 +266,15 @@ def test_a_pyramid_counts_block_by_block_whatever_the_colours() -> None:
         (f, f"{e} and {d}"),
     ]
     for number, (thing, target) in enumerate(moves, start=1):
-        put(world, thing, target)
-        assert world.verdict().score == pytest.approx(number / 6)
-    assert world.verdict().solved
+        put(environment, thing, target)
+        assert environment.verdict().score == pytest.approx(number / 6)
+    assert environment.verdict().solved
 
 
 def test_blocks_across_two_towers_are_no_pyramid() -> None:
-    world = begun("stack_block_pyramid/0")
-    a, b, c, d, e, f = (name for name in world.table.on if name.endswith("_block"))
-    world.table.on = {
+    environment = begun("stack_block_pyramid/0")
+    a, b, c, d, e, f = (name for name in environment.table.on if name.endswith("_block"))
+    environment.table.on = {
         a: ("left_base",),
         b: ("middle_base",),
         c: (a,),
@@ -278,29 +282,33 @@ def test_blocks_across_two_towers_are_no_pyramid() -> None:
         e: (c, d),
         f: ("right_base",),
     }
-    assert world.verdict().score == 0.5
+    assert environment.verdict().score == 0.5
 
 
 def test_the_box_is_done_only_when_it_holds_all_shapes_and_nothing_else() -> None:
     seed = next(seed for seed in range(60) if ("brown_box",) in make_scene("packing_shapes", seed).on.values())
-    world = begun(f"packing_shapes/{seed}")
-    (intruder,) = world.table.upon("brown_box")
-    for name in [each for each in world.table.on if world.table.things[each].kind == "block" and each != intruder]:
-        if world.table.on[name][0] not in world.table.free_spots():
-            world.act(Action("pick_place", (name, world.table.free_spots()[0])))
-    shapes = [name for name in world.table.on if world.table.things[name].kind == "shape"]
-    refused = [name for name in shapes if not world.act(Action("pick_place", (name, "brown_box"))).accepted]
+    environment = begun(f"packing_shapes/{seed}")
+    (intruder,) = environment.table.upon("brown_box")
+    for name in [
+        each for each in environment.table.on if environment.table.things[each].kind == "block" and each != intruder
+    ]:
+        if environment.table.on[name][0] not in environment.table.free_spots():
+            environment.act(Action("pick_place", (name, environment.table.free_spots()[0])))
+    shapes = [name for name in environment.table.on if environment.table.things[name].kind == "shape"]
+    refused = [name for name in shapes if not environment.act(Action("pick_place", (name, "brown_box"))).accepted]
     assert refused, "there is no room for all beside the intruder"
-    assert 0 < world.verdict().score < 1
-    put(world, intruder, world.table.free_spots()[0])
+    assert 0 < environment.verdict().score < 1
+    put(environment, intruder, environment.table.free_spots()[0])
     for name in refused:
-        put(world, name, "brown_box")
-    assert world.verdict().solved
+        put(environment, name, "brown_box")
+    assert environment.verdict().solved
 
 
 def test_the_share_is_that_of_the_scene_at_hand() -> None:
-    world = begun("assembling_kits/2")
+    environment = begun("assembling_kits/2")
     scene = make_scene("assembling_kits", 2)
-    name, (hole,) = next((name, supports) for name, supports in scene.wanted.items() if not world.table.upon(name))
-    put(world, name, hole)
-    assert world.verdict().score == done_share(scene, world.table) == pytest.approx(1 / len(scene.wanted))
+    name, (hole,) = next(
+        (name, supports) for name, supports in scene.wanted.items() if not environment.table.upon(name)
+    )
+    put(environment, name, hole)
+    assert environment.verdict().score == done_share(scene, environment.table) == pytest.approx(1 / len(scene.wanted))

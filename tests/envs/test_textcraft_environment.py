@@ -11,41 +11,41 @@ PAINTING = "test/85"
 
 
 def begun(task_id: str = HOPPER_MINECART) -> Textcraft:
-    world = Textcraft()
-    world.reset(Textcraft.select(Selection(ids=(task_id,)))[0])
-    return world
+    environment = Textcraft()
+    environment.reset(Textcraft.select(Selection(ids=(task_id,)))[0])
+    return environment
 
 
-def do(world: Textcraft, *calls: str) -> Observation:
+def do(environment: Textcraft, *calls: str) -> Observation:
     """``get 2 oak logs`` and ``craft 1 chest using 8 oak planks``, one after the other; the last is returned."""
     for call in calls:
         name, _, rest = call.partition(" ")
-        last = world.act(Action(name, tuple(rest.split(" using "))))
+        last = environment.act(Action(name, tuple(rest.split(" using "))))
     return last
 
 
 def test_a_solution_ends_the_episode_as_soon_as_the_target_is_crafted() -> None:
-    world = begun()
-    do(world, "get 10 iron ingot", "get 2 oak logs", *["craft 4 oak planks using 1 oak logs"] * 2)
-    do(world, "craft 1 chest using 8 oak planks", "craft 1 hopper using 1 chest, 5 iron ingot")
-    assert not do(world, "craft 1 minecart using 5 iron ingot").terminated
-    assert (world.verdict().solved, world.verdict().score) == (False, 0.0)
-    last = do(world, "craft 1 hopper minecart using 1 hopper, 1 minecart")
+    environment = begun()
+    do(environment, "get 10 iron ingot", "get 2 oak logs", *["craft 4 oak planks using 1 oak logs"] * 2)
+    do(environment, "craft 1 chest using 8 oak planks", "craft 1 hopper using 1 chest, 5 iron ingot")
+    assert not do(environment, "craft 1 minecart using 5 iron ingot").terminated
+    assert (environment.verdict().solved, environment.verdict().score) == (False, 0.0)
+    last = do(environment, "craft 1 hopper minecart using 1 hopper, 1 minecart")
     assert last.terminated
     assert last.text == "You craft 1 hopper minecart."
-    assert (world.verdict().solved, world.verdict().score) == (True, 1.0)
-    assert world.state() == "Inventory: 1 hopper minecart."
+    assert (environment.verdict().solved, environment.verdict().score) == (True, 1.0)
+    assert environment.state() == "Inventory: 1 hopper minecart."
     with pytest.raises(EpisodeEnded):
-        do(world, "get 1 oak logs")
+        do(environment, "get 1 oak logs")
 
 
 def test_the_scene_is_the_first_observation_without_the_goal() -> None:
-    world = begun()
-    first = world.reset(Textcraft.select(Selection(ids=(HOPPER_MINECART,)))[0]).text
-    assert first == f"{world.scene()}\n\nGoal: craft hopper minecart."
-    assert world.scene().splitlines()[:2] == ["Crafting commands:", "craft 4 warped planks using 1 warped stems"]
-    assert "Goal" not in world.scene()
-    assert world.hands_on == "state"
+    environment = begun()
+    first = environment.reset(Textcraft.select(Selection(ids=(HOPPER_MINECART,)))[0]).text
+    assert first == f"{environment.scene()}\n\nGoal: craft hopper minecart."
+    assert environment.scene().splitlines()[:2] == ["Crafting commands:", "craft 4 warped planks using 1 warped stems"]
+    assert "Goal" not in environment.scene()
+    assert environment.hands_on == "state"
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_the_scene_is_the_first_observation_without_the_goal() -> None:
     ],
 )
 def test_harmless_variations_of_a_command_are_understood(args: tuple[str, ...]) -> None:
-    world = begun()
-    assert do(world, "get get 1 Minecraft:Oak_Logs").text == "You get 1 oak logs."
-    assert world.act(Action("craft", args)) == Observation("You craft 4 oak planks.")
-    assert world.inventory() == {"oak planks": 4}
+    environment = begun()
+    assert do(environment, "get get 1 Minecraft:Oak_Logs").text == "You get 1 oak logs."
+    assert environment.act(Action("craft", args)) == Observation("You craft 4 oak planks.")
+    assert environment.inventory() == {"oak planks": 4}
 
 
 @pytest.mark.parametrize(
@@ -96,17 +96,17 @@ def test_harmless_variations_of_a_command_are_understood(args: tuple[str, ...]) 
     ],
 )
 def test_a_refusal_says_why_and_changes_nothing(call: str, reason: str) -> None:
-    world = begun()
-    refused = do(world, "get 3 string", call)
+    environment = begun()
+    refused = do(environment, "get 3 string", call)
     assert not refused.accepted
     assert refused.text.startswith("Nothing happens: ")
     assert reason in refused.text
-    assert world.state() == "Inventory: 3 string."
+    assert environment.state() == "Inventory: 3 string."
 
 
 def test_a_refusal_names_everything_that_there_is_not_enough_of() -> None:
-    world = begun()
-    refused = do(world, "get 4 iron ingot", "craft 1 hopper using 1 chest, 5 iron ingot")
+    environment = begun()
+    refused = do(environment, "get 4 iron ingot", "craft 1 hopper using 1 chest, 5 iron ingot")
     assert "this takes 1 chest (0 carried), 5 iron ingot (4 carried)" in refused.text
 
 
@@ -125,24 +125,24 @@ def test_white_wool_is_no_member_of_wool_and_the_refusal_lists_those_that_are() 
 
 
 def test_both_ways_of_restoring_lead_to_the_same_state_and_copies_share_nothing() -> None:
-    world = begun()
-    do(world, "get 2 oak logs", "craft 4 oak planks using 1 oak logs")
-    snapshot = world.snapshot()
-    do(world, "get 5 string", "craft 4 oak planks using 1 oak logs")
-    world.restore(snapshot)
-    assert world.inventory() == {"oak logs": 1, "oak planks": 4}
-    do(world, "get 5 string")
-    world.restore(snapshot)
-    assert world.state() == "Inventory: 1 oak logs, 4 oak planks."
+    environment = begun()
+    do(environment, "get 2 oak logs", "craft 4 oak planks using 1 oak logs")
+    snapshot = environment.snapshot()
+    do(environment, "get 5 string", "craft 4 oak planks using 1 oak logs")
+    environment.restore(snapshot)
+    assert environment.inventory() == {"oak logs": 1, "oak planks": 4}
+    do(environment, "get 5 string")
+    environment.restore(snapshot)
+    assert environment.state() == "Inventory: 1 oak logs, 4 oak planks."
     other = Textcraft()
     assert other.restore(snapshot) == snapshot.last
-    assert other.inventory() == world.inventory()
+    assert other.inventory() == environment.inventory()
 
 
 class TestGoals:
-    def test_refusal_is_what_the_world_would_say(self) -> None:
-        world = begun()
-        do(world, "get 2 oak logs")
+    def test_refusal_is_what_the_environment_would_say(self) -> None:
+        environment = begun()
+        do(environment, "get 2 oak logs")
         calls = [
             Action("get", ("1 oak logs",)),
             Action("get", ("1 oak planks",)),
@@ -152,14 +152,14 @@ class TestGoals:
             Action("craft", ("4 oak planks using 1 oak logs",)),
         ]
         for call in calls:
-            snapshot, refusal = world.snapshot(), world.goals.refusal(call)
-            assert world.snapshot() == snapshot
-            observation = world.act(call)
+            snapshot, refusal = environment.snapshot(), environment.goals.refusal(call)
+            assert environment.snapshot() == snapshot
+            observation = environment.act(call)
             assert observation.accepted == (refusal == "")
             assert refusal in observation.text
-            world.restore(snapshot)
+            environment.restore(snapshot)
 
-    def test_a_goal_that_the_world_does_not_have(self) -> None:
+    def test_a_goal_that_the_environment_does_not_have(self) -> None:
         with pytest.raises(UnknownAction, match="smelt"):
             begun().goals.refusal(Action("smelt", ("1 iron ingot",)))
 
@@ -183,22 +183,24 @@ class TestGoals:
         faulty = Action("craft", ("4 stick", "3 oak planks"))
         assert goals.routes(faulty) == (faulty,)
 
-    def test_every_route_is_a_command_that_the_world_knows(self) -> None:
-        world = begun(PAINTING)
-        for route in world.goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
-            assert world.goals.refusal(route).startswith("not enough")
+    def test_every_route_is_a_command_that_the_environment_knows(self) -> None:
+        environment = begun(PAINTING)
+        for route in environment.goals.routes(Action("craft", ("1 painting", "8 stick, 1 red wool"))):
+            assert environment.goals.refusal(route).startswith("not enough")
 
     def test_known_goals_are_the_shown_commands_and_what_they_start_from(self) -> None:
         for task_id in (HOPPER_MINECART, PAINTING):
-            world = begun(task_id)
-            known = world.goals.known()
+            environment = begun(task_id)
+            known = environment.goals.known()
             assert len(known) == len(set(known)) <= KNOWN
             made = {str(goal.args[0]) for goal in known if goal.name == "craft"}
-            assert made <= {f"{recipe.count} {recipe.makes}" for recipe in world.bench.shown}
-            assert f"1 {world.task.params['target']}" in made  # type: ignore[union-attr]
+            assert made <= {f"{recipe.count} {recipe.makes}" for recipe in environment.bench.shown}
+            assert f"1 {environment.task.params['target']}" in made  # type: ignore[union-attr]
             for goal in known:
                 assert (
-                    world.goals.refusal(goal) == "" if goal.name == "get" else "not enough" in world.goals.refusal(goal)
+                    environment.goals.refusal(goal) == ""
+                    if goal.name == "get"
+                    else "not enough" in environment.goals.refusal(goal)
                 )
 
     def test_so_many_can_be_got_but_a_command_makes_what_it_makes(self) -> None:

@@ -1,4 +1,4 @@
-"""The toy world, and through it what every world inherits."""
+"""The toy environment, and through it what every environment inherits."""
 
 import pytest
 from hypothesis import given
@@ -16,13 +16,13 @@ CALLS = st.one_of(
 
 
 def begun(task_id: str = "fetch/0") -> Toy:
-    world = Toy()
-    world.reset(Toy.tasks(Selection(ids=(task_id,)))[0])
-    return world
+    environment = Toy()
+    environment.reset(Toy.tasks(Selection(ids=(task_id,)))[0])
+    return environment
 
 
 class WithoutCopy(Toy):
-    """The toy world with the snapshots that worlds without a cheap copy get."""
+    """The toy environment with the snapshots that environments without a cheap copy get."""
 
     def _save(self) -> object:
         return None
@@ -32,34 +32,34 @@ class WithoutCopy(Toy):
 def test_both_ways_of_restoring_lead_to_the_same_state(before: list[Action], after: list[Action]) -> None:
     texts = []
     for kind in (Toy, WithoutCopy):
-        world = kind()
-        world.reset(Toy.tasks(Selection(ids=("fetch_two/3",)))[0])
-        walk(world, before)
-        snapshot, state = world.snapshot(), world.state()
-        walk(world, after)
-        assert world.restore(snapshot) == snapshot.last
-        assert world.state() == state
-        texts.append([observation.text for observation in walk(world, after)])
+        environment = kind()
+        environment.reset(Toy.tasks(Selection(ids=("fetch_two/3",)))[0])
+        walk(environment, before)
+        snapshot, state = environment.snapshot(), environment.state()
+        walk(environment, after)
+        assert environment.restore(snapshot) == snapshot.last
+        assert environment.state() == state
+        texts.append([observation.text for observation in walk(environment, after)])
     assert texts[0] == texts[1]
 
 
-def walk(world: Toy, actions: list[Action]) -> list[Observation]:
-    return [world.act(each) for each in actions if not world.ended]
+def walk(environment: Toy, actions: list[Action]) -> list[Observation]:
+    return [environment.act(each) for each in actions if not environment.ended]
 
 
 def test_a_solution_ends_the_episode_and_nothing_acts_after_it() -> None:
-    world = begun()
-    assert world.task is not None
-    wanted = TypeAdapter(list[str]).validate_python(world.task.params["things"])[0]
+    environment = begun()
+    assert environment.task is not None
+    wanted = TypeAdapter(list[str]).validate_python(environment.task.params["things"])[0]
     for number in range(1, 9):
-        if wanted in world.act(Action("open", (f"box_{number}",))).text:
-            world.act(Action("take", (wanted, f"box_{number}")))
+        if wanted in environment.act(Action("open", (f"box_{number}",))).text:
+            environment.act(Action("take", (wanted, f"box_{number}")))
             break
-    last = world.act(Action("put", (wanted,)))
+    last = environment.act(Action("put", (wanted,)))
     assert last.terminated
-    assert world.verdict().solved
+    assert environment.verdict().solved
     with pytest.raises(EpisodeEnded, match="is over"):
-        world.act(Action("open", ("box_1",)))
+        environment.act(Action("open", ("box_1",)))
 
 
 def test_an_unknown_action_names_the_actions_there_are() -> None:
@@ -77,7 +77,7 @@ def test_a_limit_takes_the_types_in_turn() -> None:
     assert [task.id for task in chosen] == ["fetch/7", "fetch_two/7", "fetch/8"]
 
 
-def test_a_world_that_answers_differently_is_found_when_it_is_walked_again() -> None:
+def test_a_environment_that_answers_differently_is_found_when_it_is_walked_again() -> None:
     class Forgetful(WithoutCopy):
         openings = 0
 
@@ -87,11 +87,11 @@ def test_a_world_that_answers_differently_is_found_when_it_is_walked_again() -> 
             type(self).openings += 1
             return Observation(f"opening {self.openings}")
 
-    world = Forgetful()
-    world.reset(Toy.tasks(Selection(ids=("fetch/0",)))[0])
-    world.act(Action("open", ("box_1",)))
+    environment = Forgetful()
+    environment.reset(Toy.tasks(Selection(ids=("fetch/0",)))[0])
+    environment.act(Action("open", ("box_1",)))
     with pytest.raises(Diverged, match=r"action 1, open\('box_1'\): expected 'opening 1', got 'opening 2'"):
-        world.restore(world.snapshot())
+        environment.restore(environment.snapshot())
 
 
 def test_a_call_is_bound_as_python_binds_it() -> None:

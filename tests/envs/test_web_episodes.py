@@ -24,9 +24,9 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def played(base: str) -> Iterator[Web]:
-    world = at(base, "/")
-    yield world
-    world.close()
+    environment = at(base, "/")
+    yield environment
+    environment.close()
 
 
 def test_a_restored_moment_has_its_pages_scrolling_history_notes_and_numbers(played: Web) -> None:
@@ -84,16 +84,16 @@ def test_several_tabs_come_back(played: Web) -> None:
 
 
 def test_an_episode_begins_without_cookies_storage_and_history(base: str) -> None:
-    world = at(base, "/store")
-    assert "'new bare'" in world.scene()
-    assert "'old a=1'" in act(world, "goto", "/store").text
-    assert world.task is not None
-    world.reset(world.task)
-    assert "'new bare'" in world.scene()
-    assert "no page to go back to" in act(world, "go_back").text
+    environment = at(base, "/store")
+    assert "'new bare'" in environment.scene()
+    assert "'old a=1'" in act(environment, "goto", "/store").text
+    assert environment.task is not None
+    environment.reset(environment.task)
+    assert "'new bare'" in environment.scene()
+    assert "no page to go back to" in act(environment, "go_back").text
     other = at(base, "/store")
     assert "'new bare'" in other.scene()
-    world.close()
+    environment.close()
     other.close()
 
 
@@ -136,7 +136,7 @@ def test_what_a_page_says_reaches_no_host_function(played: Web) -> None:
 
 @pytest.mark.deep
 def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
-    world = at(base, "/")
+    environment = at(base, "/")
     first = chromium.shared()
     for process in processes_naming(first.profile.encode()):
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -144,13 +144,13 @@ def test_a_dead_browser_breaks_the_episode_and_is_replaced(base: str) -> None:
                 os.kill(process, signal.SIGKILL)
     for _ in range(2):
         with pytest.raises(EnvironmentBroken, match="gone"):
-            act(world, "goto", "/two")
-    assert world.task is not None
-    world.reset(world.task)
-    assert "Title: 'Second'" in act(world, "goto", "/two").text
+            act(environment, "goto", "/two")
+    assert environment.task is not None
+    environment.reset(environment.task)
+    assert "Title: 'Second'" in act(environment, "goto", "/two").text
     assert chromium.shared() is not first
-    world.close()
-    world.close()
+    environment.close()
+    environment.close()
 
 
 def test_only_the_papers_actions(base: str) -> None:

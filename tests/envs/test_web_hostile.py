@@ -1,4 +1,4 @@
-"""Pages that behave badly: the world tells it and goes on."""
+"""Pages that behave badly: the environment tells it and goes on."""
 
 from collections.abc import Iterator
 
@@ -12,30 +12,30 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def played(base: str) -> Iterator[Web]:
-    world = at(base, "/links")
-    yield world
-    world.close()
+    environment = at(base, "/links")
+    yield environment
+    environment.close()
 
 
 def test_a_page_that_never_loads(base: str) -> None:
-    world = at(base, "/links", patience=2)
-    for seen in (click(world, "slow"), act(world, "goto", "/slow")):
+    environment = at(base, "/links", patience=2)
+    for seen in (click(environment, "slow"), act(environment, "goto", "/slow")):
         assert "Nothing happens: the page did not load within 2 seconds." in seen.text
         assert not seen.accepted
-    assert "Posted" in click(world, "post").text
-    world.close()
+    assert "Posted" in click(environment, "post").text
+    environment.close()
 
 
 def test_a_script_without_end_costs_the_tab_and_nothing_else(base: str) -> None:
-    world = at(base, "/two", patience=2)
-    act(world, "goto", "/links")
-    lost = click(world, "loop")
+    environment = at(base, "/two", patience=2)
+    act(environment, "goto", "/links")
+    lost = click(environment, "loop")
     assert "The tab was lost and replaced by an empty one: the page did not answer for 2 seconds." in lost.text
     assert "Address: about:blank" in lost.text
-    assert "Title: 'Second'" in act(world, "go_back").text
-    assert "The tab was lost" in act(world, "goto", "/loops").text
-    assert "Title: 'Second'" in act(world, "go_back").text
-    world.close()
+    assert "Title: 'Second'" in act(environment, "go_back").text
+    assert "The tab was lost" in act(environment, "goto", "/loops").text
+    assert "Title: 'Second'" in act(environment, "go_back").text
+    environment.close()
 
 
 def test_a_crash_costs_the_tab_and_nothing_else(base: str, played: Web) -> None:
@@ -65,12 +65,12 @@ def test_dialogs_are_answered_and_told(played: Web) -> None:
 
 
 def test_dialogs_without_end(base: str) -> None:
-    world = at(base, "/dialogs", patience=2)
-    seen = click(world, "endless")
+    environment = at(base, "/dialogs", patience=2)
+    seen = click(environment, "endless")
     assert "A dialog (alert) said 'again'; it was closed. (3 times)" in seen.text
     assert "The tab was lost" in seen.text
-    assert "Title: 'Second'" in act(world, "goto", "/two").text
-    world.close()
+    assert "Title: 'Second'" in act(environment, "goto", "/two").text
+    environment.close()
 
 
 def test_downloads_are_refused(played: Web) -> None:
@@ -151,17 +151,17 @@ def test_a_server_that_hangs_up(played: Web) -> None:
 
 
 def test_a_lost_tab_in_the_background_and_a_page_that_fails_to_come_back(base: str) -> None:
-    world = at(base, "/two", patience=2)
-    moment = world.snapshot()
-    act(world, "new_tab")
-    act(world, "goto", "/once")
-    looping = world.snapshot()
-    assert world._visit is not None
-    world._visit.context.connection.post("Page.crash", world._visit.tabs[0].target.session)
-    assert "The tab was lost and replaced by an empty one" in act(world, "switch_tab", 1).text
-    assert "Title: 'Second'" in world.restore(moment).text
-    back = world.restore(looping)
+    environment = at(base, "/two", patience=2)
+    moment = environment.snapshot()
+    act(environment, "new_tab")
+    act(environment, "goto", "/once")
+    looping = environment.snapshot()
+    assert environment._visit is not None
+    environment._visit.context.connection.post("Page.crash", environment._visit.tabs[0].target.session)
+    assert "The tab was lost and replaced by an empty one" in act(environment, "switch_tab", 1).text
+    assert "Title: 'Second'" in environment.restore(moment).text
+    back = environment.restore(looping)
     assert back.accepted
     assert "The tab was lost and replaced by an empty one: the page did not answer for 2 seconds." in back.text
-    assert "Title: 'Second'" in act(world, "switch_tab", 1).text
-    world.close()
+    assert "Title: 'Second'" in act(environment, "switch_tab", 1).text
+    environment.close()

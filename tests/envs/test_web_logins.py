@@ -42,14 +42,14 @@ def begun(folder: Path, base: str, login: JsonValue, path: str = "/store") -> st
     """The first page of such a task, and again after another episode."""
     (folder / "shopping_state.json").write_text(login if isinstance(login, str) else json.dumps(login))
     options = WebOptions(tasks=written(folder, path), sites={"shopping": base}, logins=folder)
-    world = Web(options)
+    environment = Web(options)
     try:
         (chosen,) = Web.select(Selection(), options)
-        told = [world.reset(chosen).text for _ in range(2)]
+        told = [environment.reset(chosen).text for _ in range(2)]
         assert told[0] == told[1], "the second episode begins as the first did"
         return told[0]
     finally:
-        world.close()
+        environment.close()
 
 
 def test_a_task_begins_with_the_cookies_and_the_storage_of_its_login(base: str, tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def played(base: str) -> Iterator[Web]:
-    world = at(base, "/")
-    yield world
-    world.close()
+    environment = at(base, "/")
+    yield environment
+    environment.close()
 
 
-def on(world: Web, path: str) -> Observation:
-    """The same world on another page."""
-    return act(world, "goto", path)
+def on(environment: Web, path: str) -> Observation:
+    """The same environment on another page."""
+    return act(environment, "goto", path)
 
 
 def test_a_page_is_told_as_its_accessibility_tree(played: Web, base: str) -> None:
@@ -129,9 +129,9 @@ def test_frames_and_shadow_trees_are_part_of_the_page(played: Web) -> None:
 
 
 def test_a_frame_of_another_site_is_named_but_not_read(base: str) -> None:
-    world = at(base, "/frames", allowed=("localhost",))
-    assert re.search(r"iframe 'foreign' unread$", world.scene(), re.MULTILINE)
-    world.close()
+    environment = at(base, "/frames", allowed=("localhost",))
+    assert re.search(r"iframe 'foreign' unread$", environment.scene(), re.MULTILINE)
+    environment.close()
 
 
 def test_back_and_forward_also_within_a_page(played: Web) -> None:
@@ -184,20 +184,20 @@ def test_the_actions_that_a_page_offers(played: Web) -> None:
 
 
 def test_a_page_of_ten_megabytes(base: str) -> None:
-    world = at(base, "/two", patience=60)
-    seen = act(world, "goto", "/big")
+    environment = at(base, "/two", patience=60)
+    seen = act(environment, "goto", "/big")
     assert "link 'Link 3'" in seen.text
     assert "find sees only what is in view" in seen.text
     assert len(seen.text) < 12_500
-    assert "link 'Link 3'" not in act(world, "scroll", "down").text
-    assert "Title: 'Missing'" in act(world, "click", number(world, "link", "link")).text
-    world.close()
+    assert "link 'Link 3'" not in act(environment, "scroll", "down").text
+    assert "Title: 'Missing'" in act(environment, "click", number(environment, "link", "link")).text
+    environment.close()
 
 
 def test_the_limit_of_a_page_is_told(base: str) -> None:
-    world = at(base, "/", characters=200)
-    assert re.search(r"\(\d+ more lines in view are left out: the limit is 200 characters\)", world.scene())
-    world.close()
+    environment = at(base, "/", characters=200)
+    assert re.search(r"\(\d+ more lines in view are left out: the limit is 200 characters\)", environment.scene())
+    environment.close()
 
 
 ASKED = "a, button, input:not([type=file]), textarea, h1, h2, [role]"
@@ -217,11 +217,11 @@ def driver() -> Iterator[webdriver.Chrome]:
 
 @pytest.mark.parametrize("path", ["/", "/links", "/dialogs", "/lies", "/covered", "/changing"])
 def test_names_and_roles_are_those_of_the_driver(base: str, driver: webdriver.Chrome, path: str) -> None:
-    world = at(base, path)
-    told = world.find()
+    environment = at(base, path)
+    told = environment.find()
     assert isinstance(told, list)
     ours = [(item["role"], "".join(str(item["name"]).split())) for item in told if isinstance(item, dict)]
-    world.close()
+    environment.close()
     driver.get(base + path)
     elements = [each for each in driver.find_elements(By.CSS_SELECTOR, ASKED) if each.is_displayed()]
     assert elements

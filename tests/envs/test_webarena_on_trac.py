@@ -50,7 +50,7 @@ def site() -> Iterator[TracSite]:
 
 
 @pytest.fixture(scope="module")
-def world(site: TracSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def environment(site: TracSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     file = tmp_path_factory.mktemp("theirs") / "test.json"
     common: dict[str, JsonValue] = {"intent": "Look at the ticket", "start_url": "__GITLAB__/wiki"}
     file.write_text(json.dumps([common | {"task_id": name, "eval": each} for name, each in EVALS.items()]))
@@ -59,13 +59,13 @@ def world(site: TracSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     played.close()
 
 
-def solved(world: Web, name: str, path: str, answer: str) -> bool:
+def solved(environment: Web, name: str, path: str, answer: str) -> bool:
     """Play a task by going to a path and stopping there with an answer."""
-    (task,) = Web.select(Selection(ids=(f"webarena/{name}",)), world.options)
-    world.reset(task)
-    world.act(Action("goto", (path,)))
-    world.act(Action("stop", (answer,)))
-    return world.verdict().solved
+    (task,) = Web.select(Selection(ids=(f"webarena/{name}",)), environment.options)
+    environment.reset(task)
+    environment.act(Action("goto", (path,)))
+    environment.act(Action("stop", (answer,)))
+    return environment.verdict().solved
 
 
 @pytest.mark.parametrize(
@@ -80,14 +80,14 @@ def solved(world: Web, name: str, path: str, answer: str) -> bool:
     ],
 )
 def test_each_kind_of_check(
-    world: Web, name: str, right: tuple[str, str] | None, wrong: tuple[str, str] | None
+    environment: Web, name: str, right: tuple[str, str] | None, wrong: tuple[str, str] | None
 ) -> None:
-    assert right is None or solved(world, name, *right)
-    assert wrong is None or not solved(world, name, *wrong)
+    assert right is None or solved(environment, name, *right)
+    assert wrong is None or not solved(environment, name, *wrong)
 
 
-def test_what_needs_a_judging_model_is_left_out_and_refused_by_name(world: Web) -> None:
-    listed = {task.id for task in Web.select(Selection(), world.options)}
+def test_what_needs_a_judging_model_is_left_out_and_refused_by_name(environment: Web) -> None:
+    listed = {task.id for task in Web.select(Selection(), environment.options)}
     assert listed == {f"webarena/{name}" for name in EVALS if name != "model"}
     with pytest.raises(BadSelection, match="language model"):
-        Web.select(Selection(ids=("webarena/model",)), world.options)
+        Web.select(Selection(ids=("webarena/model",)), environment.options)

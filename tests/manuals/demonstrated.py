@@ -1,8 +1,8 @@
 """The examples in executors' demonstrations, read and played.
 
-An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if something was done in the
-world before it, ``<!-- note: TEXT -->`` if whoever did that left a note. Then come the first observation (for whole
-tasks), ``Where things stand:`` and ``Piece of work:``, and the replies, each with what happened.
+An example is a section with a comment ``<!-- task: ID -->``, and ``<!-- before: CODE -->`` if the environment was
+changed before it, ``<!-- note: TEXT -->`` if a note was left. Then come the first observation (for whole tasks),
+``Where things stand:`` and ``Piece of work:``, and the replies, each with what happened.
 """
 
 import re
@@ -77,10 +77,10 @@ def examples(path: Path) -> Iterator[Example]:
         )
 
 
-def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
+def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
     """Let an executor play an example that says just what the example has it say."""
-    world_class = load_environment(world_name)
-    [task] = world_class.select(Selection(ids=(example.task,)))
+    environment_class = load_environment(environment_name)
+    [task] = environment_class.select(Selection(ids=(example.task,)))
     model, handed = ScriptedModel(example.replies), list[str]()
 
     def strategy(episode: Episode, options: object) -> None:
@@ -90,10 +90,10 @@ def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
         subtask = Subtask(text=example.work, handed=handed[0])
         execute(episode, subtask, ExecutorOptions(), len(example.replies))
 
-    with closing(world_class()) as world:
-        settings = EpisodeSettings(actions=world_class.action_limit)
+    with closing(environment_class()) as environment:
+        settings = EpisodeSettings(actions=environment_class.action_limit)
         roles = Roles(lambda role: model, {})
-        episode = Episode(task, world, sandbox, MemoryJournal(), settings=settings, roles=roles)
+        episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings, roles=roles)
         ending = play(episode, strategy, Options())
         told = tuple(cell.feedback.text for cell in episode.cells if cell.source == EXECUTOR)
         return Played(ending, episode.observation.text, handed[0], told)
@@ -101,6 +101,6 @@ def played(sandbox: Sandbox, world_name: str, example: Example) -> Played:
 
 def _handed(episode: Episode, note: str) -> str:
     """What the executor would have been told of the work done before it."""
-    if episode.world.hands_on == "note" or not episode.steps:
+    if episode.environment.hands_on == "note" or not episode.steps:
         return handed_on(episode, note)
     return handed_on(episode, f"agent.{episode.steps[-1].action} -> {episode.steps[-1].observation.text}")

@@ -16,9 +16,11 @@ PATIENT = Limits(wall_seconds=120)
 
 def played(sandbox: Sandbox, task: Task) -> Ending:
     """How the shipped procedure's episode ended."""
-    world, procedures = load_environment("crafter"), method("procedures")
-    terms = EpisodeSettings(actions=world.action_limit, limits=PATIENT)
-    episode = Episode(task, world(), sandbox, MemoryJournal(), settings=terms, memory=ProcedureLibrary(world))
+    environment, procedures = load_environment("crafter"), method("procedures")
+    terms = EpisodeSettings(actions=environment.action_limit, limits=PATIENT)
+    episode = Episode(
+        task, environment(), sandbox, MemoryJournal(), settings=terms, memory=ProcedureLibrary(environment)
+    )
     return play(episode, procedures.play, procedures.options())
 
 

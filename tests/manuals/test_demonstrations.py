@@ -12,7 +12,7 @@ from planbook.manuals.library import SHIPPED
 from planbook.planner import METHODS, NoMemory, Recall
 
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0].model_copy(update={"env": "nowhere"})
-"""A task of a world for which nothing ships."""
+"""A task of an environment for which nothing ships."""
 OTHER = TASK.model_copy(update={"type": "fetch_two"})
 
 

@@ -87,7 +87,7 @@ def test_the_prompt_holds_every_rule_and_no_log() -> None:
     assert "fetch, fetch_two" in system
 
 
-def test_a_world_may_say_nothing_of_itself() -> None:
+def test_a_environment_may_say_nothing_of_itself() -> None:
     class Silent(TOY):  # type: ignore[valid-type, misc]
         about, types = "", ()
 
@@ -204,12 +204,12 @@ def test_each_prompt_uses_every_variable(prompt: Prompt) -> None:
         assert prompt.render(**given | {name: []}) != text
 
 
-def worlds() -> list[type[Environment]]:
+def environments() -> list[type[Environment]]:
     return [load_environment(name) for name in ("alfworld", "miniwob")]
 
 
-@pytest.mark.parametrize("world", worlds(), ids=lambda world: world.name)
-def test_every_world_can_be_formulated(world: type[Environment]) -> None:
+@pytest.mark.parametrize("environment", environments(), ids=lambda environment: environment.name)
+def test_every_environment_can_be_formulated(environment: type[Environment]) -> None:
     scope, journal = answering(GOOD)
-    assert formulate(scope, RULES, world).title == "Manual of boxes"
-    assert world.types[-1] in prompts(journal)[0][0]
+    assert formulate(scope, RULES, environment).title == "Manual of boxes"
+    assert environment.types[-1] in prompts(journal)[0][0]

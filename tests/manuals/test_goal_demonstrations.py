@@ -1,4 +1,4 @@
-"""What DEPS and its baselines are shown of worlds: played as it stands, it does what it says."""
+"""What DEPS and its baselines are shown of environments: played as it stands, it does what it says."""
 
 import re
 from ast import literal_eval
@@ -24,10 +24,10 @@ PLANNERS = {
     "policies": ("code-as-policies",),
 }
 SEEDS: Mapping[str, Sequence[int]] = {"minecraft": (0, 1, 2), "tabletop": (0,)}
-"""The worlds whose examples can be played without a controller, and the seeds for those that bear none."""
+"""The environments whose examples can be played without a controller, and the seeds for those that bear none."""
 PLAYED = [
-    (world, name, planner, seed)
-    for world, seeds in SEEDS.items()
+    (environment, name, planner, seed)
+    for environment, seeds in SEEDS.items()
     for name, planners in PLANNERS.items()
     for planner in planners
     for seed in seeds
@@ -35,21 +35,21 @@ PLAYED = [
 HOUSEHOLD = ("deps", "goals", "thoughts")
 
 
-def sections(world: str, name: str) -> list[tuple[Task, str]]:
+def sections(environment: str, name: str) -> list[tuple[Task, str]]:
     """The tasks that a file shows, each with its text."""
-    text = (SHIPPED / world / DEMONSTRATIONS_FOLDER / f"{name}.md").read_text()
+    text = (SHIPPED / environment / DEMONSTRATIONS_FOLDER / f"{name}.md").read_text()
     found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
-    return [(task(world, title, body), body) for title, body in found]
+    return [(task(environment, title, body), body) for title, body in found]
 
 
-def task(world: str, title: str, body: str) -> Task:
+def task(environment: str, title: str, body: str) -> Task:
     """The task of an example: told by its id, or in Minecraft by its title."""
     if shown := re.search(r"<!-- task: (\S+) -->", body):
-        return load_environment(world).select(Selection(ids=(shown[1],)))[0]
+        return load_environment(environment).select(Selection(ids=(shown[1],)))[0]
     params: dict[str, JsonValue] = {}
     if amount := re.fullmatch(r"Obtain (\d+) (\w+)", title):
         params = {"object": amount[2], "count": int(amount[1])}
-    return Task(id=title, env=world, split="shown", type="MT2_tool_simple", goal=title.lower(), params=params)
+    return Task(id=title, env=environment, split="shown", type="MT2_tool_simple", goal=title.lower(), params=params)
 
 
 IN_MINECRAFT = re.findall(
@@ -62,19 +62,21 @@ IN_MINECRAFT = re.findall(
 def test_explanations_are_of_goals_that_do_fail() -> None:
     assert len(IN_MINECRAFT) == 3
     for call, inventory in IN_MINECRAFT:
-        world = Minecraft()
-        world.reset(Minecraft.select(Selection())[0])
-        world.player.inventory |= {item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))}
+        environment = Minecraft()
+        environment.reset(Minecraft.select(Selection())[0])
+        environment.player.inventory |= {
+            item: int(n) for n, item in (each.split(" ") for each in inventory.split(", "))
+        }
         name, _, arguments = call.partition("(")
-        assert not world.act(Action(name, literal_eval(f"({arguments}"))).accepted
+        assert not environment.act(Action(name, literal_eval(f"({arguments}"))).accepted
 
 
 def test_explanations_on_the_table_are_of_what_it_says() -> None:
     for shown, body in sections("tabletop", "explained"):
-        world = load_environment("tabletop")()
-        world.reset(shown)
+        environment = load_environment("tabletop")()
+        environment.reset(shown)
         done = re.findall(r"^> \w+: agent\.pick_place(.*)", body, re.MULTILINE)
-        *_, last = [world.act(Action("pick_place", literal_eval(each))) for each in done]
+        *_, last = [environment.act(Action("pick_place", literal_eval(each))) for each in done]
         assert f"> What the world said: {last.text}" in body
 
 
@@ -100,9 +102,9 @@ def played(sandbox: Sandbox, planner: str, shown: Task, replies: Sequence[str], 
     return ending.outcome, asked
 
 
-@pytest.mark.parametrize(("world", "name", "planner", "seed"), PLAYED)
-def test_what_is_shown_does_the_task(sandbox: Sandbox, world: str, name: str, planner: str, seed: int) -> None:
-    shown = sections(world, name)
+@pytest.mark.parametrize(("environment", "name", "planner", "seed"), PLAYED)
+def test_what_is_shown_does_the_task(sandbox: Sandbox, environment: str, name: str, planner: str, seed: int) -> None:
+    shown = sections(environment, name)
     assert len(shown) == 2
     for each, text in shown:
         replies = codes(text)
@@ -117,10 +119,12 @@ def test_what_is_shown_does_the_task(sandbox: Sandbox, world: str, name: str, pl
             assert things in asked[0]
 
 
-@pytest.mark.parametrize(("world", "seed"), [(world, seed) for world, seeds in SEEDS.items() for seed in seeds])
-def test_a_thought_says_what_is_there_after_its_goal(world: str, seed: int) -> None:
-    for each, text in sections(world, "thoughts"):
-        playing = load_environment(world)()
+@pytest.mark.parametrize(
+    ("environment", "seed"), [(environment, seed) for environment, seeds in SEEDS.items() for seed in seeds]
+)
+def test_a_thought_says_what_is_there_after_its_goal(environment: str, seed: int) -> None:
+    for each, text in sections(environment, "thoughts"):
+        playing = load_environment(environment)()
         playing.reset(each if each.seed else each.model_copy(update={"seed": seed}))
         thought_through = re.findall(r"^agent\.(\w+)(.*)\n# .* In all: (.*?)\. ", text, re.MULTILINE)
         assert len(thought_through) == text.count("agent.")
@@ -131,9 +135,9 @@ def test_a_thought_says_what_is_there_after_its_goal(world: str, seed: int) -> N
 
 
 @pytest.mark.parametrize("name", ["assertions", "policies"])
-@pytest.mark.parametrize("world", SEEDS)
-def test_what_is_shown_of_code_has_the_form_that_its_prompt_asks_for(world: str, name: str) -> None:
-    for _, text in sections(world, name):
+@pytest.mark.parametrize("environment", SEEDS)
+def test_what_is_shown_of_code_has_the_form_that_its_prompt_asks_for(environment: str, name: str) -> None:
+    for _, text in sections(environment, name):
         assert bool(re.search(r"^ +assert ", text, re.MULTILINE)) == (name == "assertions")
         assert bool(re.search(r"^ *(?:if|for) ", text, re.MULTILINE)) == (name == "policies")
 
@@ -156,9 +160,9 @@ def test_no_task_that_is_played_is_shown() -> None:
     assert {each.split for name in PLANNERS for each, _ in sections("tabletop", name)} == {"dev"}
 
 
-@pytest.mark.parametrize("world", SEEDS)
+@pytest.mark.parametrize("environment", SEEDS)
 @pytest.mark.parametrize("name", [*(each for planners in PLANNERS.values() for each in planners), "inner-monologue"])
-def test_every_method_finds_what_it_asks_for(world: str, name: str) -> None:
+def test_every_method_finds_what_it_asks_for(environment: str, name: str) -> None:
     wanted = METHODS[name].demonstrations
-    recalled = Demonstrating(NoMemory(), wanted).recall(task(world, "Any", ""))
+    recalled = Demonstrating(NoMemory(), wanted).recall(task(environment, "Any", ""))
     assert set(recalled.demonstrations) == set(wanted)

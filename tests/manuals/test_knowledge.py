@@ -22,7 +22,7 @@ TOY = load_environment("toy")
 TASK = TOY.select(Selection())[0]
 SOLVE = '''"""Put a thing on the table.
 
-world: toy
+environment: toy
 type: fetch
 source: a model
 """
@@ -37,7 +37,7 @@ RULES = (
 )
 MANUAL = render(Manual(title="Toy", sections=(Section(title="All", rule_ids=("rule_3", "rule_0")),)), RULES)
 FULL = Knowledge(
-    world="toy",
+    environment="toy",
     rules=RULES,
     manual=MANUAL,
     skills={"fetch": Skill(task=TASK, scene="boxes", code="agent.open('box_1')\n")},
@@ -82,7 +82,7 @@ def test_all_of_it_comes_back(tmp_path: Path) -> None:
 def test_hostile_texts_come_back(written: tuple[Manual, list[Rule]], text: str, example: str) -> None:
     manual, rules = written
     whole = Knowledge(
-        world="toy",
+        environment="toy",
         rules=tuple(rules),
         manual=render(manual, rules),
         skills={"fetch": Skill(task=TASK, scene=text, code=text)},
@@ -106,19 +106,19 @@ def test_what_is_empty_now_is_gone_and_other_files_stay(tmp_path: Path) -> None:
     write_knowledge(tmp_path, FULL)
     (tmp_path / "toy" / "notes.txt").write_text("mine")
     (tmp_path / "alfworld").mkdir()
-    write_knowledge(tmp_path, Knowledge(world="toy"))
-    assert read_knowledge(tmp_path, TOY) == Knowledge(world="toy")
+    write_knowledge(tmp_path, Knowledge(environment="toy"))
+    assert read_knowledge(tmp_path, TOY) == Knowledge(environment="toy")
     assert list(files(tmp_path)) == ["toy/notes.txt"]
-    assert read_knowledge(tmp_path, load_environment("alfworld")) == Knowledge(world="alfworld")
+    assert read_knowledge(tmp_path, load_environment("alfworld")) == Knowledge(environment="alfworld")
 
 
 @pytest.mark.parametrize("name", ["toy", "alfworld"])
 def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path: Path) -> None:
-    world = load_environment(name)
-    shipped = read_knowledge(SHIPPED, world).procedures
-    assert set(shipped) == set(world.types)
-    write_knowledge(tmp_path, Knowledge(world=name, procedures=shipped))
-    again = read_knowledge(tmp_path, world).procedures
+    environment = load_environment(name)
+    shipped = read_knowledge(SHIPPED, environment).procedures
+    assert set(shipped) == set(environment.types)
+    write_knowledge(tmp_path, Knowledge(environment=name, procedures=shipped))
+    again = read_knowledge(tmp_path, environment).procedures
     assert {kind: (each.summary, each.source, each.helpers) for kind, each in again.items()} == {
         kind: (each.summary, each.source, "") for kind, each in shipped.items()
     }
@@ -126,13 +126,13 @@ def test_procedures_that_ship_are_written_with_their_helpers(name: str, tmp_path
 
 
 def test_written_with_their_helpers_they_still_do_their_tasks(tmp_path: Path) -> None:
-    world = load_environment("alfworld")
-    write_knowledge(tmp_path, read_knowledge(SHIPPED, world))
-    library, procedures = ProcedureLibrary(world, tmp_path), method("procedures")
+    environment = load_environment("alfworld")
+    write_knowledge(tmp_path, read_knowledge(SHIPPED, environment))
+    library, procedures = ProcedureLibrary(environment, tmp_path), method("procedures")
     with Sandbox() as sandbox:
-        for task in world.select(Selection(split="generated", limit=12)):
-            settings = EpisodeSettings(actions=world.action_limit)
-            episode = Episode(task, world(), sandbox, MemoryJournal(), settings=settings, memory=library)
+        for task in environment.select(Selection(split="generated", limit=12)):
+            settings = EpisodeSettings(actions=environment.action_limit)
+            episode = Episode(task, environment(), sandbox, MemoryJournal(), settings=settings, memory=library)
             assert play(episode, procedures.play, procedures.options()).outcome.solved, task.id
 
 
@@ -202,7 +202,7 @@ def procedure(code: str) -> Procedure:
         ({"rules": (RULES[0].model_copy(update={"content": "Newer."}), RULES[1])}, "differ in rule_0"),
         ({"rules": (RULES[0], *RULES)}, "given to two rules"),
         ({"manual": "no manual"}, r"manual\.md was not written: line 1"),
-        ({"world": "../toy"}, "cannot be the name"),
+        ({"environment": "../toy"}, "cannot be the name"),
         ({"example": "\ud800"}, "was not written: .*surrogates"),
         ({"procedures": {"fetch": procedure("x = 1")}}, "fetch cannot be written: .*no header"),
         ({"procedures": {"fetch_two": procedure(SOLVE)}}, "fetch_two has a header for fetch of toy"),
@@ -231,13 +231,13 @@ def test_a_write_that_fails_leaves_every_file_as_it_was(tmp_path: Path) -> None:
 def test_types_with_any_letters_have_files(tmp_path: Path) -> None:
     kind = "click tab/2"
     code = SOLVE.replace("fetch", kind)
-    knowledge = Knowledge(world="toy", procedures={kind: parse_procedure(code, "click_tab_2.py")})
+    knowledge = Knowledge(environment="toy", procedures={kind: parse_procedure(code, "click_tab_2.py")})
     write_knowledge(tmp_path, knowledge)
     assert read_knowledge(tmp_path, TOY) == knowledge
 
 
 def test_a_task_is_kept_with_its_params(tmp_path: Path) -> None:
     task = Task(id="x/1", env="toy", split="all", type="x", goal="g", params={"a": [1, None, {"b": "ü"}]}, seed=3)
-    knowledge = Knowledge(world="toy", skills={"x": Skill(task=task, scene="", code="")})
+    knowledge = Knowledge(environment="toy", skills={"x": Skill(task=task, scene="", code="")})
     write_knowledge(tmp_path, knowledge)
     assert read_knowledge(tmp_path, TOY) == knowledge

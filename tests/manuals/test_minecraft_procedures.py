@@ -20,7 +20,7 @@ def table(name: str) -> object:
     raise AssertionError(f"there is no {name}")
 
 
-def test_the_helper_s_recipes_are_the_world_s() -> None:
+def test_the_helper_s_recipes_are_the_environment_s() -> None:
     needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)}
     recipes = {item: best_recipe(item) for item in needed if source_of(item) is None}
     assert table("RECIPES") == {
@@ -44,7 +44,7 @@ def test_the_helper_knows_the_tool_that_each_thing_takes() -> None:
     assert found <= set(mined)
 
 
-def test_all_76_tasks_are_solved_in_three_worlds(tmp_path: Path) -> None:
+def test_all_76_tasks_are_solved_in_three_environments(tmp_path: Path) -> None:
     assert unsolved("minecraft", Selection(split="full", seeds=(0, 1, 2)), tmp_path) == []
 
 

@@ -14,36 +14,36 @@ from planbook.runs import Run, recorded_endings
 from planbook.workers import Hosting, play_episodes
 from tests.browser import need_browser
 
-WORLDS = sorted(SHIPPED)
+ENVIRONMENTS = sorted(SHIPPED)
 
 
 def unsolved(env: str, selection: Selection, folder: Path, **options: bool) -> list[str]:
     """Play the selected tasks with the shipped procedures; the tasks that were not solved, and why."""
-    world = load_environment(env)
+    environment = load_environment(env)
     config = Config(
-        planner="procedures", env=env, selection=selection, actions=world.action_limit, env_options=dict(options)
+        planner="procedures", env=env, selection=selection, actions=environment.action_limit, env_options=dict(options)
     )
-    library = ProcedureLibrary(world, options=world.Options(**options))
-    with closing(Run.create(folder / "run", config, world.tasks(selection))) as run:
+    library = ProcedureLibrary(environment, options=environment.Options(**options))
+    with closing(Run.create(folder / "run", config, environment.tasks(selection))) as run:
         assert play_episodes(run, library, lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) > 0
     return [f"{entries[index].task.id}: {e.cause} {e.message}" for index, e in endings.items() if not e.outcome.solved]
 
 
-@pytest.mark.parametrize("env", WORLDS)
+@pytest.mark.parametrize("env", ENVIRONMENTS)
 def test_every_task_type_has_a_procedure(env: str) -> None:
-    world = load_environment(env)
-    library = ProcedureLibrary(world)
-    assert set(library.files) == set(world.types)
+    environment = load_environment(env)
+    library = ProcedureLibrary(environment)
+    assert set(library.files) == set(environment.types)
     for kind in library.files:
         found = library.checked(kind)
-        assert (found.world, found.type, found.name) == (env, kind, f"{kind.replace('-', '_')}.py")
+        assert (found.environment, found.type, found.name) == (env, kind, f"{kind.replace('-', '_')}.py")
 
 
 MODULE = '''"""Things for the table.
 
-world: toy
+environment: toy
 source: somebody
 uses: boxes
 """
@@ -73,7 +73,7 @@ def unused(agent, task):
 '''
 ALONE = '''"""{summary}
 
-world: toy
+environment: toy
 type: {kind}
 source: somebody
 uses: boxes
@@ -114,7 +114,7 @@ def test_a_procedure_of_a_module_is_read_as_if_it_stood_alone(tmp_path: Path) ->
         ("source: somebody\n", "", "all.py|fetch.py: the header lacks source"),
         ("uses: boxes", "uses: drawers", "there is no helper file"),
         ("agent.put(thing)", "agent.fly(thing)", "does not pass the check"),
-        ("world: toy", "world: crafter", "written for the environment"),
+        ("environment: toy", "environment: crafter", "written for the environment"),
     ],
 )
 def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_pat
         ProcedureLibrary(load_environment("toy"), tmp_path).procedure("fetch")
 
 
-@pytest.mark.parametrize("env", WORLDS)
+@pytest.mark.parametrize("env", ENVIRONMENTS)
 def test_every_procedure_passes_the_check(env: str) -> None:
     library = ProcedureLibrary(load_environment(env))
     for kind in library.files:

@@ -34,7 +34,7 @@ WHOLE = ("common", "stepwise_common", "stepwise_task", "task")
 """The demonstrations that show whole tasks."""
 
 
-def world_of(path: Path) -> str:
+def environment_of(path: Path) -> str:
     return path.relative_to(SHIPPED).parts[0]
 
 
@@ -54,8 +54,8 @@ def finish(done: bool, note: str = "") -> None:
 @cache
 def shown(path: Path) -> str:
     """A file as prompts have it."""
-    world_name, name = world_of(path), name_of(path)
-    task = Task(id="any", env=world_name, split="any", type=path.stem, goal="any")
+    environment_name, name = environment_of(path), name_of(path)
+    task = Task(id="any", env=environment_name, split="any", type=path.stem, goal="any")
     return Demonstrating(NoMemory(), (name,)).recall(task).demonstrations[name]
 
 
@@ -80,13 +80,13 @@ def plans(text: str) -> list[str]:
     return re.split(r"^## To take apart: .*\n", text, flags=re.MULTILINE)[1:]
 
 
-def test_every_world_of_the_methods_has_what_an_executor_and_a_planner_need() -> None:
-    have = {(world_of(path), name_of(path)) for path in FILES}
-    needed = {(world_of(path), name) for path in FILES for name in ("atomic", PLANNING)}
+def test_every_environment_of_the_methods_has_what_an_executor_and_a_planner_need() -> None:
+    have = {(environment_of(path), name_of(path)) for path in FILES}
+    needed = {(environment_of(path), name) for path in FILES for name in ("atomic", PLANNING)}
     assert needed <= have
     assert {("alfworld", "common"), ("alfworld", "task"), ("textcraft", "common")} <= have
     for name in ("task", "stepwise_task"):
-        types = {path.stem for path in FILES if name_of(path) == name and world_of(path) == "alfworld"}
+        types = {path.stem for path in FILES if name_of(path) == name and environment_of(path) == "alfworld"}
         assert types == set(load_environment("alfworld").types)
 
 
@@ -105,20 +105,20 @@ def test_comments_are_not_shown(path: Path) -> None:
 
 @executors
 def test_the_code_passes_the_check(path: Path) -> None:
-    world = load_environment(world_of(path))
-    functions = {**functions_to_check(world), "finish": finish}
+    environment = load_environment(environment_of(path))
+    functions = {**functions_to_check(environment), "finish": finish}
     found = list(examples(path))
     assert sum(len(example.replies) for example in found) == len(codes(shown(path))) > 0
     for example in found:
-        names = bound_names(world.helpers) | {"task"}
+        names = bound_names(environment.helpers) | {"task"}
         for code in codes("\n".join(example.replies)):
-            assert check(code, functions, attributes=plan_attributes(world), names=names) == []
+            assert check(code, functions, attributes=plan_attributes(environment), names=names) == []
             names |= bound_names(code)
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if name_of(path) in STEPWISE.values()], ids=label)
 def test_a_reply_of_a_stepwise_example_takes_one_action(path: Path) -> None:
-    actions = "|".join(load_environment(world_of(path)).actions)
+    actions = "|".join(load_environment(environment_of(path)).actions)
     for code in codes(shown(path)):
         assert len(re.findall(rf"\bagent\.(?:{actions})\(", code)) <= 1
         assert not re.search(r"^\s*(for|while) ", code, re.MULTILINE)
@@ -126,7 +126,7 @@ def test_a_reply_of_a_stepwise_example_takes_one_action(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["atomic", "task"])
 def test_stepwise_examples_show_the_actions_that_the_others_show(name: str) -> None:
-    for path in (path for path in FILES if name_of(path) == name and world_of(path) == "alfworld"):
+    for path in (path for path in FILES if name_of(path) == name and environment_of(path) == "alfworld"):
         stepwise = shown(Path(str(path).replace(f"/{name}", f"/{STEPWISE[name]}")))
         assert _called(shown(path)) <= _called(stepwise)
 
@@ -137,9 +137,9 @@ def _called(text: str) -> set[str]:
 
 
 @executors
-def test_what_it_quotes_is_what_the_world_says(sandbox: Sandbox, path: Path) -> None:
+def test_what_it_quotes_is_what_the_environment_says(sandbox: Sandbox, path: Path) -> None:
     for example in examples(path):
-        result = played(sandbox, world_of(path), example)
+        result = played(sandbox, environment_of(path), example)
         assert len(result.told) == len(example.replies), example.title
         assert is_shortened(example.handed, result.handed), result.handed
         assert is_shortened(example.scene or "...", _scene(result.scene)), result.scene
@@ -166,13 +166,13 @@ def test_what_is_quoted_says_how_the_work_ended(path: Path) -> None:
 
 @executors
 def test_no_task_that_one_gets_without_asking_is_an_example(path: Path) -> None:
-    assert usual_tasks(world_of(path)).isdisjoint(example.task for example in examples(path))
+    assert usual_tasks(environment_of(path)).isdisjoint(example.task for example in examples(path))
 
 
 @cache
-def usual_tasks(world_name: str) -> set[str]:
+def usual_tasks(environment_name: str) -> set[str]:
     selections = {"alfworld": Selection(split="generated"), "textcraft": Selection(split="test")}
-    return {task.id for task in load_environment(world_name).tasks(selections.get(world_name, Selection()))}
+    return {task.id for task in load_environment(environment_name).tasks(selections.get(environment_name, Selection()))}
 
 
 @planners
@@ -186,11 +186,11 @@ def test_every_plan_is_read_and_thought_about(path: Path) -> None:
 
 
 def test_plans_have_all_three_shapes_of_an_order() -> None:
-    for world_name in ("alfworld", "toy"):
+    for environment_name in ("alfworld", "toy"):
         expressions = [
             read_decomposition(plan).expression
             for path in FILES
-            if world_of(path) == world_name and name_of(path) == PLANNING
+            if environment_of(path) == environment_name and name_of(path) == PLANNING
             for plan in plans(shown(path))
         ]
         shapes = {(" and achieve" in text or "and (" in text, " or achieve" in text) for text in expressions}
@@ -198,7 +198,7 @@ def test_plans_have_all_three_shapes_of_an_order() -> None:
 
 
 def test_detailed_plans_are_longer_and_mix_operators() -> None:
-    paths = [path for path in FILES if (world_of(path), name_of(path)) == ("alfworld", PLANNING_DETAILED)]
+    paths = [path for path in FILES if (environment_of(path), name_of(path)) == ("alfworld", PLANNING_DETAILED)]
     detailed = [read_decomposition(plan) for path in paths for plan in plans(shown(path))]
     assert detailed
     assert all(len(plan.steps) > 5 for plan in detailed)
@@ -206,12 +206,12 @@ def test_detailed_plans_are_longer_and_mix_operators() -> None:
 
 
 def textcraft_files() -> list[Path]:
-    return [path for path in FILES if world_of(path) == "textcraft"]
+    return [path for path in FILES if environment_of(path) == "textcraft"]
 
 
 def test_textcraft_crafts_no_item_that_a_test_asks_for() -> None:
-    world = load_environment("textcraft")
-    wanted = {str(task.params["target"]) for task in world.tasks(Selection(split="test"))}
+    environment = load_environment("textcraft")
+    wanted = {str(task.params["target"]) for task in environment.tasks(Selection(split="test"))}
     for path in textcraft_files():
         text = re.sub(r"^(craft \d+ .*|- .*)\n", "", shown(path), flags=re.MULTILINE)
         crafted = set(re.findall(r"(?:craft|fetch)[^\w\n]+(?:\d+ )?([a-z]+(?: [a-z]+)*)", text))
@@ -232,22 +232,22 @@ def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None
 
 
 @pytest.mark.parametrize("world_name", ["minecraft", "shopping", "textcraft"])
-def test_what_is_shown_of_a_world_without_scenes_is_no_task_of_its_tests(world_name: str) -> None:
-    world = load_environment(world_name)
-    splits = set(world.splits) - {"example"}
-    goals = {task.goal for split in splits for task in world.tasks(Selection(split=split))}
-    text = "".join(shown(path) for path in FILES if world_of(path) == world_name)
+def test_what_is_shown_of_a_environment_without_scenes_is_no_task_of_its_tests(environment_name: str) -> None:
+    environment = load_environment(environment_name)
+    splits = set(environment.splits) - {"example"}
+    goals = {task.goal for split in splits for task in environment.tasks(Selection(split=split))}
+    text = "".join(shown(path) for path in FILES if environment_of(path) == environment_name)
     shown_goals = set(re.findall(r"^(?:Piece of work|## To take apart): (.*)", text, re.MULTILINE))
     assert len(shown_goals) > 5
     assert goals.isdisjoint(shown_goals)
 
 
 def example_tasks() -> list[tuple[str, Example]]:
-    return [(world_of(path), one) for path in FILES if name_of(path) in DEMONSTRATIONS for one in examples(path)]
+    return [(environment_of(path), one) for path in FILES if name_of(path) in DEMONSTRATIONS for one in examples(path)]
 
 
 def test_no_example_is_one_that_building_starts_from() -> None:
-    for world_name, example in example_tasks():
-        for name in starts(world_name):
-            start = (SHIPPED / world_name / "start" / name / "example.md").read_text(encoding="utf-8")
+    for environment_name, example in example_tasks():
+        for name in starts(environment_name):
+            start = (SHIPPED / environment_name / "start" / name / "example.md").read_text(encoding="utf-8")
             assert f"<!-- task: {example.task} -->" not in start

@@ -28,17 +28,17 @@ from planbook.rules import Rule, RuleType
 from planbook.sandbox import Sandbox, bound_names, check, definitions, read_reply, sections
 from tests.browser import need_browser
 
-WORLDS = ("alfworld", "miniwob", "toy")
+ENVIRONMENTS = ("alfworld", "miniwob", "toy")
 STARTS = [
     pytest.param(
-        world,
+        environment,
         name,
         helpers,
-        id=f"{world}-{name}{'' if helpers else '-without-helpers'}",
-        marks=[pytest.mark.browser] if world == "miniwob" else [],
+        id=f"{environment}-{name}{'' if helpers else '-without-helpers'}",
+        marks=[pytest.mark.browser] if environment == "miniwob" else [],
     )
-    for world in WORLDS
-    for name in starts(world)
+    for environment in ENVIRONMENTS
+    for name in starts(environment)
     for helpers in (True, False)
 ]
 SEGMENTS = ["Understanding", "Rules", "Plan", "Code"]
@@ -68,26 +68,26 @@ def is_shortened(quoted: str, real: str) -> bool:
     return re.fullmatch(".*?".join(map(re.escape, quoted.split("..."))), real, re.DOTALL) is not None
 
 
-def played(sandbox: Sandbox, world_name: str, task_id: str, cells: Sequence[str]) -> tuple[Episode, Ending]:
-    """Run the cells one after another on a task; ends where the world's episode ends."""
-    if world_name == "miniwob":
+def played(sandbox: Sandbox, environment_name: str, task_id: str, cells: Sequence[str]) -> tuple[Episode, Ending]:
+    """Run the cells one after another on a task; ends where the environment's episode ends."""
+    if environment_name == "miniwob":
         need_browser()
-    world_class = load_environment(world_name)
-    [task] = world_class.select(Selection(ids=(task_id,)))
+    environment_class = load_environment(environment_name)
+    [task] = environment_class.select(Selection(ids=(task_id,)))
 
     def strategy(episode: Episode, options: object) -> None:
         for code in cells:
             episode.run(code)
 
-    with closing(world_class()) as world:
-        settings = EpisodeSettings(actions=world_class.action_limit)
-        episode = Episode(task, world, sandbox, MemoryJournal(), settings=settings)
+    with closing(environment_class()) as environment:
+        settings = EpisodeSettings(actions=environment_class.action_limit)
+        episode = Episode(task, environment, sandbox, MemoryJournal(), settings=settings)
         return episode, play(episode, strategy, Options())
 
 
-@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
-def test_the_example_has_the_form_that_it_teaches(world: str, name: str, helpers: bool) -> None:
-    start = read_start(world, [name], helpers=helpers)
+@pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
+def test_the_example_has_the_form_that_it_teaches(environment: str, name: str, helpers: bool) -> None:
+    start = read_start(environment, [name], helpers=helpers)
     first, *later = texts(start.example, "Reply")
     assert [heading for heading, _ in parts(start.example)] == ["Task"] + ["Reply", "Feedback"] * (len(later) + 1)
     assert re.findall(r"^### (.+)$", first, re.MULTILINE) == SEGMENTS
@@ -102,23 +102,23 @@ def test_the_example_has_the_form_that_it_teaches(world: str, name: str, helpers
     assert all("..." not in source and '"""' in source for source in (part.source for part in definitions(code)))
 
 
-@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
-def test_the_code_of_the_example_passes_the_check(world: str, name: str, helpers: bool) -> None:
-    world_class = load_environment(world)
-    names = bound_names(world_class.helpers) | {"task"}
-    for code in codes(read_start(world, [name], helpers=helpers).example):
-        functions, attributes = functions_to_check(world_class), plan_attributes(world_class)
+@pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
+def test_the_code_of_the_example_passes_the_check(environment: str, name: str, helpers: bool) -> None:
+    environment_class = load_environment(environment)
+    names = bound_names(environment_class.helpers) | {"task"}
+    for code in codes(read_start(environment, [name], helpers=helpers).example):
+        functions, attributes = functions_to_check(environment_class), plan_attributes(environment_class)
         assert check(code, functions, attributes=attributes, names=names) == []
         names |= bound_names(code)
 
 
-@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
+@pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
 def test_the_example_solves_its_task_and_quotes_real_feedback(
-    sandbox: Sandbox, world: str, name: str, helpers: bool
+    sandbox: Sandbox, environment: str, name: str, helpers: bool
 ) -> None:
-    start = read_start(world, [name], helpers=helpers)
+    start = read_start(environment, [name], helpers=helpers)
     [task_id] = start.tasks
-    episode, ending = played(sandbox, world, task_id, codes(start.example))
+    episode, ending = played(sandbox, environment, task_id, codes(start.example))
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
     kinds = [feedback.kind for feedback in episode.feedbacks]
     assert kinds == [FeedbackKind.UNFINISHED] * (len(kinds) - 1) + [FeedbackKind.DONE]
@@ -129,44 +129,46 @@ def test_the_example_solves_its_task_and_quotes_real_feedback(
     assert is_shortened(shown, goal + episode.observation.text), episode.observation.text
 
 
-@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
-def test_the_rules_alone_solve_the_task(sandbox: Sandbox, world: str, name: str, helpers: bool) -> None:
-    start = read_start(world, [name], helpers=helpers)
+@pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
+def test_the_rules_alone_solve_the_task(sandbox: Sandbox, environment: str, name: str, helpers: bool) -> None:
+    start = read_start(environment, [name], helpers=helpers)
     defined = "\n".join(rule.example for rule in start.rules if rule.type is HELPER)
     [process] = [rule.example for rule in start.rules if rule.type is SUCCESS]
-    _, ending = played(sandbox, world, start.tasks[0], [f"{defined}\n{process}"])
+    _, ending = played(sandbox, environment, start.tasks[0], [f"{defined}\n{process}"])
     assert ending.outcome is Outcome.DIRECT_SUCCESS, ending
 
 
-@pytest.mark.parametrize(("world", "name", "helpers"), STARTS)
-def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(world: str, name: str, helpers: bool) -> None:
-    start = read_start(world, [name], helpers=helpers)
+@pytest.mark.parametrize(("environment", "name", "helpers"), STARTS)
+def test_the_rules_are_few_and_their_helpers_are_those_of_the_example(
+    environment: str, name: str, helpers: bool
+) -> None:
+    start = read_start(environment, [name], helpers=helpers)
     assert 2 <= len(start.rules) <= 4
     assert all(rule.content and rule.example and rule.log == ("Given at the start.",) for rule in start.rules)
     assert all(re.match(r"(In|On|When) ", rule.content) for rule in start.rules), "a rule begins with its scope"
     for rule in start.rules:
         assert set(re.findall(r"rule_\d+", rule.content)) <= set(rule.builds_on)
-    world_class = load_environment(world)
+    environment_class = load_environment(environment)
     for rule in (rule for rule in start.rules if rule.type is HELPER):
-        names, functions = bound_names(world_class.helpers), functions_to_check(world_class)
+        names, functions = bound_names(environment_class.helpers), functions_to_check(environment_class)
         assert check(rule.example, functions, names=names, allow_definitions_only=True) == []
         assert definitions(rule.example)
         assert rule.example in start.example
     assert helpers or (HELPER not in {rule.type for rule in start.rules} and "def " not in start.example)
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_the_examples_are_not_among_the_tasks_that_one_gets_without_asking(world: str) -> None:
-    world_class = load_environment(world)
-    selection = Selection(split="generated") if world == "alfworld" else Selection()
-    usual = {task.id for task in world_class.tasks(selection)}
-    assert usual.isdisjoint(read_start(world, starts(world)).tasks)
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_the_examples_are_not_among_the_tasks_that_one_gets_without_asking(environment: str) -> None:
+    environment_class = load_environment(environment)
+    selection = Selection(split="generated") if environment == "alfworld" else Selection()
+    usual = {task.id for task in environment_class.tasks(selection)}
+    assert usual.isdisjoint(read_start(environment, starts(environment)).tasks)
 
 
 def test_the_usual_starts_exist_and_their_helpers_do_not_hide_each_other() -> None:
-    for world in WORLDS:
+    for environment in ENVIRONMENTS:
         for split in ("", "feedback"):
-            start = read_start(world, usual_starts(world, split))
+            start = read_start(environment, usual_starts(environment, split))
             named = [part.name for rule in start.rules if rule.type is HELPER for part in definitions(rule.example)]
             assert len(named) == len(set(named)) > 0
     assert usual_starts("miniwob", "feedback") == ("search-engine",)

@@ -9,14 +9,14 @@ from planbook.manuals import ProcedureLibrary
 from planbook.runs import Run, recorded_endings
 from planbook.workers import Hosting, play_episodes
 
-WORLD = load_environment("tabletop")
+ENVIRONMENT = load_environment("tabletop")
 
 
 def test_all_scenes_are_solved_within_the_action_limit(tmp_path: Path) -> None:
     selection = Selection(seeds=tuple(range(100)))
-    config = Config(planner="procedures", env="tabletop", selection=selection, actions=WORLD.action_limit)
-    with closing(Run.create(tmp_path / "run", config, WORLD.tasks(selection))) as run:
-        assert play_episodes(run, ProcedureLibrary(WORLD), lambda entry, ending: None, hosting=Hosting(jobs=2))
+    config = Config(planner="procedures", env="tabletop", selection=selection, actions=ENVIRONMENT.action_limit)
+    with closing(Run.create(tmp_path / "run", config, ENVIRONMENT.tasks(selection))) as run:
+        assert play_episodes(run, ProcedureLibrary(ENVIRONMENT), lambda entry, ending: None, hosting=Hosting(jobs=2))
         entries, endings = {entry.index: entry for entry in run.entries()}, recorded_endings(run)
     assert len(endings) == len(entries) == 500
     left = [f"{entries[n].task.id}: {e.cause} {e.message}" for n, e in endings.items() if not e.outcome.solved]

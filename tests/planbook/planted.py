@@ -30,7 +30,7 @@ def write_library(folder: Path) -> None:
     """Write the planted rules as a library."""
     kind = RuleType.SPECIAL_MECHANISM
     rules = tuple(Rule(id=f"rule_{number}", type=kind, content=f"Mind {number} things.") for number in range(RULES))
-    write_knowledge(folder, Knowledge(world="toy", rules=rules))
+    write_knowledge(folder, Knowledge(environment="toy", rules=rules))
 
 
 def needs(rule: int, task: int) -> bool:

@@ -33,7 +33,7 @@ LIKE_ANOTHER = (
     "react-textcraft",
     "zero-shot-minecraft",
 )
-"""The same method in the same world as another recording, in which more happens."""
+"""The same method in the same environment as another recording, in which more happens."""
 USUAL = [name for name in EPISODES if name not in (*LONG, *LIKE_ANOTHER)]
 """What is played by tests that do not play all."""
 
@@ -102,7 +102,7 @@ class Recorded:
         self.entries = [Entry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
 
     def live(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:
-        """Play an episode in a new world, from its beginning or from what the journal holds."""
+        """Play an episode in a new environment, from its beginning or from what the journal holds."""
         paid = list[str]()
         model = CountedModel(self._model, paid)
         roles = Roles(lambda role: model, self.config.sampling, seed=self.config.seed)

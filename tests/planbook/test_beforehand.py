@@ -1,4 +1,4 @@
-"""What is told of a run before it begins: models that nobody named, demonstrations that the world has not."""
+"""What is told of a run before it begins: models that nobody named, demonstrations that the environment has not."""
 
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,9 @@ def test_a_role_that_learns_needs_a_model_whatever_the_method_asks() -> None:
         ("automanual", "miniwob", {}, ""),
     ],
 )
-def test_what_the_world_lacks_of_the_demonstrations(planner: str, env: str, options: dict[str, Any], told: str) -> None:
+def test_what_the_environment_lacks_of_the_demonstrations(
+    planner: str, env: str, options: dict[str, Any], told: str
+) -> None:
     found = missing_demonstrations(config(planner, env, **options))
     assert found.startswith(told)
     assert bool(found) == bool(told)
@@ -108,7 +110,7 @@ def test_a_run_says_it_once_as_it_begins(tmp_path: Path) -> None:
     assert finished.stderr.count("mine has no demonstrations for react; none are shown") == 1
 
 
-def test_naive_is_refused_where_the_world_has_no_plan_for_it(tmp_path: Path) -> None:
+def test_naive_is_refused_where_the_environment_has_no_plan_for_it(tmp_path: Path) -> None:
     refused = planbook("run", "--planner", "naive", "--env", "toy", "--out", tmp_path / "run")
     assert refused.returncode == 2
     assert "naive has no plan for toy; it has one for shopping" in refused.stderr

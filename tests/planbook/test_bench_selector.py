@@ -63,11 +63,11 @@ def test_a_game_counts_for_a_length_just_where_an_episode_of_it_is_won(seed: int
     chosen = next(each for each in selector.SELECTORS if each == name)
     end = selector._end(*selector._parallel("parallel_3", seed), chosen, seed)
     for length in (int(end) - 1, int(end)):
-        world = Minecraft(MinecraftOptions(ticks=length))
+        environment = Minecraft(MinecraftOptions(ticks=length))
         task = tasks.parallel_task("parallel_3", seed, None)
-        world.reset(task)
-        selector._end(world, [[goal] for goal in tasks.parallel_goals(task)], chosen, seed)
-        assert world.verdict().solved is (length >= end)
+        environment.reset(task)
+        selector._end(environment, [[goal] for goal in tasks.parallel_goals(task)], chosen, seed)
+        assert environment.verdict().solved is (length >= end)
 
 
 def test_the_oracle_needs_no_more_ticks_for_one_goal_than_anyone(figures: dict[str, Row]) -> None:

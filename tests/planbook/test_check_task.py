@@ -17,7 +17,7 @@ if 'countertop_1' in seen:
     agent.put_in_or_on('mug_1', 'countertop_1')
 agent.take_from('mug_1', 'fridge_1')
 """
-WORLD = """\
+ENVIRONMENT = """\
 from planbook.envs import Change, Deed, Environment, Fact, Need, Observation, Preconditions, Task, Verdict, action
 
 LIT = Fact("lit")
@@ -72,8 +72,8 @@ def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 
 
-def test_a_world_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
-    (tmp_path / "lamp.py").write_text(WORLD)
+def test_a_environment_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
+    (tmp_path / "lamp.py").write_text(ENVIRONMENT)
     (tmp_path / "plan.py").write_text("agent.press()\n\nagent.press()\n")
     finished = planbook(
         "check", tmp_path / "plan.py", "--env", f"{tmp_path / 'lamp.py'}:Lamp", "--task", "on/1", "--json"
@@ -82,8 +82,8 @@ def test_a_world_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
     assert (fault["line"], fault["message"]) == (3, "press() cannot succeed: the lamp is on then since line 1")
 
 
-def test_a_world_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "lamp.py").write_text(WORLD.replace("def preconditions", "def not_declared"))
+def test_a_environment_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lamp.py").write_text(ENVIRONMENT.replace("def preconditions", "def not_declared"))
     plan = tmp_path / "plan.py"
     plan.write_text("agent.press()\n")
     runs = list(dry_runs(plan, Settings.of(env=f"{tmp_path / 'lamp.py'}:Lamp", tasks=("on/1",))))
@@ -94,7 +94,7 @@ def test_a_world_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.Ca
 MODULE = '''\
 """Two procedures.
 
-world: toy
+environment: toy
 source: written by hand
 """
 

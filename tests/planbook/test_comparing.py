@@ -1,4 +1,4 @@
-"""`planbook compare`, on real runs of the toy world and on runs with endings written down."""
+"""`planbook compare`, on real runs of the toy environment and on runs with endings written down."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -89,7 +89,7 @@ def test_costs_are_those_of_the_whole_run_for_each_task_solved(tmp_path: Path) -
 
 
 def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: int = 0) -> Path:
-    """Unsolved episodes of which the world tells such rewards and a score that is a part of it; the last ones broke."""
+    """Write unsolved episodes with these rewards, and scores that are a part of them; the last ones broke."""
     tasks = [
         Task(id=f"fetch/{number}", env="toy", split="all", type="fetch", goal="put it there", seed=number)
         for number in range(len(rewards) // repeats)
@@ -104,7 +104,7 @@ def rewarded(folder: Path, rewards: Sequence[float], repeats: int = 1, broken: i
     return folder
 
 
-def test_what_worlds_measure_is_compared_by_paired_t(tmp_path: Path) -> None:
+def test_what_environments_measure_is_compared_by_paired_t(tmp_path: Path) -> None:
     before, after = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (2.0, 4.0, 3.5, 6.0, 7.0, 6.5)
     found = held(rewarded(tmp_path / "one", (*before, 9.0), broken=1), rewarded(tmp_path / "two", (*after, 0.0)))
     reward, steps, score = (found.measures[name] for name in ("reward", "steps", "score"))
@@ -154,7 +154,7 @@ def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) 
 def test_scores_that_only_say_solved_or_not_are_no_measure(tmp_path: Path) -> None:
     found = held(written(tmp_path / "one", [SOLVED, FAILED]), written(tmp_path / "two", [FAILED, FAILED]))
     assert found.measures == {}
-    assert "Measured by the world" not in said(found)
+    assert "Measured by the environment" not in said(found)
 
 
 def test_a_run_against_itself_is_no_difference(tmp_path: Path) -> None:
@@ -216,10 +216,12 @@ def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_pa
     assert "fetch/9 (not run)" in told
 
 
-def test_runs_of_other_worlds_or_tasks_are_refused(tmp_path: Path) -> None:
+def test_runs_of_other_environments_or_tasks_are_refused(tmp_path: Path) -> None:
     first = written(tmp_path / "one", [SOLVED])
     other = written(tmp_path / "two", [SOLVED], env="textcraft")
-    with pytest.raises(errors.BadArgument, match=r"plays toy and .* plays textcraft; only runs of the same world"):
+    with pytest.raises(
+        errors.BadArgument, match=r"plays toy and .* plays textcraft; only runs of the same environment"
+    ):
         held(first, other)
     later = tmp_path / "later"
     with closing(Run.create(later, Config(planner="naive", env="toy", actions=9), [])):

@@ -1,4 +1,4 @@
-"""Replaying recorded runs against a world that has changed since."""
+"""Replaying recorded runs against an environment that has changed since."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ PLAN = "print(agent.look())\nprint(agent.look())\nprint(agent.look())\n"
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    """A folder with a world and a run on it."""
+    """A folder with an environment and a run on it."""
     write_shelf(tmp_path, looks=2)
     (tmp_path / "plan.py").write_text(PLAN)
     done = planbook("exec", "plan.py", "--env", "shelf.py", "--task", "look/0", "--out", "run", cwd=tmp_path)
@@ -28,7 +28,7 @@ def replayed(folder: Path) -> tuple[int, Any, str]:
     return done.returncode, json.loads(done.stdout)["by_sameness"], done.stderr
 
 
-def test_an_unchanged_world_gives_the_same(recorded: Path) -> None:
+def test_an_unchanged_environment_gives_the_same(recorded: Path) -> None:
     code, counts, _ = replayed(recorded)
     assert (code, counts["same"]) == (0, 1)
 
@@ -85,12 +85,12 @@ class Purse(Environment):
 
 @pytest.mark.parametrize("ids", ["", 'object_ids = "[a-z]+_[0-9]+"'])
 def test_a_changed_value_is_no_renaming_and_the_changed_verdict_is_told(tmp_path: Path, ids: str) -> None:
-    world = PURSE.replace('name = "purse"', f'name = "purse"\n    {ids}')
-    (tmp_path / "purse.py").write_text(world.replace("PRICE", "4"))
+    environment = PURSE.replace('name = "purse"', f'name = "purse"\n    {ids}')
+    (tmp_path / "purse.py").write_text(environment.replace("PRICE", "4"))
     (tmp_path / "plan.py").write_text("agent.pay()\n")
     done = planbook("exec", "plan.py", "--env", "purse.py", "--task", "buy/0", "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    (tmp_path / "purse.py").write_text(world.replace("PRICE", "5"))
+    (tmp_path / "purse.py").write_text(environment.replace("PRICE", "5"))
     code, counts, told = replayed(tmp_path)
     assert (code, counts["different"]) == (1, 1)
     assert "expected: line 1: agent.pay() -> gold 5 is left, on shelf_1" in told

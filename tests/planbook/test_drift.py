@@ -1,4 +1,4 @@
-"""A world that changes in the middle of a run: the planner carries on, and the procedure is repaired."""
+"""An environment that changes in the middle of a run: the planner carries on, and the procedure is repaired."""
 
 from pathlib import Path
 from typing import Any

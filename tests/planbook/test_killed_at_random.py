@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.executing import WORLD, told
+from tests.executing import ENVIRONMENT, told
 from tests.killing import SANDBOXED, SEED, RandomKills, number_of_kills, survive_in_all
 from tests.openai_server import Messages, Server, serving
 from tests.postgres import Server as Postgres
@@ -42,8 +42,8 @@ def model() -> Iterator[Server]:
 def command(folder: Path, executor: str, *more: str) -> list[str]:
     begun = folder / "begun"
     begun.mkdir(parents=True, exist_ok=True)
-    world = ["--env", WORLD, "-o", f"folder={begun}", "-o", f"pause={ACTS}", "--seeds", "0-7"]
-    asked = ["run", *world, "--planner", "automanual", "--model", "openai:served", "--jobs", str(JOBS)]
+    environment = ["--env", ENVIRONMENT, "-o", f"folder={begun}", "-o", f"pause={ACTS}", "--seeds", "0-7"]
+    asked = ["run", *environment, "--planner", "automanual", "--model", "openai:served", "--jobs", str(JOBS)]
     return [*asked, "--executor", executor, *more, "--out", str(folder / "run")]
 
 

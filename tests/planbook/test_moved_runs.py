@@ -51,7 +51,7 @@ def test_a_moved_run_is_replayed_and_gone_on_with(moved: Path) -> None:
 def test_a_file_that_was_changed_on_the_way_is_noticed(moved: Path) -> None:
     lights = moved / "mine" / "lights.py"
     lights.write_text(lights.read_text().replace("Three lamps", "Some lamps"))
-    assert "the world's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").told
+    assert "the environment's file lights.py: changed" in here("run", "--resume", moved / "runs" / "r").told
 
 
 def test_a_file_that_is_gone_is_named(moved: Path) -> None:

@@ -25,7 +25,7 @@ AUTOMANUAL, ADAPT, DEPS, AGENTKIT, _ = publications()
 TASKS = {"pick_and_place": 24, "pick_clean_then_place": 31, "pick_heat_then_place": 23}
 TASKS |= {"pick_cool_then_place": 21, "look_at_obj": 18, "pick_two_obj": 17}
 DAVINCI, INSTRUCT = "text-davinci-003", "gpt-3.5-turbo-instruct"
-WORLDS = """
+ENVIRONMENTS = """
 from planbook.envs.toy import Toy
 
 
@@ -51,10 +51,10 @@ TESTING = Config(
 
 
 @pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A file with worlds of the papers' names, as far as a comparison asks what they are."""
+def environments(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file with environments of the papers' names, as far as a comparison asks what they are."""
     path = tmp_path_factory.mktemp("worlds") / "worlds.py"
-    path.write_text(WORLDS)
+    path.write_text(ENVIRONMENTS)
     return str(path)
 
 
@@ -193,15 +193,15 @@ def test_the_data_speaks_in_our_words() -> None:
             assert each.rows
             assert each.unit.startswith(("%", "score"))
             if each.by == "type" and each.env in known_environments():
-                world = load_environment(each.env)
-                assert set(each.columns) <= {*world.types, ALL, *COLUMNS}
-                assert each.split in world.splits
+                environment = load_environment(each.env)
+                assert set(each.columns) <= {*environment.types, ALL, *COLUMNS}
+                assert each.split in environment.splits
 
 
 # A run beside them.
 
 
-def test_a_method_finds_its_own_paper_and_any_other_one_that_has_the_world() -> None:
+def test_a_method_finds_its_own_paper_and_any_other_one_that_has_the_environment() -> None:
     assert papers_of("automanual", "alfworld") == [AUTOMANUAL]
     assert papers_of("adapt", "alfworld") == [ADAPT]
     assert papers_of("dep", "alfworld") == [DEPS]
@@ -266,15 +266,15 @@ def test_shopping_stands_beside_score_and_success(tmp_path: Path) -> None:
     assert tables_of(compared) == [3, 9]
     assert row(printed(compared), "ADaPT, table 9:", "ADaPT")[1:] == ["60.0", "44.0"]
     assert row(printed(compared), "ADaPT, table 9:", "ours: adapt")[1:] == ["0.0", "50.0"]
-    assert set(differs(compared)) == {"prompts", "world"}
-    assert differs(compared)["world"][0] == "a made catalogue of 1,200 products"
+    assert set(differs(compared)) == {"prompts", "environment"}
+    assert differs(compared)["environment"][0] == "a made catalogue of 1,200 products"
     ten = config.model_copy(update={"env_options": {}})
     found = differs(held(*played(tmp_path / "ten", ten, counts, model="gpt-3.5-turbo")))
-    assert found["world option results_per_page"] == ("10", "3")
+    assert found["environment option results_per_page"] == ("10", "3")
     dev = ten.model_copy(update={"selection": Selection(split="dev")})
     compared = held(*played(tmp_path / "dev", dev, {"beauty": 40}, model="gpt-3.5-turbo"))
     assert tables_of(compared) == [6]
-    assert set(differs(compared)) == {"prompts", "world"}, "the paper has it with 3 and with 10"
+    assert set(differs(compared)) == {"prompts", "environment"}, "the paper has it with 3 and with 10"
 
 
 def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_the_naive_buyer_is_held_against_its_row(tmp_path: Path) -> None:
     tables = {each["table"]["table"]: each["ours"] for each in paper["tables"]}
     assert tables[9] == {"score": 62.7, "all": 10.0}
     assert tables[3] == {"all": 10.0}
-    assert {each["what"] for each in paper["differs"]} == {"world", "world option results_per_page"}
+    assert {each["what"] for each in paper["differs"]} == {"environment", "environment option results_per_page"}
 
 
 def test_deps_own_games_are_a_split(tmp_path: Path) -> None:
@@ -305,8 +305,8 @@ def test_no_number_of_rounds_is_the_number_that_it_means(tmp_path: Path) -> None
     assert differs(held(*played(tmp_path / "run", config, {"pick_and_place": 1})))["rounds"] == ("20", "8")
 
 
-def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, worlds: str) -> None:
-    setting: dict[str, Any] = {"env": f"{worlds}:Textcraft", "selection": Selection(split="test")}
+def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, environments: str) -> None:
+    setting: dict[str, Any] = {"env": f"{environments}:Textcraft", "selection": Selection(split="test")}
     counts = {"depth_2": 77, "depth_3": 112, "depth_4": 11}
     config = TESTING.model_copy(update=setting)
     compared = held(*played(tmp_path / "run", config, counts, unsolved=11, model=INSTRUCT))
@@ -317,8 +317,12 @@ def test_success_and_k_max_stand_by_recipe_depth(tmp_path: Path, worlds: str) ->
     assert row(text, "ADaPT, table 4:", "ours: adapt") == ["ours: adapt", "83.5"]
 
 
-def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, worlds: str) -> None:
-    setting: dict[str, Any] = {"env": f"{worlds}:Minecraft", "selection": Selection(split="table21"), "actions": 30}
+def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, environments: str) -> None:
+    setting: dict[str, Any] = {
+        "env": f"{environments}:Minecraft",
+        "selection": Selection(split="table21"),
+        "actions": 30,
+    }
     config = TESTING.model_copy(update={**setting, "planner": "procedures", "planner_options": {}, "models": {}})
     compared = held(*played(tmp_path / "run", config, {"MT4_dig_down": 4}, unsolved=1, object="torch"))
     text = printed(compared)
@@ -329,7 +333,7 @@ def test_tasks_stand_beside_the_task_of_the_same_object(tmp_path: Path, worlds: 
     assert row(text, "DEPS, table 2:", "ours: procedures")[-1] == "75.0 (1/8)"
     found = differs(compared)
     assert found["planner"] == ("no model: procedures", "a model plans")
-    assert found["world"][0] == "in text"
+    assert found["environment"][0] == "in text"
     assert found["repeats"] == ("1", "30")
 
 
@@ -344,9 +348,11 @@ def test_a_run_prints_the_table_and_says_where_there_is_none(tmp_path: Path) -> 
     assert result(again)["table"] is None
 
 
-def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_worlds_own(tmp_path: Path, worlds: str) -> None:
+def test_seeds_are_as_good_as_repeats_and_the_first_split_is_the_environments_own(
+    tmp_path: Path, environments: str
+) -> None:
     setting: dict[str, Any] = {
-        "env": f"{worlds}:Minecraft",
+        "env": f"{environments}:Minecraft",
         "selection": Selection(),
         "planner": "react",
         "actions": 30,

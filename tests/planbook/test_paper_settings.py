@@ -55,7 +55,7 @@ def test_every_setting_of_a_paper_is_one_that_we_have(planner: str, env: str, sp
     setting = next(
         each for paper in publications() for each in paper.settings if (each.env, each.split) == (env, split)
     )
-    assert set(setting.world_options) <= set(load_environment(env).Options.model_fields)
+    assert set(setting.environment_options) <= set(load_environment(env).Options.model_fields)
     assert set(setting.options) <= {name for method in METHODS.values() for name in method.options.model_fields}
 
 

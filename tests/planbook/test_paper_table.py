@@ -269,7 +269,7 @@ def test_web_tasks_fill_the_figures_they_are_about(tmp_path: Path) -> None:
     assert row(text, "success on 53 types", theirs)[1] == "98.3"
     assert row(text, "success on 53 types", ours)[1] == "-"
     assert differs(some)["task types"] == ("2", "9")
-    assert differs(some)["world option paper_actions"] == ("False", "True")
+    assert differs(some)["environment option paper_actions"] == ("False", "True")
     every = dict.fromkeys(load_environment("miniwob").types, 6)
     text = printed(held(*a_test(tmp_path / "every", test, 0, every)))
     assert row(text, "success on 9 types with feedback", ours)[1] == "100.0"
@@ -300,7 +300,7 @@ def test_a_planner_that_learnt_nothing_is_no_row_of_the_papers(tmp_path: Path) -
     assert ours[1:] == ["0.0 (1/6)", "4.00", "1"]
 
 
-def test_a_world_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
+def test_a_environment_that_is_in_no_paper_is_told_in_a_line(tmp_path: Path) -> None:
     finished = planbook("test", "--env", "toy", "--library", "shipped", "--table", "--out", tmp_path / "run", "--json")
     assert finished.returncode == 0, finished.stderr
     assert result(finished)["table"] is None

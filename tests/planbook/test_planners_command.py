@@ -57,14 +57,14 @@ def test_every_option_says_what_it_means(strategy: Method) -> None:
         assert values_of(field), name
 
 
-@pytest.mark.parametrize("world", sorted(known_environments()))
-def test_every_option_of_a_world_says_what_it_means(world: str) -> None:
-    for name, field in load_environment(world).Options.model_fields.items():
+@pytest.mark.parametrize("environment", sorted(known_environments()))
+def test_every_option_of_a_environment_says_what_it_means(environment: str) -> None:
+    for name, field in load_environment(environment).Options.model_fields.items():
         assert field.description, name
         assert values_of(field), name
 
 
-def test_a_world_is_told_with_the_values_and_meanings_of_its_options() -> None:
+def test_a_environment_is_told_with_the_values_and_meanings_of_its_options() -> None:
     finished = planbook("envs", "--env", "web", "--json")
     assert "PydanticUndefined" not in finished.stderr
     sites = next(line for line in finished.stderr.splitlines() if "│ sites " in line)

@@ -24,7 +24,7 @@ from tests.command import planbook
 )
 def test_a_wrong_option_is_told_with_what_to_write(option: str, told: str) -> None:
     with pytest.raises(BadArgument) as refused:
-        Settings.of(env="web", env_options=(option,)).world_options()
+        Settings.of(env="web", env_options=(option,)).environment_options()
     assert told in str(refused.value)
     assert "Input should" not in str(refused.value)
 

@@ -67,13 +67,13 @@ def test_strict_recordings_refuse_other_words(play: Callable[..., Played]) -> No
 
 
 def test_a_prompt_made_from_other_data_has_no_reply(tree: Path, play: Callable[..., Played]) -> None:
-    world = tree / "planbook" / "envs" / "textcraft" / "environment.py"
-    text = world.read_text()
-    world.write_text(text.replace("Crafting commands:", "Crafting commands, all of them:"))
+    environment = tree / "planbook" / "envs" / "textcraft" / "environment.py"
+    text = environment.read_text()
+    environment.write_text(text.replace("Crafting commands:", "Crafting commands, all of them:"))
     try:
         played = play()
     finally:
-        world.write_text(text)
+        environment.write_text(text)
     assert text.count("Crafting commands:") >= 1
     assert played.returncode == errors.MISSING
     assert "What the prompt was made from has changed" in " ".join(played.stderr.split())

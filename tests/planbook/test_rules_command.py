@@ -151,7 +151,7 @@ def test_obedience_is_counted_anew_when_a_check_is_edited() -> None:
     rules = tuple(Rule(id=f"rule_{number}", type=None, content="Look.", check="first") for number in range(2))
     told = Citation(episode="task/0", rule_ids=("rule_0",), solved=True, obeyed={"rule_0": True, "rule_1": True})
     history = History(initial=RuleBook.of(rules))
-    state = KnowledgeState(knowledge=Knowledge(world="toy", rules=rules), history=history, citations=(told,))
+    state = KnowledgeState(knowledge=Knowledge(environment="toy", rules=rules), history=history, citations=(told,))
     edited = Touched(id="rule_0", before=rules[0], after=rules[0].model_copy(update={"check": "second"}))
     batch = Batch(edits=(UpdateRule(id="rule_0", check="second"),), who="builder", where="task/0")
     change = RuleChange(batch=batch, assigned=(), touched=(edited,), next_number=2)

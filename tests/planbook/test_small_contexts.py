@@ -26,10 +26,19 @@ shopping = partial(unsure, "agent.search('a lamp')")
 
 
 @pytest.mark.parametrize("actions", [None, 1])
-@pytest.mark.parametrize("world", ["alfworld", "textcraft", "shopping"])
-def test_the_prompts_of_adapt_fit_four_thousand_tokens(world: str, actions: int | None, tmp_path: Path) -> None:
-    split = {"alfworld": "generated:1", "textcraft": "test:1", "shopping": "test:1"}[world]
-    given = ["--planner", "adapt", "--env", world, "--split", split, "--model", f"scripted:{__file__}:{world}"]
+@pytest.mark.parametrize("environment", ["alfworld", "textcraft", "shopping"])
+def test_the_prompts_of_adapt_fit_four_thousand_tokens(environment: str, actions: int | None, tmp_path: Path) -> None:
+    split = {"alfworld": "generated:1", "textcraft": "test:1", "shopping": "test:1"}[environment]
+    given = [
+        "--planner",
+        "adapt",
+        "--env",
+        environment,
+        "--split",
+        split,
+        "--model",
+        f"scripted:{__file__}:{environment}",
+    ]
     options = ["--sampling", f"context={CONTEXT}", "--sampling", f"max_tokens={REPLY}"]
     stepwise = ["--planner-option", f"actions_per_reply={actions}"] if actions else []
     done = here("run", *given, *options, *stepwise, "--planner-option", "d_max=2", "--out", tmp_path / "run")

@@ -64,7 +64,7 @@ def test_time_passes_within_sittings_only(events: list[Event], seconds: float) -
 def test_a_run_taken_up_again_has_its_seconds_left(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=2))
     for _ in range(3):
-        run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+        run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
         run.begin_invocation(Invocation(budget=Budget(seconds=60)))
         run.meter.before_action()
         assert run.meter.spent.seconds < 60
@@ -113,7 +113,7 @@ def test_nobody_is_paid_for_recordings_scripts_and_exchanges() -> None:
 
 def test_a_budget_that_earlier_sittings_used_up_is_told(tmp_path: Path) -> None:
     config = Config(planner="procedures", env="toy", actions=30, selection=Selection(limit=1))
-    run = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+    run = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     run.begin_invocation(Invocation(budget=Budget(calls=1, actions=1)))
     with run.meter.call("paid", Usage()):
         run.journal("task/0").put("task/0", "ask", 0, asked(0.0).body)
@@ -121,7 +121,7 @@ def test_a_budget_that_earlier_sittings_used_up_is_told(tmp_path: Path) -> None:
     with pytest.raises(BudgetEnded, match="1 call is used up"), run.meter.call("paid", Usage()):
         pass
     run.close()
-    again = Run.create(tmp_path / "run", config, config.world.tasks(config.selection))
+    again = Run.create(tmp_path / "run", config, config.environment.tasks(config.selection))
     again.begin_invocation()
     with pytest.raises(BudgetEnded, match="budget of 1 call is used up"), again.meter.call("paid", Usage()):
         pass

@@ -328,10 +328,10 @@ class Fragile(Toy):
 
 
 @pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
-def test_a_world_that_dies_while_a_procedure_is_verified_is_made_anew(
+def test_a_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
     tmp_path: Path, dies: tuple[int, ...], procedures: int
 ) -> None:
-    """Reset 1 is the first episode; 2, 3 and so on are its verification, repeated twice at most in a new world."""
+    """Reset 1 is the first episode; the others verify it, and are repeated twice at most in a new environment."""
     (tmp_path / "fragile.py").write_text(BREAKS.replace("{dies}", str(dies)))
     command = ("build", "--env", f"{tmp_path / 'fragile.py'}:Fragile", "--model", scripted(), "--types", "fetch")
     finished = here(*command, "--tasks-per-type", 3, "--json", "--out", tmp_path / "run")

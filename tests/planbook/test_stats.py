@@ -1,4 +1,4 @@
-"""`planbook stats`, on real runs of the toy world and on runs with endings written down."""
+"""`planbook stats`, on real runs of the toy environment and on runs with endings written down."""
 
 from contextlib import closing
 from pathlib import Path

@@ -24,7 +24,7 @@ CONFIG = Config(
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
     """Two episodes played; the first diverged from its record once, and was started over."""
-    opened = Run.create(tmp_path / "run", CONFIG, CONFIG.world.tasks(CONFIG.selection))
+    opened = Run.create(tmp_path / "run", CONFIG, CONFIG.environment.tasks(CONFIG.selection))
     diverged = Ending(outcome=Outcome.BROKEN, cause=DIVERGED)
     opened.store.put("task/0", "outcome", 0, diverged.model_dump(mode="json"))
     opened.begin_invocation()

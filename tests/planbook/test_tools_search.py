@@ -39,8 +39,8 @@ def many(tmp_path: Path) -> str:
     return f"module:{tmp_path}/many.py"
 
 
-def listed(world: type[Environment], goal: str = "", **options: object) -> ActionDocs:
-    return action_docs(world, world.Options.model_validate(options), goal)
+def listed(environment: type[Environment], goal: str = "", **options: object) -> ActionDocs:
+    return action_docs(environment, environment.Options.model_validate(options), goal)
 
 
 def names(docs: ActionDocs) -> list[str]:
@@ -48,16 +48,16 @@ def names(docs: ActionDocs) -> list[str]:
 
 
 def test_a_prompt_lists_the_nearest_tools_within_its_budget(many: str) -> None:
-    world = load_environment(many)
-    assert len(world.actions) == 61
-    assert names(listed(world, "Weigh the blue boat"))[0] != "answer"
-    few = listed(world, "Weigh the blue boat", listed_tokens=200)
+    environment = load_environment(many)
+    assert len(environment.actions) == 61
+    assert names(listed(environment, "Weigh the blue boat"))[0] != "answer"
+    few = listed(environment, "Weigh the blue boat", listed_tokens=200)
     assert "weigh_blue_boat" in names(few)
     assert "answer" in names(few)
     assert 4 < len(names(few)) < 20
-    assert len(names(listed(world, "Weigh the blue boat", listed_tokens=2_000))) > len(names(few))
+    assert len(names(listed(environment, "Weigh the blue boat", listed_tokens=2_000))) > len(names(few))
     assert [each.name for each in few.queries] == ["search", "describe"]
-    assert not set(names(listed(world, "Weigh it", listed_tokens=200))) & {"sell_old_lamp", "open_red_door"}
+    assert not set(names(listed(environment, "Weigh it", listed_tokens=200))) & {"sell_old_lamp", "open_red_door"}
 
 
 def test_few_tools_are_all_listed_and_not_searched(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A small world in which order matters: wood and stone to be mined, things to be made of them, and time that passes."""
+"""A small environment in which order matters: mine wood and stone, and make things of them, while time passes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -190,7 +190,7 @@ def played(
     voices: Voices,
     planner: str = "deps",
     *,
-    world: Environment | None = None,
+    environment: Environment | None = None,
     item: str = "pickaxe",
     task: Task | None = None,
     journal: MemoryJournal | None = None,
@@ -201,7 +201,7 @@ def played(
 ) -> tuple[Ending, Episode]:
     playing = Episode(
         task or Camp.tasks(Selection(ids=(item,)))[0],
-        world or Camp(),
+        environment or Camp(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions, limits=Limits(wall_seconds=seconds)),

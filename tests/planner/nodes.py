@@ -1,4 +1,4 @@
-"""For the tests of AgentKit: models that reply by the node that asks, and whole episodes on any world."""
+"""For the tests of AgentKit: models that reply by the node that asks, and whole episodes on any environment."""
 
 import json
 from collections import Counter
@@ -52,18 +52,18 @@ def _text(reply: Any) -> str:
     return reply if isinstance(reply, str) else json.dumps(reply)
 
 
-def task_of(world: str, task: str) -> Task:
+def task_of(environment: str, task: str) -> Task:
     """The task of that id."""
-    return load_environment(world).select(Selection(ids=(task,)))[0]
+    return load_environment(environment).select(Selection(ids=(task,)))[0]
 
 
 def episode(
-    sandbox: Sandbox, nodes: Nodes, world: str, task: str, *, journal: Journal | None = None, actions: int = 60
+    sandbox: Sandbox, nodes: Nodes, environment: str, task: str, *, journal: Journal | None = None, actions: int = 60
 ) -> Episode:
     """An episode whose nodes reply as they are told to."""
     return Episode(
-        task_of(world, task),
-        load_environment(world)(),
+        task_of(environment, task),
+        load_environment(environment)(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions),
@@ -74,7 +74,7 @@ def episode(
 def played(
     sandbox: Sandbox,
     nodes: Nodes,
-    world: str,
+    environment: str,
     task: str,
     *,
     method: str = "agentkit",
@@ -82,6 +82,6 @@ def played(
     **given: Any,
 ) -> tuple[Ending, Episode]:
     """A whole episode."""
-    playing = episode(sandbox, nodes, world, task, **given)
+    playing = episode(sandbox, nodes, environment, task, **given)
     chosen = METHODS[method]
     return play(playing, chosen.play, chosen.options.model_validate(options or {})), playing

@@ -63,15 +63,15 @@ def episode(
     sandbox: Sandbox, model: Model, journal: Journal | None = None, *, stream: bool = True, **given: Any
 ) -> Episode:
     settings = EpisodeSettings(30, stream=stream)
-    world = given.pop("world", None) or Toy()
+    environment = given.pop("environment", None) or Toy()
     journal = MemoryJournal() if journal is None else journal
-    return Episode(TASK, world, sandbox, journal, settings=settings, roles=Roles(lambda role: model, {}), **given)
+    return Episode(TASK, environment, sandbox, journal, settings=settings, roles=Roles(lambda role: model, {}), **given)
 
 
 def played(
     sandbox: Sandbox, model: Model, journal: Journal, planner: str = "automanual", *, stream: bool = True, **given: Any
 ) -> Ending:
-    """Play an episode of the toy world; ``given`` are further arguments of it, and options of the method."""
+    """Play an episode of the toy environment; ``given`` are further arguments of it, and options of the method."""
     options = METHODS[planner].options.model_validate(given.pop("options", {}))
     return play(episode(sandbox, model, journal, stream=stream, **given), METHODS[planner].play, options)
 

@@ -1,4 +1,4 @@
-"""For the tests of ADaPT and its baselines: scripted models by role, a toy world to leave traces in, whole episodes."""
+"""A kit for ADaPT and its baselines: scripted models by role, a toy environment that keeps traces, whole episodes."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Stock(Traced):
 
 
 class Trapped(Traced):
-    """A world in which touching a trap ends the episode, unsolved, with a score by what was touched before."""
+    """An environment in which touching a trap ends the episode, unsolved, with a score by what was touched before."""
 
     def act(self, action: Action) -> Observation:
         observation = super().act(action)
@@ -152,7 +152,7 @@ def episode(
     sandbox: Sandbox,
     players: Speakers,
     *,
-    world: Environment | None = None,
+    environment: Environment | None = None,
     task: Task = TASK,
     journal: Journal | None = None,
     memory: Memory | None = None,
@@ -162,7 +162,7 @@ def episode(
     """An episode that the players may play."""
     return Episode(
         task,
-        world or Traced(),
+        environment or Traced(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions),

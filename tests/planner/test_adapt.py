@@ -41,7 +41,7 @@ def test_without_an_option_the_depth_is_that_of_the_paper(sandbox: Sandbox) -> N
         name = "textcraft"
 
     players = Players(planner=CHAIN)
-    played(sandbox, players, world=Crafting())
+    played(sandbox, players, environment=Crafting())
     assert players.calls[-1] == ("executor", "three")
 
 
@@ -67,7 +67,7 @@ def test_the_last_successful_action_travels_on(sandbox: Sandbox) -> None:
 def test_where_the_state_is_handed_on_it_is_the_present_one(sandbox: Sandbox) -> None:
     does = {"a": done_by("a"), "b": "agent.touch('b')\nfinish(False)"}
     players, journal = Players(does, {GOAL: planned("S1 AND (S2 OR S3)", *"abc")}), MemoryJournal()
-    played(sandbox, players, options={"d_max": 2}, journal=journal, world=Stock())
+    played(sandbox, players, options={"d_max": 2}, journal=journal, environment=Stock())
     assert handed(journal) == {
         GOAL: "0 things were touched.",
         "a": "0 things were touched.",
@@ -92,9 +92,9 @@ def test_the_note_of_a_failed_finish_reaches_no_other_prompt(sandbox: Sandbox) -
         "r": planned("S1 AND S2", "l", "rr"),
         "rr": planned("S1 OR S2", "deepest", "lr"),
     }
-    for world in (Traced(), Stock()):
+    for environment in (Traced(), Stock()):
         players, journal = Players(does, plans), MemoryJournal()
-        played(sandbox, players, options={"d_max": 4}, journal=journal, world=world)
+        played(sandbox, players, options={"d_max": 4}, journal=journal, environment=environment)
         notes = [claim["note"] for claim in claims(journal) if claim["by"] == "executor" and claim["done"] is False]
         assert len(notes) >= 9
         assert set(notes) == {NOTE}
@@ -243,14 +243,14 @@ def test_what_claims_to_be_done_is_believed_and_audited(sandbox: Sandbox) -> Non
 
 def test_an_action_without_a_docstring_is_told_by_its_name(sandbox: Sandbox) -> None:
     class Undocumented(Traced):
-        """A world that says little of itself."""
+        """An environment that says little of itself."""
 
         @action()
         def knock(self) -> Observation:
             return Observation("Knock, knock.")
 
     players = Players()
-    ending, _ = played(sandbox, players, world=Undocumented())
+    ending, _ = played(sandbox, players, environment=Undocumented())
     assert ending.outcome is Outcome.FAILURE
     assert "- `knock`: \n" in players.whole("planner")
 

@@ -28,7 +28,7 @@ from tests.planner.players import (
 
 
 class Crafting(Traced):
-    """Called like a world for which the paper has figures of its own."""
+    """Called like an environment for which the paper has figures of its own."""
 
     name = "textcraft"
 
@@ -46,7 +46,7 @@ TRAP = "agent.touch('trap')"
 
 
 @pytest.mark.parametrize(
-    ("world", "options", "replies"),
+    ("environment", "options", "replies"),
     [
         (Crafting, {}, 60),
         (Traced, {}, 60),
@@ -59,10 +59,10 @@ TRAP = "agent.touch('trap')"
     ],
 )
 def test_react_has_as_many_replies_as_adapt_in_one_branch(
-    sandbox: Sandbox, world: type[Traced], options: dict[str, Any], replies: int
+    sandbox: Sandbox, environment: type[Traced], options: dict[str, Any], replies: int
 ) -> None:
     players, journal = Players({GOAL: "agent.table()"}), MemoryJournal()
-    ending, playing = played(sandbox, players, "react", options=options, world=world(), journal=journal)
+    ending, playing = played(sandbox, players, "react", options=options, environment=environment(), journal=journal)
     assert len(players.asked) == len(playing.cells) == replies
     assert players.calls == [("executor", GOAL)]
     assert told(journal) == [("executor", GOAL, 1, False)]
@@ -154,14 +154,14 @@ def test_rounds_are_separate_and_drawn_at_another_temperature(sandbox: Sandbox) 
 
 
 @pytest.mark.parametrize(
-    ("world", "options", "rounds"), [(Traced, {}, 3), (Crafting, {}, 4), (Traced, {"d_max": 1}, 1)]
+    ("environment", "options", "rounds"), [(Traced, {}, 3), (Crafting, {}, 4), (Traced, {"d_max": 1}, 1)]
 )
 def test_there_are_as_many_rounds_as_adapt_has_levels(
-    sandbox: Sandbox, world: type[Traced], options: dict[str, Any], rounds: int
+    sandbox: Sandbox, environment: type[Traced], options: dict[str, Any], rounds: int
 ) -> None:
     for method in ("try-again", "reflexion"):
         players = Players()
-        played(sandbox, players, method, options=options, world=world())
+        played(sandbox, players, method, options=options, environment=environment())
         assert players.calls.count(("executor", GOAL)) == rounds
 
 
@@ -174,10 +174,10 @@ def test_it_stops_when_it_is_solved(sandbox: Sandbox) -> None:
         assert len(players.prompts("reflector")) == reflections
 
 
-def test_a_world_that_ends_unsolved_ends_its_round_and_not_the_episode(sandbox: Sandbox) -> None:
+def test_a_environment_that_ends_unsolved_ends_its_round_and_not_the_episode(sandbox: Sandbox) -> None:
     for method in ("try-again", "reflexion"):
         players, journal = Players({GOAL: [TRAP, SOLVE]}), MemoryJournal()
-        ending, playing = played(sandbox, players, method, world=Trapped(), journal=journal)
+        ending, playing = played(sandbox, players, method, environment=Trapped(), journal=journal)
         assert ending.outcome is Outcome.DIRECT_SUCCESS
         assert [each["done"] for each in claims(journal)] == [None, None]
         assert [str(step.action) for step in playing.steps][-1] == f"put('{THING}')"
@@ -188,7 +188,7 @@ def test_the_best_round_counts(sandbox: Sandbox) -> None:
         return f"for n in range({count}):\n    agent.touch('x')\n{FAIL}"
 
     for cells in ([touches(1), touches(3), touches(2)], [touches(3), TRAP, FAIL], [FAIL, TRAP, touches(3)]):
-        ending, playing = played(sandbox, Players({GOAL: cells}), "try-again", world=Trapped())
+        ending, playing = played(sandbox, Players({GOAL: cells}), "try-again", environment=Trapped())
         assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.3))
         assert playing.verdict().score == 0.3
 
@@ -262,7 +262,7 @@ DEEP_PLANS = {
 def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, method: str) -> None:
     does, plans = (DEEP_DOES, DEEP_PLANS) if method == "adapt" else (DOES, PLANS)
     whole, players = MemoryJournal(), Players(does, plans)
-    ending, _ = played(sandbox, players, method, journal=whole, world=Trapped())
+    ending, _ = played(sandbox, players, method, journal=whole, environment=Trapped())
     events = list(whole.events.items())
     for cut in cuts(whole):
         journal = MemoryJournal()
@@ -270,7 +270,7 @@ def test_an_episode_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox, 
         again = Players(does, plans)
         for role, messages, drawn in players.asked[: sum(kind == "ask" for (_, kind, _), _ in events[:cut])]:
             again.model(role).complete(messages, drawn)
-        assert played(sandbox, again, method, journal=journal, world=Trapped())[0] == ending
+        assert played(sandbox, again, method, journal=journal, environment=Trapped())[0] == ending
         assert timeless(journal) == timeless(whole)
         assert len(again.asked) == len(players.asked), "nothing is asked twice"
 

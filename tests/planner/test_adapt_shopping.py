@@ -25,12 +25,12 @@ SKILLS = {
 def bought(
     sandbox: Sandbox, players: Players, journal: MemoryJournal, method: str = "adapt", **options: Any
 ) -> tuple[Ending, Environment]:
-    world = load_environment("shopping")()
-    [task] = world.select(Selection(ids=("example/541",)))
+    environment = load_environment("shopping")()
+    [task] = environment.select(Selection(ids=("example/541",)))
     episode = Episode(
-        task, world, sandbox, journal, settings=EpisodeSettings(actions=100), roles=Roles(players.model, {})
+        task, environment, sandbox, journal, settings=EpisodeSettings(actions=100), roles=Roles(players.model, {})
     )
-    return play(episode, METHODS[method].play, METHODS[method].options.model_validate(options)), world
+    return play(episode, METHODS[method].play, METHODS[method].options.model_validate(options)), environment
 
 
 def goal() -> str:
@@ -43,10 +43,10 @@ def test_the_four_skills_buy_what_is_wanted(sandbox: Sandbox) -> None:
         MATCH: planned("S1 OR S2", FIRST, SECOND),
     }
     players, journal = Players(SKILLS, plans), MemoryJournal()
-    ending, world = bought(sandbox, players, journal)
+    ending, environment = bought(sandbox, players, journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert ending.measures == {"reward": 1.0}
-    assert world.state().startswith("You have bought B0Z1STOEFE: ")
+    assert environment.state().startswith("You have bought B0Z1STOEFE: ")
     handed = {claim["text"]: claim["handed"] for claim in claims(journal) if claim["by"] == "executor"}
     assert handed[SEARCH] == "You are on the search page."
     assert handed[FIRST].endswith("Shortlisted: " + handed[MATCH].partition("Shortlisted: ")[2])
@@ -90,13 +90,13 @@ def test_it_has_fifteen_replies_for_a_piece_of_work_and_react_three_times_as_man
 
 
 def test_the_naive_buyer_takes_the_first_result_without_a_model(sandbox: Sandbox) -> None:
-    ending, world = bought(sandbox, Players(), MemoryJournal(), "naive")
+    ending, environment = bought(sandbox, Players(), MemoryJournal(), "naive")
     assert ending.actions == 3
     assert 0.0 < ending.verdict.score < 1.0
-    assert str(world.history[0][0]) == f"search({goal()!r})"
+    assert str(environment.history[0][0]) == f"search({goal()!r})"
 
 
-def test_the_naive_buyer_gives_up_where_a_world_has_no_plan_for_it(sandbox: Sandbox) -> None:
+def test_the_naive_buyer_gives_up_where_a_environment_has_no_plan_for_it(sandbox: Sandbox) -> None:
     ending, _ = played(sandbox, Players(), "naive")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
 
@@ -121,7 +121,7 @@ def test_a_note_stays_until_there_is_another_and_a_failure_leaves_none(sandbox: 
     }
     order = "(S1 AND S2 AND ((S3 AND S4) OR S5))"
     players, journal = Players(does, {GOAL: planned(order, *"abcde")}), MemoryJournal()
-    played(sandbox, players, options={"d_max": 2}, journal=journal, world=Noted())
+    played(sandbox, players, options={"d_max": 2}, journal=journal, environment=Noted())
     handed = {claim["text"]: claim["handed"] for claim in claims(journal) if claim["by"] == "executor"}
     assert handed["a"] == "0 done."
     assert handed["b"] == "0 done. note of a"
@@ -130,9 +130,9 @@ def test_a_note_stays_until_there_is_another_and_a_failure_leaves_none(sandbox: 
     assert handed["e"] == "2 done. note of a", "c and d failed as a whole"
 
 
-def test_other_worlds_planners_are_told_no_failures(sandbox: Sandbox) -> None:
+def test_other_environments_planners_are_told_no_failures(sandbox: Sandbox) -> None:
     plans = {GOAL: planned("S1 OR S2", "a", "b"), "b": planned("S1", "c")}
-    for world, told in ((Traced(), False), (Noted(), True)):
+    for environment, told in ((Traced(), False), (Noted(), True)):
         players = Players({"x": code("pass")}, plans)
-        played(sandbox, players, world=world)
+        played(sandbox, players, environment=environment)
         assert ("What was tried before" in players.whole("planner")) is told

@@ -135,7 +135,7 @@ def test_subtasks_that_run_out_lead_to_the_stack_and_then_to_a_new_plan_in_a_new
     assert playing.steps[-1].action.name == "put"
 
 
-def test_a_task_held_complete_ends_the_episode_whatever_the_world_thinks(sandbox: Sandbox) -> None:
+def test_a_task_held_complete_ends_the_episode_whatever_the_environment_thinks(sandbox: Sandbox) -> None:
     says = Counsellors(act=touch("wall"), task_done=[NO, YES])
     journal = MemoryJournal()
     ending, _ = played(sandbox, says, journal=journal)
@@ -151,10 +151,10 @@ def test_or_only_its_round_where_that_is_wanted(sandbox: Sandbox) -> None:
     assert "How it ended: The task was held to be complete." in says.prompts("plan")[1]
 
 
-def test_rounds_and_what_a_world_ends_are_bounded(sandbox: Sandbox) -> None:
+def test_rounds_and_what_a_environment_ends_are_bounded(sandbox: Sandbox) -> None:
     says = Counsellors(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
     journal = MemoryJournal()
-    ending, playing = played(sandbox, says, world=Trapped(), journal=journal)
+    ending, playing = played(sandbox, says, environment=Trapped(), journal=journal)
     assert (ending.outcome, ending.verdict) == (Outcome.FAILURE, Verdict(False, 0.2)), "the best round counts"
     assert says.questions.count("plan") == 7
     assert [each["fate"] for each in recorded(journal, "branch")] == ["over"] * 7
@@ -234,7 +234,7 @@ def test_the_answer_is_asked_for_and_delivered_as_plan_code(sandbox: Sandbox) ->
         task_done=[NO, YES],
         answer="Answer: 42",
     )
-    ending, playing = played(sandbox, says, world=Answering())
+    ending, playing = played(sandbox, says, environment=Answering())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert playing.cells[-1].code == "agent.stop('42')"
     assert "- It is 42." in says.prompts("answer")[0]
@@ -247,14 +247,14 @@ def test_a_wrong_answer_is_the_last_one_unless_wanted_otherwise(sandbox: Sandbox
     asked = Counsellors(task_done=YES, answer="Answer: 7")
     for says in (stops, asked):
         options = {"rounds": 3, "until_solved": wanted}
-        ending, _ = played(sandbox, says, world=Answering(), options=options)
+        ending, _ = played(sandbox, says, environment=Answering(), options=options)
         assert ending.outcome is Outcome.FAILURE
         assert says.questions.count("plan") == (3 if wanted else 1)
 
 
 def test_an_answer_that_cannot_be_read_is_not_given(sandbox: Sandbox) -> None:
     says = Counsellors(task_done=YES, answer="It is 42.")
-    ending, playing = played(sandbox, says, world=Answering())
+    ending, playing = played(sandbox, says, environment=Answering())
     assert (ending.outcome, playing.steps) == (Outcome.FAILURE, [])
 
 
@@ -271,7 +271,7 @@ def test_notes_stay_when_it_turns_back_and_in_later_rounds(sandbox: Sandbox) -> 
 
 
 class Noting(Traced):
-    """A world that takes notes itself."""
+    """An environment that takes notes itself."""
 
     @action("agent.note_down('x') -> 'Noted.'")
     def note_down(self, text: str) -> Observation:
@@ -279,9 +279,9 @@ class Noting(Traced):
         return Observation("Noted.", accepted=text != "no")
 
 
-def test_where_the_world_notes_that_is_told(sandbox: Sandbox) -> None:
+def test_where_the_environment_notes_that_is_told(sandbox: Sandbox) -> None:
     says = Counsellors(act=[code("agent.note_down('no')\nagent.note_down('It is blue.')"), touch("wall")])
-    played(sandbox, says, world=Noting(), actions=4)
+    played(sandbox, says, environment=Noting(), actions=4)
     assert "# Notes taken\n\n- It is blue.\n\n" in says.prompts("act")[1]
 
 

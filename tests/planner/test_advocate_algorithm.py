@@ -84,9 +84,9 @@ def by_recursion(tree: Chance) -> tuple[list[tuple[Path, str]], bool]:
 
 @dataclass
 class Watched:
-    """A world to walk the tree in: plan code that takes an idea's action, and what it has printed of where it was."""
+    """An environment for the tree search, with plan code that takes an idea's action, and what it printed."""
 
-    world: Environment
+    environment: Environment
     task: Task
     step: Callable[[str], str]
     path: Callable[[], Path]
@@ -105,29 +105,29 @@ class Watched:
         return [tuple(part.strip(" '") for part in each.strip("[]\n").split(",") if part) for each in outputs]
 
 
-def toy(world: Traced) -> Watched:
+def toy(environment: Traced) -> Watched:
     def path() -> Path:
-        return tuple(str(action.args[0]) for action, _ in world.history)
+        return tuple(str(action.args[0]) for action, _ in environment.history)
 
-    return Watched(world, TASK, lambda idea: f"agent.touch({idea!r})", path)
+    return Watched(environment, TASK, lambda idea: f"agent.touch({idea!r})", path)
 
 
 def crafting() -> Watched:
     """Each idea gets an item by whose number of pieces it is told again from what is carried."""
-    world = Textcraft()
+    environment = Textcraft()
 
     def step(idea: str) -> str:
         return f"agent.get('{1 + 'abcdefgh'.index(idea[1])} {gettable()[int(idea[0])]}')"
 
     def gettable() -> list[str]:
-        makes = {command.makes for command in world.bench.shown}
+        makes = {command.makes for command in environment.bench.shown}
         return [item for item in ITEMS if item not in makes]
 
     def path() -> Path:
-        counts = [world.carried.get(item, 0) for item in gettable()]
+        counts = [environment.carried.get(item, 0) for item in gettable()]
         return tuple(f"{depth}{'abcdefgh'[count - 1]}" for depth, count in enumerate(counts) if count)
 
-    return Watched(world, CRAFTING, step, path)
+    return Watched(environment, CRAFTING, step, path)
 
 
 class Tracing:
@@ -138,7 +138,7 @@ class Tracing:
 
 
 class Walkers(Counsellors):
-    """Models that know the tree, and by the world itself where in it they are."""
+    """Models that know the tree, and by the environment itself where in it they are."""
 
     def __init__(self, tree: Chance, watched: Watched) -> None:
         super().__init__(plan="\n".join(f"{number}. part {number - 1}" for number in range(1, tree.parts + 1)))
@@ -168,25 +168,27 @@ class Walkers(Counsellors):
         return self._watched.code(idea, fails=self._tree.fails((*path, idea)))
 
 
-WORLDS: dict[str, Callable[[], Watched]] = {
+ENVIRONMENTS: dict[str, Callable[[], Watched]] = {
     "a copy": lambda: toy(Traced()),
     "walked again": lambda: toy(Walked()),
     "textcraft": crafting,
 }
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), remedies=st.integers(0, 3))
-def test_the_states_visited_are_those_of_algorithm_1(sandbox: Sandbox, world: str, seed: int, remedies: int) -> None:
-    tree, watched = Chance(seed, remedies), WORLDS[world]()
+def test_the_states_visited_are_those_of_algorithm_1(
+    sandbox: Sandbox, environment: str, seed: int, remedies: int
+) -> None:
+    tree, watched = Chance(seed, remedies), ENVIRONMENTS[environment]()
     walkers = Walkers(tree, watched)
     options: dict[str, Any] = {"remedies": remedies, "rounds": 1}
     ending, playing = played(
         sandbox,
         walkers,
         options=options,
-        world=watched.world,
+        environment=watched.environment,
         task=watched.task,
         journal=watched.journal,
         memory=Tracing(),

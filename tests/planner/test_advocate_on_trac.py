@@ -82,11 +82,11 @@ def lost(sandbox: Sandbox, says: Counsellors) -> tuple[Ending, Episode, list[dic
     need_browser()
     web = load_environment("web")
     (task,) = web.select(Selection(ids=("table_cell/1",)))
-    world, journal, options = web(), MemoryJournal(), {"remedies": 1, "summarise_above": None}
+    environment, journal, options = web(), MemoryJournal(), {"remedies": 1, "summarise_above": None}
     try:
-        ending, playing = played(sandbox, says, world=world, task=task, journal=journal, options=options)
+        ending, playing = played(sandbox, says, environment=environment, task=task, journal=journal, options=options)
     finally:
-        world.close()
+        environment.close()
     found = recorded(journal, "branch")
     assert [each["fate"] for each in found] == ["abandoned", "kept", "turned back", "kept"], ending.message
     assert [each["parent"] for each in found] == [None, None, 0, 1]

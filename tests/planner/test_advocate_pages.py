@@ -65,7 +65,7 @@ def test_a_wrong_way_back_and_the_element_as_it_is_now(sandbox: Sandbox) -> None
         map=click(12),
     )
     journal = MemoryJournal()
-    ending, playing = played(sandbox, says, world=Pages(), journal=journal)
+    ending, playing = played(sandbox, says, environment=Pages(), journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [(str(step.action), step.undone) for step in playing.steps] == [
         ("click(1)", True),
@@ -88,7 +88,7 @@ def test_a_wrong_way_back_and_the_element_as_it_is_now(sandbox: Sandbox) -> None
 def test_what_is_gone_is_not_tried(sandbox: Sandbox) -> None:
     says = Counsellors(act=click(1), remedy=[click(2), "NONE"], align=aligned(verdict="NO"), map="NONE")
     journal = MemoryJournal()
-    _, playing = played(sandbox, says, world=Pages(), journal=journal, options={"rounds": 1})
+    _, playing = played(sandbox, says, environment=Pages(), journal=journal, options={"rounds": 1})
     assert len(playing.cells) == 1
     gone = recorded(journal, "branch")[1]
     assert (gone["fate"], gone["cell"], gone["why"]) == ("failed", None, "What the code works on is no longer there.")
@@ -97,7 +97,7 @@ def test_what_is_gone_is_not_tried(sandbox: Sandbox) -> None:
 def test_without_a_usable_mapping_the_code_runs_as_it_was_written(sandbox: Sandbox) -> None:
     says = Counsellors(act=click(1), remedy=[click(2), "NONE"], align=aligned(verdict="NO"), map="[12]")
     journal = MemoryJournal()
-    _, playing = played(sandbox, says, world=Pages(), journal=journal, options={"rounds": 1})
+    _, playing = played(sandbox, says, environment=Pages(), journal=journal, options={"rounds": 1})
     assert [str(step.action) for step in playing.steps] == ["click(1)", "click(2)"]
     assert [each["mapped"] for each in recorded(journal, "branch")] == ["", ""]
 
@@ -111,7 +111,7 @@ def test_what_lasts_is_marked_and_told(sandbox: Sandbox) -> None:
         task_done=[NO, YES],
     )
     journal = MemoryJournal()
-    played(sandbox, says, world=Pages(), journal=journal)
+    played(sandbox, says, environment=Pages(), journal=journal)
     assert [(each["lasting"], each["fate"]) for each in recorded(journal, "branch")] == [
         (True, "turned back"),
         (False, "kept"),
@@ -130,7 +130,7 @@ class Long(Pages):
 
 def test_a_long_page_is_summarised_but_for_those_who_act_on_it(sandbox: Sandbox) -> None:
     says = Counsellors(act=click(1), align=aligned(), task_done=[NO, YES], summary="A page with links a, b and c.")
-    played(sandbox, says, world=Long(), options={"summarise_above": 400})
+    played(sandbox, says, environment=Long(), options={"summarise_above": 400})
     assert says.questions[:2] == ["summary", "plan"]
     assert says.questions.count("summary") == 2, "once for each page"
     assert {role for role, name, _, _ in says.asked if name == "summary"} == {"summarizer"}
@@ -142,14 +142,14 @@ def test_a_long_page_is_summarised_but_for_those_who_act_on_it(sandbox: Sandbox)
 
 def test_a_page_is_whole_where_nobody_summarises(sandbox: Sandbox) -> None:
     says = Counsellors(act=click(1), align=aligned(), task_done=[NO, YES])
-    played(sandbox, says, world=Long(), options={"summarise_above": None})
+    played(sandbox, says, environment=Long(), options={"summarise_above": None})
     assert "summary" not in says.questions
     assert Long.filler in says.prompts("plan")[0]
 
 
 def test_without_a_usable_summary_the_beginning_is_told(sandbox: Sandbox) -> None:
     says = Counsellors(act=click(1), task_done=YES, summary="  ")
-    played(sandbox, says, world=Long(), options={"summarise_above": 300})
+    played(sandbox, says, environment=Long(), options={"summarise_above": 300})
     assert "x ... (there is more)" in says.prompts("plan")[0]
     assert "[1] link a" in says.prompts("plan")[0]
 
@@ -162,7 +162,7 @@ class Hostile(Pages):
 
 def test_what_a_page_says_stays_inside_its_fence_and_is_never_run(sandbox: Sandbox) -> None:
     says = Counsellors(act=[click(2), click(3)], remedy="NONE")
-    ending, playing = played(sandbox, says, world=Hostile())
+    ending, playing = played(sandbox, says, environment=Hostile())
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.action.name for step in playing.steps] == ["click", "click"]
     for name in ("plan", "act", "align", "task_done", "subtask_done"):
@@ -175,6 +175,6 @@ def test_what_a_page_says_stays_inside_its_fence_and_is_never_run(sandbox: Sandb
 def test_fates_stand_by_their_code(sandbox: Sandbox) -> None:
     says = Counsellors(act=[click(2), click(3)], align=aligned())
     journal = MemoryJournal()
-    ending, _ = played(sandbox, says, world=Pages(), journal=journal)
+    ending, _ = played(sandbox, says, environment=Pages(), journal=journal)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert branches(journal) == [("agent.click(2)", "kept"), ("agent.click(3)", "over")]

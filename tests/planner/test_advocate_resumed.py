@@ -41,7 +41,7 @@ MAPPING: Mapping[str, Says] = {
 EPISODES: Mapping[str, tuple[str, Mapping[str, Says], Mapping[str, Any], Mapping[str, Any]]] = {
     "turning back": ("devils-advocate", TURNING, {"remedies": 2, "rounds": 3}, {}),
     "searching": ("lats", SEARCHING, {"samples": 2, "expansions": 2}, {}),
-    "mapping": ("devils-advocate", MAPPING, {"summarise_above": 200}, {"world": Pages}),
+    "mapping": ("devils-advocate", MAPPING, {"summarise_above": 200}, {"environment": Pages}),
 }
 
 

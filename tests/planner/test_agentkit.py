@@ -63,7 +63,7 @@ def test_a_shipped_graph_plays_to_the_end_of_the_task(sandbox: Sandbox, graph: s
     )
 
 
-def test_the_graph_of_a_world_is_taken_unless_another_is_named() -> None:
+def test_the_graph_of_a_environment_is_taken_unless_another_is_named() -> None:
     assert AgentKitOptions().graph_name("crafter") == "crafter"
     assert AgentKitOptions().graph_name("toy") == "general"
     assert AgentKitOptions(graph="spring").graph_name("crafter") == "spring"
@@ -133,7 +133,7 @@ def test_the_scene_is_told_where_the_observation_does_not_tell_it(sandbox: Sandb
 
 
 @pytest.mark.parametrize("graph", ["chain-of-thought", "general", "spring"])
-def test_other_graphs_play_with_the_manual_of_the_worlds_own(sandbox: Sandbox, graph: str) -> None:
+def test_other_graphs_play_with_the_manual_of_the_environments_own(sandbox: Sandbox, graph: str) -> None:
     nodes = Nodes({graph_named(graph).code or "": code("agent.search('lamp')")})
     played(sandbox, nodes, "shopping", "test/0", options={"graph": graph, "steps": 1})
     assert any("good enough to buy" in text for _, _, text in nodes.asked)

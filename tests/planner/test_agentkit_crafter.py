@@ -296,7 +296,7 @@ def test_the_manual_names_every_achievement_and_action() -> None:
 
 
 def test_no_prompt_tells_what_a_table_or_a_furnace_costs(sandbox: Sandbox) -> None:
-    """Not even by way of the world's own description."""
+    """Not even by way of the environment's own description."""
     nodes, _, _ = game(sandbox, 1)
     asked = "\n".join(text for _, _, text in nodes.asked)
     assert not re.search(r"\b(2|two) wood|\b(4|four|1|one) stone|uses? \d", asked)

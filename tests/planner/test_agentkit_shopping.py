@@ -34,13 +34,13 @@ def shopper(*calls: str, **more: Reply) -> Nodes:
 
 def test_it_has_six_nodes_and_buys(sandbox: Sandbox) -> None:
     assert tuple(graph_named("shopping").nodes) == NODES
-    world = load_environment("shopping")()
-    world.reset(task_of("shopping", TASK))
-    (wanted,) = world.possible_actions() or []
-    world.act(wanted)
+    environment = load_environment("shopping")()
+    environment.reset(task_of("shopping", TASK))
+    (wanted,) = environment.possible_actions() or []
+    environment.act(wanted)
     found = next(
         action
-        for action in world.possible_actions() or []
+        for action in environment.possible_actions() or []
         if str(action.args[0])[:1] == "B" and action.args[0] != "Back to Search"
     )
     nodes = shopper(f"search({wanted.args[0]!r})", f"click({found.args[0]!r})", "click('Buy Now')")

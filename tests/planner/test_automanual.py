@@ -1,4 +1,4 @@
-"""AutoManual's planner on the toy world, with a model that replies by a list."""
+"""AutoManual's planner on the toy environment, with a model that replies by a list."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -74,13 +74,13 @@ class Knows:
 
 
 class Pausing(Toy):
-    """A world whose pages show their results only after an action."""
+    """An environment whose pages show their results only after an action."""
 
     pauses = True
 
 
 class Secretive(Toy):
-    """A world whose params say more than the goal."""
+    """An environment whose params say more than the goal."""
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
@@ -95,7 +95,7 @@ def played(
     sandbox: Sandbox,
     model: Said,
     *,
-    world: Toy | None = None,
+    environment: Toy | None = None,
     memory: Memory | None = None,
     journal: MemoryJournal | None = None,
     actions: int = 30,
@@ -103,7 +103,7 @@ def played(
 ) -> tuple[Ending, Episode]:
     playing = Episode(
         TASK,
-        world or Toy(),
+        environment or Toy(),
         sandbox,
         journal if journal is not None else MemoryJournal(),
         settings=EpisodeSettings(actions=actions),
@@ -136,7 +136,7 @@ def test_a_plan_that_is_mended_is_an_indirect_success(sandbox: Sandbox) -> None:
 
 def test_a_planned_pause_is_no_error(sandbox: Sandbox) -> None:
     model = said(f"{LOOK}\n# Pause here: look", f"assert len(seen) == 2\n{DONE}")
-    ending, playing = played(sandbox, model, world=Pausing())
+    ending, playing = played(sandbox, model, environment=Pausing())
     assert (ending.outcome, ending.error_steps) == (Outcome.DIRECT_SUCCESS, 0)
     assert kinds(playing) == ["unfinished", "done"]
 
@@ -148,7 +148,7 @@ def test_a_plan_that_wrongly_took_itself_for_done_is_an_error_step(sandbox: Sand
 
 
 @pytest.mark.parametrize(
-    ("world", "options", "replies"),
+    ("environment", "options", "replies"),
     [
         (Toy, {}, 4),
         (Pausing, {}, 7),
@@ -158,10 +158,10 @@ def test_a_plan_that_wrongly_took_itself_for_done_is_an_error_step(sandbox: Sand
     ],
 )
 def test_replies_end_after_so_many_replans(
-    sandbox: Sandbox, world: type[Toy], options: dict[str, Any], replies: int
+    sandbox: Sandbox, environment: type[Toy], options: dict[str, Any], replies: int
 ) -> None:
     model = said(RAISES)
-    ending, playing = played(sandbox, model, world=world(), **options)
+    ending, playing = played(sandbox, model, environment=environment(), **options)
     assert len(model.asked) == len(playing.feedbacks) == replies
     assert (ending.outcome, ending.cause, ending.error_steps) == (Outcome.FAILURE, "raised", replies)
     left = [prompt for prompt in model.prompts[1:] if "This is your last reply" in prompt]
@@ -235,15 +235,15 @@ def test_a_helper_may_be_defined_anew(sandbox: Sandbox) -> None:
 def test_params_that_are_not_told_are_not_in_the_plan_either(sandbox: Sandbox) -> None:
     """A plan could print them, and solve the task by looking up the answer."""
     model = said("print(task.params, task.goal)")
-    _, playing = played(sandbox, model, world=Secretive(), replans=0)
+    _, playing = played(sandbox, model, environment=Secretive(), replans=0)
     assert playing.feedbacks[0].output == f"{{'color': 'red'}} {TASK.goal}\n"
     assert "params" not in model.prompts[0].split("# The task")[1]
 
 
 def test_the_options_shape_the_instructions(sandbox: Sandbox) -> None:
-    def system(world: Toy | None = None, memory: Memory | None = None, **options: Any) -> str:
+    def system(environment: Toy | None = None, memory: Memory | None = None, **options: Any) -> str:
         model = said(DONE)
-        played(sandbox, model, world=world, memory=memory, **options)
+        played(sandbox, model, environment=environment, memory=memory, **options)
         return model.asked[0][0].content
 
     usual, pausing = system(), system(Pausing())
@@ -264,7 +264,7 @@ def test_an_option_that_is_none_is_an_error() -> None:
 
 
 def procedure(code: str) -> Procedure:
-    return Procedure(name="fetch.py", summary="Fetch.", world="toy", type="fetch", source="a test", code=code)
+    return Procedure(name="fetch.py", summary="Fetch.", environment="toy", type="fetch", source="a test", code=code)
 
 
 FETCH = SOLVE.replace("def fetch", "def solve")

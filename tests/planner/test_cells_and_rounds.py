@@ -170,7 +170,7 @@ class Scored(Traced):
 
 def rounds(sandbox: Sandbox, *codes: str) -> Episode:
     """An episode with a round for each of these."""
-    playing = episode(sandbox, Players(), world=Scored())
+    playing = episode(sandbox, Players(), environment=Scored())
     playing.begin()
     for number, code in enumerate(codes):
         if number:
@@ -198,7 +198,7 @@ def test_within_a_round_its_end_counts(sandbox: Sandbox) -> None:
 
 
 def test_a_solved_round_stays_solved(sandbox: Sandbox) -> None:
-    playing = episode(sandbox, Players(), world=Scored())
+    playing = episode(sandbox, Players(), environment=Scored())
     playing.begin()
     with pytest.raises(RoundOver):
         playing.run(SOLVE)
@@ -210,7 +210,7 @@ def test_a_solved_round_stays_solved(sandbox: Sandbox) -> None:
     assert playing.broken("by something else").verdict == Verdict(False, 0.0)
 
 
-def test_rounds_end_with_the_world_or_without_a_plan_and_the_episode_with_its_actions(sandbox: Sandbox) -> None:
+def test_rounds_end_with_the_environment_or_without_a_plan_and_the_episode_with_its_actions(sandbox: Sandbox) -> None:
     def strategy(ends: type[EpisodeOver]) -> list[int]:
         begun: list[int] = []
 
@@ -238,18 +238,18 @@ def several(playing: Episode, options: object) -> None:
 
 def test_an_episode_of_rounds_cut_off_anywhere_ends_in_the_same_journal(sandbox: Sandbox) -> None:
     whole = MemoryJournal()
-    play(episode(sandbox, Players(), journal=whole, world=Scored()), several, Options())
+    play(episode(sandbox, Players(), journal=whole, environment=Scored()), several, Options())
     events = list(whole.events.items())
     assert len(events) > 20
     for cut in range(len(events)):
         journal = MemoryJournal()
         journal.events = dict(events[:cut])
-        play(episode(sandbox, Players(), journal=journal, world=Scored()), several, Options())
+        play(episode(sandbox, Players(), journal=journal, environment=Scored()), several, Options())
         assert list(journal.events.items()) == events
     changed = MemoryJournal()
     changed.events = dict(events)
     with pytest.raises(JournalMismatch):
-        play(episode(sandbox, Players(), journal=changed, world=Traced(), actions=2), several, Options())
+        play(episode(sandbox, Players(), journal=changed, environment=Traced(), actions=2), several, Options())
 
 
 class Event(NamedTuple):
@@ -262,7 +262,7 @@ class Event(NamedTuple):
 
 def test_the_trajectory_has_every_round(sandbox: Sandbox) -> None:
     journal = MemoryJournal()
-    play(episode(sandbox, Players(), journal=journal, world=Scored()), several, Options())
+    play(episode(sandbox, Players(), journal=journal, environment=Scored()), several, Options())
     events = [Event(scope, kind, body) for (scope, kind, _), body in journal.events.items()]
     read = read_trajectory("task/0", events)
     assert read.task.id == TASK.id
@@ -278,7 +278,7 @@ class Counting(Scored):
 
 
 def test_milestones_are_those_of_the_best_round(sandbox: Sandbox) -> None:
-    playing = episode(sandbox, Players(), world=Counting())
+    playing = episode(sandbox, Players(), environment=Counting())
     playing.begin()
     playing.run("agent.touch('a')\nagent.touch('b')")
     playing.new_round()

@@ -1,4 +1,4 @@
-"""DEPS on a small world in which order matters: whole episodes with scripted models."""
+"""DEPS on a small environment in which order matters: whole episodes with scripted models."""
 
 import pytest
 
@@ -131,7 +131,7 @@ def test_played_again_from_its_journal_no_model_is_asked(sandbox: Sandbox) -> No
     assert journal.events == events
 
 
-def test_what_is_told_of_the_world_are_its_goals(sandbox: Sandbox) -> None:
+def test_what_is_told_of_the_environment_are_its_goals(sandbox: Sandbox) -> None:
     voices = Voices(planner=[code(WHOLE)])
     played(sandbox, voices)
     told = voices.asked["planner"][0][0].content

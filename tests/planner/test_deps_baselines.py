@@ -39,12 +39,12 @@ class FetchingGoals(Goals):
         return {"fetch": ActionSpec("fetch", _fetch, "Bring a thing to the table.")}
 
 
-def _fetch(world: object, thing: str) -> Observation:
+def _fetch(environment: object, thing: str) -> Observation:
     raise AssertionError("a goal is no action")
 
 
 class Fetching(Toy):
-    """The toy world, with goals for a controller."""
+    """The toy environment, with goals for a controller."""
 
     @property
     def goals(self) -> FetchingGoals:
@@ -57,7 +57,7 @@ class Fetching(Toy):
 
 
 class Unlisted(Fetching):
-    """A world that does not say what is possible."""
+    """An environment that does not say what is possible."""
 
     def possible_actions(self) -> None:
         return None
@@ -163,28 +163,28 @@ def test_an_assertion_ends_a_program_for_good(sandbox: Sandbox) -> None:
 # Goals that take more than one action.
 
 
-def fetched(sandbox: Sandbox, voices: Voices, world: Toy, **options: Any) -> Any:
+def fetched(sandbox: Sandbox, voices: Voices, environment: Toy, **options: Any) -> Any:
     journal = options.pop("journal", MemoryJournal())
     planner = options.pop("planner", "dep")
-    return played(sandbox, voices, planner, world=world, task=TOY, journal=journal, **options)
+    return played(sandbox, voices, planner, environment=environment, task=TOY, journal=journal, **options)
 
 
-def route(world: Fetching) -> list[str]:
+def route(environment: Fetching) -> list[str]:
     """What a controller has to answer to fetch the task's thing, by number."""
-    world.reset(TOY)
+    environment.reset(TOY)
     thing = TOY.params["things"][0]  # type: ignore[index]
-    box = next(box for box, things in world._boxes.items() if thing in things)
+    box = next(box for box, things in environment._boxes.items() if thing in things)
     answers = []
     for action in (Action("open", (box,)), Action("take", (thing, box)), Action("put", (thing,))):
-        answers.append(f"So it is.\nAnswer: {(world.possible_actions() or []).index(action) + 1}")
-        world.act(action)
+        answers.append(f"So it is.\nAnswer: {(environment.possible_actions() or []).index(action) + 1}")
+        environment.act(action)
     return answers
 
 
 def test_a_controller_reaches_a_goal_action_by_action(sandbox: Sandbox) -> None:
-    world = Fetching()
-    voices = Voices(planner=[code("agent.fetch('key')")], controller=route(world))
-    ending, playing = fetched(sandbox, voices, world)
+    environment = Fetching()
+    voices = Voices(planner=[code("agent.fetch('key')")], controller=route(environment))
+    ending, playing = fetched(sandbox, voices, environment)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [step.action.name for step in playing.steps] == ["open", "take", "put"]
     first, second, _ = voices.prompts("controller")
@@ -230,7 +230,7 @@ def test_a_plan_cannot_act_past_its_goals(sandbox: Sandbox) -> None:
     assert "these lines name no goal:\nagent.open('box_1')" in voices.prompts()[2]
 
 
-def test_a_world_that_lists_no_actions_cannot_have_such_goals(sandbox: Sandbox) -> None:
+def test_a_environment_that_lists_no_actions_cannot_have_such_goals(sandbox: Sandbox) -> None:
     ending, _ = fetched(sandbox, Voices(planner=[code("agent.fetch('key')")]), Unlisted())
     assert ending.outcome is Outcome.BROKEN
     assert "must implement possible_actions()" in ending.message
@@ -258,7 +258,7 @@ def test_what_decides_nothing_is_refused(text: str) -> None:
         read_move(text, 3)
 
 
-def test_on_the_toy_world_every_action_is_a_goal(sandbox: Sandbox) -> None:
+def test_on_the_toy_environment_every_action_is_a_goal(sandbox: Sandbox) -> None:
     thing = TOY.params["things"][0]  # type: ignore[index]
     search = (
         f"for n in range(1, 5):\n    agent.open(f'box_{{n}}')\nagent.take('{thing}', 'box_1')\nagent.put('{thing}')"

@@ -85,9 +85,9 @@ def test_a_plan_is_mended_until_the_household_task_is_done() -> None:
 
 
 def test_a_line_is_taken_for_a_goal_of_this_room() -> None:
-    world = Alfworld()
-    world.reset(TASK)
-    known, nearest = world.goals.known(), GoalMatcher(world.goals).nearest
+    environment = Alfworld()
+    environment.reset(TASK)
+    known, nearest = environment.goals.known(), GoalMatcher(environment.goals).nearest
     assert nearest(f"pick up the {KIND} in {TARGET}") == Action("pick", (KIND, TARGET))
     assert nearest(f"clean {KIND} with sinkbasin 1") == Action("clean", (KIND, "sinkbasin_1"))
     assert nearest("open drawer 3") == Action("open", ("drawer_3",))

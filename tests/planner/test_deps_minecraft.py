@@ -30,10 +30,10 @@ SEEDS = range(6)
 
 
 @pytest.fixture
-def world() -> Minecraft:
-    world = Minecraft()
-    world.reset(Minecraft.tasks(Selection())[0])
-    return world
+def environment() -> Minecraft:
+    environment = Minecraft()
+    environment.reset(Minecraft.tasks(Selection())[0])
+    return environment
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,10 @@ def world() -> Minecraft:
         ("equip the leather boots", Action("equip", ("leather_boots",))),
     ],
 )
-def test_a_line_is_taken_for_the_goal_that_it_means_with_its_count(world: Minecraft, line: str, goal: Action) -> None:
-    assert GoalMatcher(world.goals).nearest(line) == goal
+def test_a_line_is_taken_for_the_goal_that_it_means_with_its_count(
+    environment: Minecraft, line: str, goal: Action
+) -> None:
+    assert GoalMatcher(environment.goals).nearest(line) == goal
 
 
 @pytest.mark.parametrize(
@@ -88,8 +90,8 @@ def test_a_line_is_taken_for_the_goal_that_it_means_with_its_count(world: Minecr
         "equip 2 leather boots",
     ],
 )
-def test_a_line_that_means_no_goal_for_sure_is_none(world: Minecraft, line: str) -> None:
-    assert GoalMatcher(world.goals).nearest(line) is None
+def test_a_line_that_means_no_goal_for_sure_is_none(environment: Minecraft, line: str) -> None:
+    assert GoalMatcher(environment.goals).nearest(line) is None
 
 
 KNOWN = Minecraft().goals.known()
@@ -104,12 +106,12 @@ def test_the_text_of_a_call_means_that_call(goal: Action, count: int, dotted: bo
     assert LIKENESS.nearest(f"agent.{wanted}" if dotted else f"{wanted};  # step {count}") == wanted
 
 
-def test_what_a_known_goal_lacks_is_never_a_better_plan(world: Minecraft) -> None:
+def test_what_a_known_goal_lacks_is_never_a_better_plan(environment: Minecraft) -> None:
     """Only what is not there yet: a tool, a station, material, or a place that has the thing."""
-    reasons = {world.goals.refusal(goal) for goal in world.goals.known()}
+    reasons = {environment.goals.refusal(goal) for goal in environment.goals.known()}
     better = re.compile(r"wrong tool|the recipe is another|.* cannot be |.* is mined")
     assert not list(filter(better.match, reasons))
-    assert len(world.goals.known()) > 300
+    assert len(environment.goals.known()) > 300
 
 
 def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
@@ -122,13 +124,13 @@ def ticks(sandbox: Sandbox, selector: str, seed: int) -> int:
         params={"object": "glass", "count": 2},
         seed=seed,
     )
-    world, model = Minecraft(), ScriptedModel([code(PLAN)])
+    environment, model = Minecraft(), ScriptedModel([code(PLAN)])
     roles = Roles(lambda _: model, {})
-    playing = Episode(task, world, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=100), roles=roles)
+    playing = Episode(task, environment, sandbox, MemoryJournal(), settings=EpisodeSettings(actions=100), roles=roles)
     deps = method("deps")
     ending = play(playing, deps.play, deps.options.model_validate({"selector": selector}))
     assert ending.outcome is Outcome.DIRECT_SUCCESS
-    return int(world.player.spot.tick)
+    return int(environment.player.spot.tick)
 
 
 def test_the_nearest_goals_first_take_less_time(sandbox: Sandbox) -> None:

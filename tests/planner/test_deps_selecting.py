@@ -21,12 +21,12 @@ PLAN = "\n".join(FIRST + REST)
 
 
 def chosen(sandbox: Sandbox, selector: str | None, plan: str = PLAN) -> tuple[list[str], Sequence[Any], int]:
-    journal, world = MemoryJournal(), Camp()
+    journal, environment = MemoryJournal(), Camp()
     options: dict[str, Any] = {"selector": selector} if selector else {}
-    ending, _ = played(sandbox, Voices(planner=[code(plan)]), world=world, journal=journal, **options)
+    ending, _ = played(sandbox, Voices(planner=[code(plan)]), environment=environment, journal=journal, **options)
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     events = goal_events(journal)
-    return [event["chosen"] for event in events], events, world.time
+    return [event["chosen"] for event in events], events, environment.time
 
 
 def test_the_fixed_order_is_that_of_the_plan(sandbox: Sandbox) -> None:

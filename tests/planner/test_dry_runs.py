@@ -72,27 +72,27 @@ def test_a_method_s_own_functions_may_have_done_anything(sandbox: Sandbox) -> No
     ],
 )
 def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
-    world = Toy()
-    world.reset(TASK)
-    known = known_after(world, Toy.preconditions(TASK), [])
-    found = cannot_succeed(f"number = 0\n{loop}", functions_to_check(Toy), known, {}, world)
+    environment = Toy()
+    environment.reset(TASK)
+    known = known_after(environment, Toy.preconditions(TASK), [])
+    found = cannot_succeed(f"number = 0\n{loop}", functions_to_check(Toy), known, {}, environment)
     assert [fault.type for fault in found] == ["endless"] * endless
 
 
 @settings(max_examples=200)
 @given(st.lists(CALLS, max_size=6), CALLS)
 def test_what_is_refused_would_have_been_refused(done: list[Action], then: Action) -> None:
-    world, steps = Toy(), list[Step]()
-    world.reset(TASK)
+    environment, steps = Toy(), list[Step]()
+    environment.reset(TASK)
     for action in done:
-        if world.ended:
+        if environment.ended:
             return
-        steps.append(Step(scope="", cell=0, line=1, action=action, observation=world.act(action)))
-    if world.ended:
+        steps.append(Step(scope="", cell=0, line=1, action=action, observation=environment.act(action)))
+    if environment.ended:
         return
-    known = known_after(world, Toy.preconditions(TASK), steps)
-    found = cannot_succeed(f"agent.{then}", functions_to_check(Toy), known, {}, world)
-    accepted = world.act(then).accepted
+    known = known_after(environment, Toy.preconditions(TASK), steps)
+    found = cannot_succeed(f"agent.{then}", functions_to_check(Toy), known, {}, environment)
+    accepted = environment.act(then).accepted
     assert not (found and accepted)
 
 

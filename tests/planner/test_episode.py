@@ -1,4 +1,4 @@
-"""The verbs of an episode, on the toy world and in the real sandbox."""
+"""The verbs of an episode, on the toy environment and in the real sandbox."""
 
 import time
 
@@ -43,11 +43,13 @@ def stop() -> None:
 
 
 def episode(
-    sandbox: Sandbox, world: Toy | None = None, journal: MemoryJournal | None = None, **terms: object
+    sandbox: Sandbox, environment: Toy | None = None, journal: MemoryJournal | None = None, **terms: object
 ) -> Episode:
     task = Toy.tasks(Selection(ids=("fetch/0",)))[0]
     given = EpisodeSettings(**{"actions": 30, **terms})  # type: ignore[arg-type]
-    return Episode(task, world or Toy(), sandbox, journal if journal is not None else MemoryJournal(), settings=given)
+    return Episode(
+        task, environment or Toy(), sandbox, journal if journal is not None else MemoryJournal(), settings=given
+    )
 
 
 def test_a_model_whose_plans_never_pass_the_check_is_not_asked_for_ever(sandbox: Sandbox) -> None:
@@ -121,7 +123,7 @@ def test_feedback_tells_actions_fault_line_and_state(sandbox: Sandbox) -> None:
     played.close()
 
 
-def test_attributes_follow_the_world(sandbox: Sandbox) -> None:
+def test_attributes_follow_the_environment(sandbox: Sandbox) -> None:
     played = episode(sandbox)
     played.begin()
     found = played.run(SOLVE.replace("agent.put", "assert agent.holding == task.params['things'][0]\n#"))
@@ -141,15 +143,15 @@ def void(_: object) -> None:
     return None
 
 
-def test_a_rewind_takes_back_world_and_namespace_but_not_the_count(sandbox: Sandbox) -> None:
+def test_a_rewind_takes_back_environment_and_namespace_but_not_the_count(sandbox: Sandbox) -> None:
     played = episode(sandbox)
     played.begin()
     played.run("opened = [agent.open('box_1')]")
     mark = played.mark()
-    state = played.world.state()
+    state = played.environment.state()
     played.run("opened.append(agent.open('box_2'))\nextra = 1")
     played.rewind(mark)
-    assert played.world.state() == state
+    assert played.environment.state() == state
     assert [step.undone for step in played.steps] == [False, True]
     assert played.actions == 2
     assert played.run("print(len(opened))").output == "1\n"
@@ -217,7 +219,7 @@ def test_a_new_round_begins_again_with_a_fresh_namespace(sandbox: Sandbox) -> No
 
 
 class Breaking(Toy):
-    """A world whose lid is a bug."""
+    """An environment whose lid is a bug."""
 
     @action()
     def open(self, box: str) -> Observation:
@@ -225,7 +227,7 @@ class Breaking(Toy):
         raise ZeroDivisionError("a bug in the world")
 
 
-def test_a_bug_of_the_world_is_broken_and_never_reaches_the_plan(sandbox: Sandbox) -> None:
+def test_a_bug_of_the_environment_is_broken_and_never_reaches_the_plan(sandbox: Sandbox) -> None:
     code = "try:\n    agent.open('box_1')\nexcept BaseException:\n    print('caught')"
     played = episode(sandbox, Breaking())
     ending = play(played, lambda playing, _: void(playing.run(code)), Options())
@@ -323,7 +325,7 @@ def test_a_store_that_fails_ends_the_episode_and_no_plan_hears_of_it(sandbox: Sa
 
 
 class OverAtOnce(Toy):
-    """A world in which everything is done already."""
+    """An environment in which everything is done already."""
 
     def begin(self, task: Task) -> Observation:
         super().begin(task)
@@ -333,7 +335,7 @@ class OverAtOnce(Toy):
         return Verdict(True, 1.0)
 
 
-def test_a_world_that_is_over_when_it_begins_is_solved_without_an_action(sandbox: Sandbox) -> None:
+def test_a_environment_that_is_over_when_it_begins_is_solved_without_an_action(sandbox: Sandbox) -> None:
     ending = play(
         episode(sandbox, OverAtOnce()), lambda playing, _: void(playing.run("agent.open('box_1')")), Options()
     )

@@ -1,4 +1,4 @@
-"""Every planning method on every world: it asks, and hostile replies harm nobody."""
+"""Every planning method on every environment: it asks, and hostile replies harm nobody."""
 
 import subprocess
 import sys
@@ -54,17 +54,17 @@ USUAL = (("toy", "a break-in"), ("shopping", "a break-in"))
     ],
 )
 @pytest.mark.parametrize("planner", ASKING)
-def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, world_name: str, reply: str) -> None:
-    hold_out(sandbox, load_environment(world_name)(), TASKS[world_name], planner, reply)
+def test_no_reply_breaks_an_episode(sandbox: Sandbox, planner: str, environment_name: str, reply: str) -> None:
+    hold_out(sandbox, load_environment(environment_name)(), TASKS[environment_name], planner, reply)
 
 
 @pytest.fixture(scope="module")
 def in_a_browser() -> Iterator[dict[str, Environment]]:
     need_browser()
-    worlds = {name: load_environment(name)() for name in IN_A_BROWSER}
-    yield worlds
-    for world in worlds.values():
-        world.close()
+    environments = {name: load_environment(name)() for name in IN_A_BROWSER}
+    yield environments
+    for environment in environments.values():
+        environment.close()
 
 
 @pytest.mark.browser
@@ -72,14 +72,14 @@ def in_a_browser() -> Iterator[dict[str, Environment]]:
 @pytest.mark.parametrize("world_name", IN_A_BROWSER)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode_on_pages(
-    sandbox: Sandbox, in_a_browser: dict[str, Environment], planner: str, world_name: str, reply: str
+    sandbox: Sandbox, in_a_browser: dict[str, Environment], planner: str, environment_name: str, reply: str
 ) -> None:
-    hold_out(sandbox, in_a_browser[world_name], IN_A_BROWSER[world_name], planner, reply)
+    hold_out(sandbox, in_a_browser[environment_name], IN_A_BROWSER[environment_name], planner, reply)
 
 
-def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, reply: str) -> None:
+def hold_out(sandbox: Sandbox, environment: Environment, task_id: str, planner: str, reply: str) -> None:
     """Play an episode in which every model gives the same reply; nothing breaks, and nothing is solved by it."""
-    (task,) = world.select(Selection(ids=(task_id,)))
+    (task,) = environment.select(Selection(ids=(task_id,)))
     chosen = method(planner)
     asked: list[str] = []
 
@@ -92,7 +92,7 @@ def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, r
     limits = EpisodeSettings(actions=5).limits.model_copy(update={"wall_seconds": 0.2, "cpu_seconds": 0.2})
     episode = Episode(
         task,
-        world,
+        environment,
         sandbox,
         MemoryJournal(),
         settings=EpisodeSettings(actions=5, limits=limits),
@@ -103,8 +103,8 @@ def hold_out(sandbox: Sandbox, world: Environment, task_id: str, planner: str, r
     given = {name: value for name, value in few.items() if name in chosen.options.model_fields}
     ending = play(episode, chosen.play, chosen.options.model_validate(given))
     assert ending.outcome in (Outcome.FAILURE, Outcome.OUT_OF_BUDGET), ending.message
-    assert all(world.about in prompt for prompt in asked if "# The world" in prompt)
-    assert any(world.about in prompt for prompt in asked)
+    assert all(environment.about in prompt for prompt in asked if "# The world" in prompt)
+    assert any(environment.about in prompt for prompt in asked)
 
 
 def test_a_method_imports_its_own_family_alone() -> None:

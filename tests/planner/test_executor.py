@@ -102,7 +102,7 @@ EVERYWHERE = ("atomic", "common", "stepwise", "stepwise_common")
         ({"actions_per_reply": 1}, (), ["atomic", "common"]),
     ],
 )
-def test_an_executor_is_shown_what_the_world_has(
+def test_an_executor_is_shown_what_the_environment_has(
     options: dict[str, Any], there: tuple[str, ...], shown: list[str]
 ) -> None:
     assert list(ExecutorOptions.model_validate(options).shown(there)) == shown
@@ -131,7 +131,7 @@ def test_a_reply_may_be_given_several_actions(sandbox: Sandbox) -> None:
 
 
 def test_questions_and_refused_actions_in_a_reply(sandbox: Sandbox) -> None:
-    """A question is no action; an action that the world refuses is one."""
+    """A question is no action; an action that the environment refuses is one."""
     code = "agent.table()\nprint(agent.holding)\nagent.touch('no wall')\nagent.table()\nagent.touch('x')"
     _, playing, _ = worked(sandbox, code, replies=1, actions_per_reply=1)
     assert actions(playing) == ["touch('no wall')"]
@@ -250,10 +250,10 @@ def test_what_is_known_reaches_it(sandbox: Sandbox) -> None:
     assert "Keys are in boxes (rule_1)." in players.whole("executor")
 
 
-def test_no_world_has_a_finish_of_its_own() -> None:
-    for world in (Toy, Alfworld):
-        assert "finish" not in {*world.actions, *world.queries}
-        assert "def finish" not in world.helpers
+def test_no_environment_has_a_finish_of_its_own() -> None:
+    for environment in (Toy, Alfworld):
+        assert "finish" not in {*environment.actions, *environment.queries}
+        assert "def finish" not in environment.helpers
 
 
 def test_feedback_kinds_that_a_claim_leaves_behind_are_no_errors(sandbox: Sandbox) -> None:

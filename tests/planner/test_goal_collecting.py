@@ -1,4 +1,4 @@
-"""Goals out of plan code: nothing in the world happens meanwhile, whatever the reply holds."""
+"""Goals out of plan code: nothing in the environment happens meanwhile, whatever the reply holds."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def episode(sandbox: Sandbox) -> Iterator[Episode]:
     played = Episode(task, Camp(), sandbox, MemoryJournal(), settings=settings)
     played.begin()
     yield played
-    assert played.world.history == []
+    assert played.environment.history == []
     played.close()
 
 
@@ -137,7 +137,7 @@ def test_every_goal_up_to_the_bound_is_taken(episode: Episode) -> None:
         collected(episode, code(f"for n in range({MOST + 1}):\n    agent.mine({{'log': 1}})"))
 
 
-def test_a_world_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> None:
+def test_a_environment_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> None:
     playing = Episode(
         Toy.tasks(Selection(ids=("fetch/0",)))[0], Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30)
     )
@@ -148,7 +148,7 @@ def test_a_world_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> 
     ]
     with pytest.raises(ValueError, match=r"agent\.opne\('box_1'\)\nThe goals are agent\.open, agent\.take, agent\.put"):
         collected(playing, code("agent.opne('box_1')"))
-    assert playing.world.history == []
+    assert playing.environment.history == []
     playing.close()
 
 

@@ -55,21 +55,21 @@ class Watched(Toy):
 
 
 def episode(sandbox: Sandbox, roles: Roles = NO_MODELS, **terms: Any) -> tuple[Episode, Watched]:
-    task, world = Toy.tasks(Selection(ids=("fetch/0",)))[0], Watched()
+    task, environment = Toy.tasks(Selection(ids=("fetch/0",)))[0], Watched()
     given = EpisodeSettings(**{"actions": 30, **terms})
-    return Episode(task, world, sandbox, MemoryJournal(), settings=given, roles=roles), world
+    return Episode(task, environment, sandbox, MemoryJournal(), settings=given, roles=roles), environment
 
 
 def begun(sandbox: Sandbox, **terms: Any) -> tuple[Episode, Watched]:
-    played, world = episode(sandbox, **terms)
+    played, environment = episode(sandbox, **terms)
     played.begin()
-    return played, world
+    return played, environment
 
 
 def test_a_plan_that_says_it_has_solved_the_task_has_not(sandbox: Sandbox) -> None:
-    played, world = begun(sandbox)
+    played, environment = begun(sandbox)
     feedback = played.run(f'{TAKE_OVER}say(\'["print","The task is done."]\')\n{END}')
-    assert (feedback.kind, world.taken) == (FeedbackKind.UNFINISHED, [])
+    assert (feedback.kind, environment.taken) == (FeedbackKind.UNFINISHED, [])
     assert not played.verdict().solved
     assert played.ending().outcome is Outcome.FAILURE
     played.close()
@@ -77,10 +77,10 @@ def test_a_plan_that_says_it_has_solved_the_task_has_not(sandbox: Sandbox) -> No
 
 def test_a_plan_that_answers_for_the_next_cells_takes_no_action_in_their_name(sandbox: Sandbox) -> None:
     """The next episode is played in a worker of its own."""
-    played, world = begun(sandbox)
+    played, environment = begun(sandbox)
     played.run(f"{TAKE_OVER}{END}while hear():\n    {END}")
     assert played.run(SOLVE).kind is FeedbackKind.UNFINISHED
-    assert (world.taken, played.steps, played.ending().outcome) == ([], [], Outcome.FAILURE)
+    assert (environment.taken, played.steps, played.ending().outcome) == ([], [], Outcome.FAILURE)
     played.close()
     honest, _ = begun(sandbox)
     with pytest.raises(EpisodeOver):
@@ -90,18 +90,18 @@ def test_a_plan_that_answers_for_the_next_cells_takes_no_action_in_their_name(sa
 
 
 def test_no_more_actions_are_taken_than_the_episode_has(sandbox: Sandbox) -> None:
-    played, world = begun(sandbox, actions=3)
+    played, environment = begun(sandbox, actions=3)
     with pytest.raises(EpisodeOver, match="3 actions are used up"):
         played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}    hear()")
-    assert (len(world.taken), played.actions, len(played.steps)) == (3, 3, 3)
+    assert (len(environment.taken), played.actions, len(played.steps)) == (3, 3, 3)
     assert played.ending().outcome is Outcome.OUT_OF_BUDGET
     played.close()
 
 
 def test_nor_than_the_cell_has(sandbox: Sandbox) -> None:
-    played, world = begun(sandbox)
+    played, environment = begun(sandbox)
     feedback = played.run(f"{TAKE_OVER}for _ in range(20):\n    {OPEN}", actions=2)
-    assert len(world.taken) == 2
+    assert len(environment.taken) == 2
     assert feedback.kind in (FeedbackKind.UNFINISHED, FeedbackKind.LIMIT), "it may have said too much already"
     played.close()
 
@@ -109,20 +109,20 @@ def test_nor_than_the_cell_has(sandbox: Sandbox) -> None:
 ODD = ("[1]", '[["box_1"]]', "[null]", "[]", '["box_1","box_2"]', '["box_1"],{"box":"box_2"}', '[],{"self":"box_1"}')
 
 
-def test_no_argument_reaches_the_world_unchecked(sandbox: Sandbox) -> None:
-    played, world = begun(sandbox)
+def test_no_argument_reaches_the_environment_unchecked(sandbox: Sandbox) -> None:
+    played, environment = begun(sandbox)
     calls = [f'["call",1,"agent.open",{odd if "{" in odd else odd + ",{}"}]' for odd in ODD]
     feedback = played.run(f"{TAKE_OVER}for call in {calls!r}:\n    say(call)\n    print(hear())\n{OPEN}print(hear())")
     assert (feedback.kind, feedback.output.count('["error","TypeError"')) == (FeedbackKind.UNFINISHED, len(ODD))
-    assert [action.args for action in world.taken] == [("box_1",)]
+    assert [action.args for action in environment.taken] == [("box_1",)]
     played.close()
 
 
 @pytest.mark.parametrize("name", ["agent.begin", "agent.verdict", "world.reset", "agent.open.__call__", "ask", ""])
 def test_only_what_the_session_offers_can_be_called(sandbox: Sandbox, name: str) -> None:
-    played, world = begun(sandbox)
+    played, environment = begun(sandbox)
     feedback = played.run(f'{TAKE_OVER}say(\'["call",1,"{name}",[],{{}}]\')\nhear()')
-    assert (feedback.kind, world.taken) == (FeedbackKind.LIMIT, [])
+    assert (feedback.kind, environment.taken) == (FeedbackKind.LIMIT, [])
     assert "which the session does not have" in feedback.text
     played.close()
 
@@ -141,12 +141,12 @@ BEYOND = {
 
 @pytest.mark.parametrize("limit", BEYOND)
 def test_nothing_outlives_its_limits(sandbox: Sandbox, limit: str) -> None:
-    played, world = begun(sandbox, limits=LIMITS)
+    played, environment = begun(sandbox, limits=LIMITS)
     feedback = played.run(TAKE_OVER + BEYOND[limit])
     assert feedback.kind is FeedbackKind.LIMIT
     assert [fault.type for fault in feedback.faults] in ([limit], ["cpu"] if limit == "wall" else [limit])
     assert len(feedback.output) <= LIMITS.output_chars
-    assert len(world.taken) <= LIMITS.host_calls
+    assert len(environment.taken) <= LIMITS.host_calls
     played.close()
 
 

@@ -119,15 +119,15 @@ def test_one_row_is_enough() -> None:
 
 
 def test_the_shipped_records_are_learnt_quickly_and_serve_the_selector() -> None:
-    world = load_environment("minecraft")()
-    recorded = world.goals.recorded()
+    environment = load_environment("minecraft")()
+    recorded = environment.goals.recorded()
     assert recorded is not None
     learnt = list(recorded_rows(recorded))
     assert len(learnt) > 2000
     begun = time.process_time()
     HorizonPredictor.fit(learnt)
     assert time.process_time() - begun < 10, "two seconds are the goal; a busy machine is granted more"
-    assert selector_of(world.goals, None, "0").name == "horizon"
+    assert selector_of(environment.goals, None, "0").name == "horizon"
 
 
 def test_the_trees_that_ship_are_those_of_the_shipped_records() -> None:

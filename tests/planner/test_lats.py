@@ -90,7 +90,7 @@ def test_a_sample_is_mapped_to_the_page_as_it_is_now(sandbox: Sandbox) -> None:
         act=[click(1), click(2), click(11), click(13)], value=[valued(1), valued(9)], map=[click(12), click(23)]
     )
     journal = MemoryJournal()
-    ending, _ = played(sandbox, says, "lats", world=Pages(), journal=journal, options={"samples": 2})
+    ending, _ = played(sandbox, says, "lats", environment=Pages(), journal=journal, options={"samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     found = recorded(journal, "branch")
     assert [each["mapped"] for each in found] == ["", "agent.click(12)", "", "agent.click(23)"]
@@ -103,7 +103,7 @@ def test_so_is_what_is_run_again(sandbox: Sandbox) -> None:
         act=[click(2), click(1), click(23), click(21)], value=[valued(9), valued(1)], map=[click(11), click(22)]
     )
     journal = MemoryJournal()
-    ending, playing = played(sandbox, says, "lats", world=Pages(), journal=journal, options={"samples": 2})
+    ending, playing = played(sandbox, says, "lats", environment=Pages(), journal=journal, options={"samples": 2})
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     assert [str(step.action) for step in playing.steps] == ["click(2)", "click(11)", "click(22)", "click(23)"]
     assert says.questions.count("map") == 2
@@ -163,7 +163,7 @@ def test_each_idea_is_tried_at_its_own_moment_however_that_is_reached(sandbox: S
         says,
         "lats",
         options=options,
-        world=watched.world,
+        environment=watched.environment,
         task=TASK,
         journal=watched.journal,
         memory=Tracing(),
@@ -180,12 +180,12 @@ def test_each_idea_is_tried_at_its_own_moment_however_that_is_reached(sandbox: S
     assert sum(each["actions"] for each in found) == len(playing.steps), "what was run again is counted again"
     visits = [each["visits"] for each in found if each["parent"] is None]
     assert sum(visits) == len(found) == 24
-    standing = [str(action.args[0]) for action, _ in watched.world.history]
+    standing = [str(action.args[0]) for action, _ in watched.environment.history]
     assert [step.action.args[0] for step in playing.steps if not step.undone] == standing
     assert [each["fate"] for each in found].count("kept") == len(standing)
 
 
-def test_samples_that_are_the_same_to_python_or_to_the_world_are_one(sandbox: Sandbox) -> None:
+def test_samples_that_are_the_same_to_python_or_to_the_environment_are_one(sandbox: Sandbox) -> None:
     says, journal = (
         Counsellors(
             act=[

@@ -1,4 +1,4 @@
-"""Lines that are no valid calls, in the worlds where a goal is one action: what they mean, with its count."""
+"""Lines that are no valid calls, in the environments where a goal is one action: what they mean, with its count."""
 
 import pytest
 from hypothesis import given
@@ -10,9 +10,9 @@ from planbook.envs.textcraft import Textcraft
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 
 
-def begun(world: Environment, task: str) -> Environment:
-    world.reset(type(world).select(Selection(ids=(task,)))[0])
-    return world
+def begun(environment: Environment, task: str) -> Environment:
+    environment.reset(type(environment).select(Selection(ids=(task,)))[0])
+    return environment
 
 
 CRAFTING = begun(Textcraft(), "test/85").goals

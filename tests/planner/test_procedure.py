@@ -8,7 +8,7 @@ from planbook.planner import BadProcedure, is_procedure, parse_procedure, read_p
 
 GOOD = '''"""Put a thing on the table.
 
-world: toy
+environment: toy
 type: fetch
 source: written by hand
 """
@@ -21,7 +21,7 @@ def solve(agent, task):
 
 def test_a_procedure_keeps_its_whole_file_so_that_lines_agree() -> None:
     procedure = parse_procedure(GOOD, "fetch.py")
-    assert (procedure.summary, procedure.world, procedure.type) == ("Put a thing on the table.", "toy", "fetch")
+    assert (procedure.summary, procedure.environment, procedure.type) == ("Put a thing on the table.", "toy", "fetch")
     assert procedure.source == "written by hand"
     assert procedure.code == GOOD
 

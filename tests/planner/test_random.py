@@ -10,20 +10,20 @@ from planbook.sandbox import Sandbox
 
 def drawn(
     sandbox: Sandbox,
-    world: str,
+    environment: str,
     task: str,
     *,
     seed: str = "0/0",
     actions: int = 12,
     journal: MemoryJournal | None = None,
 ) -> tuple[Ending, Episode]:
-    (chosen,) = load_environment(world).select(Selection(ids=(task,)))
+    (chosen,) = load_environment(environment).select(Selection(ids=(task,)))
     terms = EpisodeSettings(actions=actions, seed=seed)
-    episode = Episode(chosen, load_environment(world)(), sandbox, journal or MemoryJournal(), settings=terms)
+    episode = Episode(chosen, load_environment(environment)(), sandbox, journal or MemoryJournal(), settings=terms)
     return play(episode, METHODS["random"].play, METHODS["random"].options()), episode
 
 
-WORLDS = {
+ENVIRONMENTS = {
     "alfworld": "generated/pick_and_place/0",
     "crafter": "survive/0",
     "minecraft": "MT1/chest/0",
@@ -33,11 +33,11 @@ WORLDS = {
 }
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_it_plays_by_its_seed(sandbox: Sandbox, world: str) -> None:
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_it_plays_by_its_seed(sandbox: Sandbox, environment: str) -> None:
     taken = []
     for seed in ("0/0", "0/0", "1/0"):
-        ending, episode = drawn(sandbox, world, WORLDS[world], seed=seed)
+        ending, episode = drawn(sandbox, environment, ENVIRONMENTS[environment], seed=seed)
         assert ending.outcome is not Outcome.BROKEN, ending.message
         assert ending.error_steps == (ending.outcome is Outcome.OUT_OF_BUDGET)
         taken.append([step.action for step in episode.steps])
@@ -47,9 +47,9 @@ def test_it_plays_by_its_seed(sandbox: Sandbox, world: str) -> None:
 
 def test_where_every_argument_has_few_values_all_actions_are_drawn_from() -> None:
     """Not only those that would have an effect: the row Random of the paper's table 1."""
-    world = load_environment("crafter")()
-    world.reset(world.select(Selection(ids=("survive/0",)))[0])
-    assert len(choices_in(world)) == len(set(choices_in(world))) == 17
+    environment = load_environment("crafter")()
+    environment.reset(environment.select(Selection(ids=("survive/0",)))[0])
+    assert len(choices_in(environment)) == len(set(choices_in(environment))) == 17
 
 
 def test_where_it_cannot_play_it_says_so(sandbox: Sandbox) -> None:

@@ -25,12 +25,12 @@ def test_a_mark_can_be_gone_back_to_again(episode: Episode) -> None:
     for box in ("box_1", "box_2"):
         episode.run(f"seen = agent.open({box!r})")
         episode.rewind(mark)
-        assert episode.world.history == []
+        assert episode.environment.history == []
     assert [step.undone for step in episode.steps] == [True, True]
 
 
 def test_a_mark_that_was_undone_cannot_be_gone_back_to(episode: Episode) -> None:
-    """Its world and its namespace would belong to two different pasts."""
+    """Its environment and its namespace would belong to two different pasts."""
     first = episode.mark()
     episode.run("seen = agent.open('box_1')")
     second = episode.mark()
@@ -38,7 +38,7 @@ def test_a_mark_that_was_undone_cannot_be_gone_back_to(episode: Episode) -> None
     episode.run("seen = agent.open('box_2')")
     with pytest.raises(WrongMark, match="undone by an earlier rewind"):
         episode.rewind(second)
-    assert [str(action) for action, _ in episode.world.history] == ["open('box_2')"]
+    assert [str(action) for action, _ in episode.environment.history] == ["open('box_2')"]
     assert episode.run("print(seen[:14])").output == "You open box_2\n"
 
 

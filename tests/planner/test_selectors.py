@@ -38,14 +38,14 @@ BOX, STICK, PICKAXE = craft("box", planks=4), craft("stick", planks=2), craft("p
 
 @pytest.fixture
 def goals() -> Goals:
-    world = Camp()
-    world.reset(Camp.tasks(Selection())[0])
-    world.held = {"planks": 4}
-    return world.goals
+    environment = Camp()
+    environment.reset(Camp.tasks(Selection())[0])
+    environment.held = {"planks": 4}
+    return environment.goals
 
 
 class Table:
-    """Predicts what it was given, by how far the world says the goal is."""
+    """Predicts what it was given, by how far the environment says the goal is."""
 
     def predict(self, features: Sequence[Features], /) -> Sequence[float]:
         return [-float(each["far"]) for each in features]
@@ -71,26 +71,30 @@ def test_goals_do_not_compete_for_a_material(goals: Goals) -> None:
 
 
 def test_another_way_takes_nothing_that_a_later_goal_needs() -> None:
-    world = Minecraft()
-    world.reset(Minecraft.tasks(Selection())[0])
-    world.player.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
+    environment = Minecraft()
+    environment.reset(Minecraft.tasks(Selection())[0])
+    environment.player.inventory |= {"string": 4, "stick": 3, "crafting_table": 1}
     wool, from_string = Action("kill", ({"wool": 1}, None)), Action("craft", ({"wool": 1}, {"string": 4}, None))
     bow = Action("craft", ({"bow": 1}, {"stick": 3, "string": 3}, "crafting_table"))
-    assert candidates_of(world.goals, [wool]) == [Candidate(0, wool), Candidate(0, from_string)]
-    assert candidates_of(world.goals, [wool, bow]) == [Candidate(0, wool), Candidate(1, bow)]
-    assert candidates_of(world.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
+    assert candidates_of(environment.goals, [wool]) == [Candidate(0, wool), Candidate(0, from_string)]
+    assert candidates_of(environment.goals, [wool, bow]) == [Candidate(0, wool), Candidate(1, bow)]
+    assert candidates_of(environment.goals, [bow, wool]) == [Candidate(0, bow), Candidate(1, wool)]
 
 
 def test_another_way_may_take_what_its_goal_takes_anyway() -> None:
-    world = Tabletop()
-    world.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
-    block = next(name for name in world.table.on if name.endswith("_block") and not world.table.upon(name))
-    bowl = next(name for name in world.table.things if name.endswith("_bowl") and not world.table.upon(name))
-    first, second, *others = world.table.free_spots()
+    environment = Tabletop()
+    environment.reset(Tabletop.select(Selection(ids=("put_block_in_bowl/0",)))[0])
+    block = next(name for name in environment.table.on if name.endswith("_block") and not environment.table.upon(name))
+    bowl = next(
+        name for name in environment.table.things if name.endswith("_bowl") and not environment.table.upon(name)
+    )
+    first, second, *others = environment.table.free_spots()
     aside, then = Action("pick_place", (block, first)), Action("pick_place", (block, bowl))
-    ways = [each.action.args[1] for each in candidates_of(world.goals, [aside, then]) if each.place == 0]
+    ways = [each.action.args[1] for each in candidates_of(environment.goals, [aside, then]) if each.place == 0]
     assert ways == [first, second, *others]
-    ways = [each.action.args[1] for each in candidates_of(world.goals, [aside, Action("pick_place", ("x", second))])]
+    ways = [
+        each.action.args[1] for each in candidates_of(environment.goals, [aside, Action("pick_place", ("x", second))])
+    ]
     assert ways == [first, *others], "a spot that a later move needs is no way to clear another"
 
 
@@ -123,10 +127,10 @@ def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     assert all(each.action in (SAND, LOG, STICK) for each in taken)
 
 
-def test_a_world_without_records_has_the_fixed_order_and_no_predictor(goals: Goals) -> None:
+def test_a_environment_without_records_has_the_fixed_order_and_no_predictor(goals: Goals) -> None:
     assert selector_of(goals, None, "0").name == "fixed"
     assert [selector_of(goals, name, "0").name for name in ("random", "nearest")] == ["random", "nearest (oracle)"]
-    with pytest.raises(MissingRequirement, match="the world camp has no recorded goals"):
+    with pytest.raises(MissingRequirement, match="the environment camp has no recorded goals"):
         selector_of(goals, "horizon", "0")
 
 
@@ -148,7 +152,7 @@ def test_records_that_cannot_be_read_are_named(tmp_path: Path, table: str | byte
         list(recorded_rows(tmp_path / "none.csv"))
 
 
-def test_the_world_of_these_tests_is_as_they_say(goals: Goals) -> None:
+def test_the_environment_of_these_tests_is_as_they_say(goals: Goals) -> None:
     assert isinstance(goals, CampGoals)
     assert goals.refusal(STONE) == "cobblestone takes a pickaxe"
     assert goals.routes(SAND) == (SAND,)

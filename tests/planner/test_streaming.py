@@ -136,13 +136,13 @@ def test_a_step_is_taken_as_soon_as_its_statement_is_certain_and_a_failing_one_s
 ) -> None:
     text = reply("agent.open('box_1')\nagent.open('box_2')\n1 / 0\nagent.open('box_3')\n" + "print(1)\n" * 20)
     model = Piecewise([text], list)
-    world = Watched(model)
-    playing = episode(sandbox, model, world=world)
+    environment = Watched(model)
+    playing = episode(sandbox, model, environment=environment)
     playing.begin()
     told = playing.stream(EXECUTOR, GoOn())
     playing.close()
     ends = [text.index(call) + len(call) + 1 for call in ("'box_2')", "1 / 0")]
-    assert world.told == ends
+    assert environment.told == ends
     assert model.told == text.index("'box_3')") + len("'box_3')") + 1
     assert told.feedback.kind is FeedbackKind.RAISED
     assert told.feedback.line == 3
@@ -320,7 +320,7 @@ def test_the_time_that_the_plan_takes_is_not_the_models(sandbox: Sandbox) -> Non
 
     journal = MemoryJournal()
     model = ScriptedModel([reply("agent.open('box_1')\nagent.open('box_2')\nprint(1)"), reply(LOOK + SOLVE)])
-    played(sandbox, model, journal, world=Slow(), **OPTIONS)
+    played(sandbox, model, journal, environment=Slow(), **OPTIONS)
     asked: Any = [body for (_, kind, _), body in journal.events.items() if kind == "ask"]
     assert asked[0]["reply"]["seconds"] < 0.1
 

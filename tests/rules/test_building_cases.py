@@ -114,7 +114,7 @@ def test_case_4_teaches_no_way_of_doing_it(sandbox: Sandbox, outcome: Outcome, t
 
 
 @pytest.mark.parametrize("tried", [PROCESS, HELPER, CORRECTED, UNRESOLVED])
-def test_case_5_updates_and_writes_how_the_world_works(sandbox: Sandbox, tried: str) -> None:
+def test_case_5_updates_and_writes_how_the_environment_works(sandbox: Sandbox, tried: str) -> None:
     made, _ = built(sandbox, FAILURE, AGENT, edits(tried, FOUND, SHARPER, STOP))
     assert made.case is Case.FAILURE_IMPERFECT_AGENT
     assert "After a failure with an imperfect agent, a " in made.note

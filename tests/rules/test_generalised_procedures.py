@@ -54,7 +54,7 @@ PLAYED = tuple(
     )
     for n, task in enumerate(TASKS)
 )
-KNOWN = Knowledge(world="toy", rules=(RULE,), skills={"fetch": SKILL})
+KNOWN = Knowledge(environment="toy", rules=(RULE,), skills={"fetch": SKILL})
 
 GENERAL = '''"""Fetches.
 
@@ -82,10 +82,10 @@ CARELESS = GENERAL.replace('.partition("you see ")[2]', "")
 
 def hard_coded(task: Task) -> str:
     """A procedure with the ids of one scene: it does that task, and no other."""
-    world = Toy()
-    world.reset(task)
+    environment = Toy()
+    environment.reset(task)
     (thing,) = map(str, task.params["things"])  # type: ignore[arg-type]
-    box = next(f"box_{n}" for n in range(1, 9) if thing in world.open(f"box_{n}").text)
+    box = next(f"box_{n}" for n in range(1, 9) if thing in environment.open(f"box_{n}").text)
     steps = f"agent.open({box!r})\n    agent.take({thing!r}, {box!r})\n    agent.put({thing!r})"
     return f"def solve(agent, task):\n    {steps}\n    assert False, 'nothing more to try'\n"
 
@@ -120,7 +120,9 @@ class Bench:
 
     def generalise(self, load: Callable[[str], Model], knowledge: Knowledge = KNOWN, attempts: int = 3) -> Generalised:
         scope = Scope(self.journal, "generalise/fetch", Roles(load, {}))
-        return generalise(scope, knowledge, "fetch", PLAYED, self.verify, world=Toy, actions=30, attempts=attempts)
+        return generalise(
+            scope, knowledge, "fetch", PLAYED, self.verify, environment=Toy, actions=30, attempts=attempts
+        )
 
 
 def nobody(role: str) -> Model:
@@ -136,7 +138,7 @@ def test_a_procedure_that_holds_is_admitted_at_once_under_our_header(sandbox: Sa
     assert (made.problem, len(made.attempts)) == ("", 1)
     assert made.procedure is not None
     assert made.procedure.source == "learnt from fetch/0, fetch/1, fetch/3 by a/b''' world: c/planner"
-    assert (made.procedure.name, made.procedure.world, made.procedure.type) == ("fetch.py", "toy", "fetch")
+    assert (made.procedure.name, made.procedure.environment, made.procedure.type) == ("fetch.py", "toy", "fetch")
     assert "hand-written" not in made.procedure.code
     assert "import re\n\n\ndef boxes" in made.procedure.code
 
@@ -242,7 +244,7 @@ def test_it_is_admitted_only_if_every_verification_holds(answers: Sequence[bool]
 
     model = Replies([reply(GENERAL), reply(GENERAL)])
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    made = generalise(scope, KNOWN, "fetch", PLAYED, verify, world=Toy, actions=30, attempts=2)
+    made = generalise(scope, KNOWN, "fetch", PLAYED, verify, environment=Toy, actions=30, attempts=2)
     assert (made.procedure is not None) == all(answers)
     if not all(answers):
         assert FAILURE_CHARACTERS < len(model.asked[1][-1].content) < FAILURE_CHARACTERS + 1_500
@@ -255,7 +257,7 @@ def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
     many = [PLAYED[0].model_copy(update={"task": TASKS[0].model_copy(update={"id": f"fetch/{n}"})}) for n in range(9)]
     model = Replies([reply(GENERAL), reply(GENERAL)])
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
-    generalise(scope, KNOWN, "fetch", many, verify, world=Toy, actions=30, attempts=2)
+    generalise(scope, KNOWN, "fetch", many, verify, environment=Toy, actions=30, attempts=2)
     assert model.asked[0][-1].content.count("`task.goal`: put") == 5
     told = model.asked[1][-1].content
     assert [f"failure {n};" in told for n in range(5)] == [False, True, True, False, False]
@@ -265,12 +267,12 @@ def test_of_many_tasks_only_the_first_are_told_and_the_others_counted() -> None:
 def test_a_procedure_that_was_tried_on_nothing_is_an_error_of_the_caller() -> None:
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: Replies([reply(GENERAL)]), {}))
     with pytest.raises(ValueError, match="verified on no task"):
-        generalise(scope, KNOWN, "fetch", PLAYED, lambda procedure: [], world=Toy, actions=30)
+        generalise(scope, KNOWN, "fetch", PLAYED, lambda procedure: [], environment=Toy, actions=30)
 
 
 def mail(kind: str, params: dict[str, JsonValue]) -> Knowledge:
     task = Task(id=f"{kind}/1", env="miniwob", split="feedback", type=kind, goal="Pass it to Ada.", params=params)
-    return Knowledge(world="miniwob", skills={kind: Skill(task=task, scene="<p>", code="agent.type('Ada')")})
+    return Knowledge(environment="miniwob", skills={kind: Skill(task=task, scene="<p>", code="agent.type('Ada')")})
 
 
 @pytest.mark.parametrize(("kind", "told"), [("email-inbox", True), ("email-inbox-forward-nl-turk", False)])
@@ -281,7 +283,7 @@ def test_params_that_say_more_than_the_goal_are_neither_told_nor_used(kind: str,
     played = [Trajectory(path="task/0", task=knowledge.skills[kind].task)]
     scope = Scope(MemoryJournal(), "generalise", Roles(lambda role: model, {}))
     passed = [Verification(task_id="1", solved=True)]
-    made = generalise(scope, knowledge, kind, played, lambda procedure: passed, world=Miniwob, actions=20)
+    made = generalise(scope, knowledge, kind, played, lambda procedure: passed, environment=Miniwob, actions=20)
     prompts = "".join(message.content for asked in model.asked for message in asked)
     assert ("ANSWER" in prompts) == told
     assert len(model.asked) == (1 if told else 2)
@@ -290,7 +292,7 @@ def test_params_that_say_more_than_the_goal_are_neither_told_nor_used(kind: str,
     assert ("task.params must not be used" in prompts) != told
 
 
-def test_a_procedure_may_use_what_the_world_defines_and_nothing_else_beyond_python() -> None:
+def test_a_procedure_may_use_what_the_environment_defines_and_nothing_else_beyond_python() -> None:
     task = Task(
         id="x", env="alfworld", split="generated", type="look_at_obj", goal="look at it", params={"object": "mug"}
     )
@@ -318,6 +320,6 @@ def test_without_a_skill_there_is_nothing_to_generalise() -> None:
             "fetch_two",
             PLAYED,
             lambda procedure: [],
-            world=Toy,
+            environment=Toy,
             actions=30,
         )

@@ -51,7 +51,7 @@ PROCEDURE = parse_procedure(
     '"""F.\n\nworld: toy\ntype: fetch\nsource: me\n"""\n\n\ndef solve(agent, task):\n    agent.put("key")\n', "fetch.py"
 )
 KNOWN = Knowledge(
-    world="toy",
+    environment="toy",
     rules=(PROCESS, HELPER),
     skills={"fetch": SKILL},
     reflections={"fetch_two": REFLECTION},
@@ -221,9 +221,9 @@ def test_the_same_is_told_again_and_to_another() -> None:
     assert memory(turned).recall(FETCH) == asked.recall(FETCH)
 
 
-def test_what_was_learnt_in_another_world_is_refused() -> None:
+def test_what_was_learnt_in_another_environment_is_refused() -> None:
     with pytest.raises(ValueError, match="learned in 'alfworld' cannot be used in 'toy'"):
-        memory(Knowledge(world="alfworld"))
+        memory(Knowledge(environment="alfworld"))
 
 
 def test_a_fence_closes_no_text_early() -> None:

@@ -77,7 +77,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
 
     episode = run.play(FIRST_SAMPLE, "automanual", AutoManualOptions())
     concluded = conclude(Scope(run.journal, "conclude/0", run.roles), episode, Toy, Toy.Options())
-    knowledge = learn(Knowledge(world="toy"), episode, concluded)
+    knowledge = learn(Knowledge(environment="toy"), episode, concluded)
     assert knowledge.skills["fetch"].code.strip() == plan.strip()
 
     told = run.play(SECOND, "automanual", AutoManualOptions(), LearnedMemory(knowledge, Toy))
@@ -89,7 +89,7 @@ def test_what_one_success_teaches_carries_over_and_then_needs_no_model(sandbox: 
         return [verified(run.play(task, "code", code_of(procedure))) for task in (FIRST_SAMPLE, SECOND)]
 
     scope = Scope(run.journal, "generalise/fetch", run.roles)
-    made = generalise(scope, knowledge, "fetch", [episode, told], verify, world=Toy, actions=30)
+    made = generalise(scope, knowledge, "fetch", [episode, told], verify, environment=Toy, actions=30)
     assert made.verified_on == (FIRST_SAMPLE.id, SECOND.id)
     silent = Run(sandbox, NO_MODELS)
     memory = LearnedMemory(admit(knowledge, made.procedure), Toy)

@@ -10,7 +10,7 @@ from planbook.rules.retrieval import shown
 
 FETCH, FETCH_TWO = Toy.select(Selection(ids=("fetch/0", "fetch_two/0")))
 OTHER = Toy.select(Selection(ids=("fetch/1",)))[0]
-EMPTY = Knowledge(world="toy")
+EMPTY = Knowledge(environment="toy")
 
 
 def played(outcome: Outcome, task: Task = FETCH) -> Trajectory:
@@ -61,7 +61,7 @@ def test_an_episode_that_says_nothing_of_its_plan_changes_nothing(outcome: Outco
 
 def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
     reflection = Reflection(task=FETCH, scene="somewhere", text="it guessed")
-    both = Knowledge(world="toy", skills={"fetch": skill(OTHER)}, reflections={"fetch": reflection})
+    both = Knowledge(environment="toy", skills={"fetch": skill(OTHER)}, reflections={"fetch": reflection})
     assert shown(both, FETCH) == skill(OTHER)
     assert shown(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
 
@@ -72,8 +72,8 @@ def test_a_type_with_neither_is_shown_the_most_similar_tasks_skill() -> None:
 
     near, far = skill(cleaning("clean_mug", "clean the mug in the sink")), skill(cleaning("walk", "go home"))
     task = cleaning("clean_plate", "clean the plate in the sink")
-    assert shown(Knowledge(world="toy", skills={"walk": far, "clean_mug": near}), task) == near
-    assert shown(Knowledge(world="toy", skills={"walk": far}), task) is None
+    assert shown(Knowledge(environment="toy", skills={"walk": far, "clean_mug": near}), task) == near
+    assert shown(Knowledge(environment="toy", skills={"walk": far}), task) is None
     assert shown(EMPTY, task) is None
 
 

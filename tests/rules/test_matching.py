@@ -99,7 +99,7 @@ PROCEDURE = parse_procedure(
     '"""B.\n\nworld: toy\ntype: buy_apples\nsource: me\n"""\n\ndef solve(agent, task): ...\n', "x"
 )
 SHOP = LearnedMemory(
-    Knowledge(world="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}),
+    Knowledge(environment="toy", found=(BUY, SELL), procedures={"buy_apples": PROCEDURE}),
     Toy,
 )
 
@@ -136,7 +136,7 @@ def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str,
 
 
 def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> None:
-    memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": PROCEDURE}), Toy)
+    memory = LearnedMemory(Knowledge(environment="toy", found=(BUY,), procedures={"buy_apples": PROCEDURE}), Toy)
     recall = memory.recall(shopping("buy_apples", {"number": "nine"}, "buy nine apples"))
     assert recall.match is not None
     assert recall.match.params == {"value": 9}

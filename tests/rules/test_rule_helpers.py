@@ -210,7 +210,7 @@ def test_what_does_not_fit_the_first_given_is_left_out() -> None:
     assert helpers.skipped[2] == "rule_3: most is left out: LIMIT means something else in rule_1"
 
 
-def test_the_world_gives_its_own_helpers() -> None:
+def test_the_environment_gives_its_own_helpers() -> None:
     own = """
 def get_object_with_id(observation, object_name):
     return []
@@ -233,7 +233,7 @@ def run(sandbox: Sandbox, code: str) -> CellResult:
         return session.run(code)
 
 
-def test_helpers_stand_beside_those_of_a_world(sandbox: Sandbox) -> None:
+def test_helpers_stand_beside_those_of_a_environment(sandbox: Sandbox) -> None:
     code = helper_code(
         [("rule_1", "def seen(at):\n    return get_object_with_id(agent.go_to(at), 'mug')")], Alfworld
     ).code

@@ -21,7 +21,7 @@ from planbook.planner.types import Thought
 from planbook.rules import BuilderSettings
 from tests.rules.replies import Replies
 
-TERMS = BuilderSettings(world=Toy, options=Toy.Options())
+TERMS = BuilderSettings(environment=Toy, options=Toy.Options())
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
 CONCLUSION = Conclusion(text="I looked into one box only.", code="agent.open('box_2')")
 

@@ -86,9 +86,9 @@ def test_a_reply_is_read_in_a_moment(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", PLANS)
 def test_a_plan_is_followed_in_a_moment(kind: str) -> None:
-    world = Toy()
+    environment = Toy()
     task = Toy.tasks(Selection())[0]
-    world.reset(task)
+    environment.reset(task)
     known = Toy.preconditions(task)
     assert known is not None
     bounded(lambda: followed(Toy, known, PLANS[kind]))

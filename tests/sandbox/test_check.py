@@ -111,14 +111,14 @@ def test_a_name_of_an_earlier_cell_may_hide_a_function() -> None:
 
 
 def test_methods_are_seen_as_the_plan_sees_them() -> None:
-    class World:
+    class Environment:
         def go_to(self, place: str) -> str:
             return place
 
-    for world in (World(), World()):
-        assert check("agent.go_to('a')", {"agent.go_to": world.go_to}) == []
-        assert [f.type for f in check("agent.go_to()", {"agent.go_to": world.go_to})] == ["arguments"]
-    assert [f.type for f in check("go('a')", {"go": World.go_to})] == ["arguments"]
+    for environment in (Environment(), Environment()):
+        assert check("agent.go_to('a')", {"agent.go_to": environment.go_to}) == []
+        assert [f.type for f in check("agent.go_to()", {"agent.go_to": environment.go_to})] == ["arguments"]
+    assert [f.type for f in check("go('a')", {"go": Environment.go_to})] == ["arguments"]
 
 
 def test_a_signature_may_be_set() -> None:

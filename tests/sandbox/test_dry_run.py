@@ -1,4 +1,4 @@
-"""Reports of dry runs, and that they are true: plans are compared with their real runs in the toy world.
+"""Reports of dry runs, and that they are true: plans are compared with their real runs in the toy environment.
 
 More random plans than usual: PLANBOOK_DRY_RUNS=5000.
 """
@@ -161,9 +161,9 @@ def test_what_is_too_long_to_follow_is_not_told_of() -> None:
 
 def likely_calls(task: Task) -> tuple[Call, list[str]]:
     """Calls about three things, mostly with the boxes that they are in, so that many of them succeed."""
-    world = Toy()
-    world.reset(task)
-    seen = {box: world.act(Action("open", (box,))).text for box in BOXES[:4]}
+    environment = Toy()
+    environment.reset(task)
+    seen = {box: environment.act(Action("open", (box,))).text for box in BOXES[:4]}
     homes = [(thing, box) for box, text in seen.items() for thing in THINGS if thing in text.partition("see ")[2]][:3]
 
     def call(dice: Random, names: Sequence[str]) -> str:
@@ -175,7 +175,7 @@ def likely_calls(task: Task) -> tuple[Call, list[str]]:
     return call, [word for home in homes for word in home]
 
 
-def test_nothing_is_told_that_the_world_contradicts() -> None:
+def test_nothing_is_told_that_the_environment_contradicts() -> None:
     told = 0
     for number in range(PLANS):
         task = task_of(number % 7)

@@ -30,7 +30,7 @@ class Point(BaseModel):
     y: int = 0
 
 
-class World:
+class Environment:
     def go_to(self, place: str, times: int = 1) -> str:
         """Walk there."""
         return place * times
@@ -51,25 +51,25 @@ def typed(annotation: object) -> FunctionSpec:
 
 
 def test_a_method_is_read_without_self() -> None:
-    read = spec(World().go_to, "agent.go_to")
+    read = spec(Environment().go_to, "agent.go_to")
     assert read.parameters() == ["place", "times"]
 
 
 def test_a_given_signature_comes_first() -> None:
     def go(*args: object, **kwargs: object) -> None: ...
 
-    go.__signature__ = inspect.signature(World().go_to)  # type: ignore[attr-defined]
+    go.__signature__ = inspect.signature(Environment().go_to)  # type: ignore[attr-defined]
     assert spec(go).parameters() == ["place", "times"]
     with pytest.raises(TypeError, match="'place' should be a valid string"):
         spec(go).check([1], {})
 
 
 def test_the_checks_of_one_method_are_made_once_for_all_instances() -> None:
-    assert spec(World().go_to).arguments is spec(World().go_to).arguments
+    assert spec(Environment().go_to).arguments is spec(Environment().go_to).arguments
 
 
 def test_partials_lambdas_and_callables_have_signatures_too() -> None:
-    assert spec(functools.partial(World().go_to, times=3)).parameters() == ["place", "times"]
+    assert spec(functools.partial(Environment().go_to, times=3)).parameters() == ["place", "times"]
     assert spec(lambda a, *b, **c: None).parameters() == ["a", "*b", "**c"]
     assert spec(len).check([[1]], {}) == ([[1]], {})
 
@@ -182,7 +182,7 @@ def test_every_kind_of_parameter_is_checked() -> None:
 
 def test_a_call_that_does_not_bind_shows_the_signature() -> None:
     with pytest.raises(TypeError) as caught:
-        spec(World().go_to, "agent.go_to").check([], {"plce": "a"})
+        spec(Environment().go_to, "agent.go_to").check([], {"plce": "a"})
     assert str(caught.value).startswith(
         "agent.go_to(): missing a required argument: 'place'; it is agent.go_to(place: str"
     )
@@ -239,7 +239,7 @@ def test_arguments_are_checked_or_refused_and_nothing_else(annotation: object, v
 
 
 class Collector:
-    """A world whose actions have lists as defaults, as plain Python lets them share."""
+    """An environment whose actions have lists as defaults, as plain Python lets them share."""
 
     def add(self, item: str, before: int = 0, seen: list[str] = [], /, *more: str, **named: str) -> list[str]:  # noqa: B006
         seen.append(item)

@@ -35,7 +35,7 @@ FAILING = {
 }
 
 
-class World:
+class Environment:
     """One number."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ def test_every_program_does_the_same_in_parts(sandbox: Sandbox, unguarded: Sandb
     for name, code in programs.items():
         if not statements_of(code.split("\n")) or (not language_layer and "__future__" in code):
             continue  # plain Python would have to carry the feature on from part to part; the policy needs none of them
-        whole, parts = World(), World()
+        whole, parts = Environment(), Environment()
         with whole.session(box) as one, parts.session(box) as other:
             assert told(in_parts(other, code)) == told(one.run(code, "plan")), name
             assert parts.calls == whole.calls, name
@@ -93,18 +93,18 @@ def test_the_line_of_a_call_is_the_innermost_of_the_cell_whatever_part_it_stands
 
 def test_limits_are_of_all_parts_together(sandbox: Sandbox) -> None:
     for code, limit in (("world.add(1)\n" * 5, "host_calls"), ("print('x' * 40)\n" * 5, "output")):
-        with World().session(sandbox, host_calls=4, output_chars=150) as session:
+        with Environment().session(sandbox, host_calls=4, output_chars=150) as session:
             result = in_parts(session, code)
             assert result.fault is not None
             assert (result.fault.type, session.mark()) == (limit, 0)
-    with World().session(sandbox, source_chars=40) as session:
+    with Environment().session(sandbox, source_chars=40) as session:
         result = in_parts(session, "a = 1\n" * 10)
         assert result.fault is not None
         assert result.fault.type == "source"
 
 
 def test_waiting_for_the_next_part_is_no_time_of_the_plan(sandbox: Sandbox) -> None:
-    with World().session(sandbox, wall_seconds=0.2) as session:
+    with Environment().session(sandbox, wall_seconds=0.2) as session:
         cell = session.grow()
         assert cell.run("x = world.add(1)") is None
         time.sleep(0.4)
@@ -122,8 +122,8 @@ def workers(session: Session) -> int:
 
 @pytest.mark.parametrize("kill_after", [0, 1, 2, 3])
 def test_a_worker_that_is_killed_between_parts_is_made_anew(sandbox: Sandbox, kill_after: int) -> None:
-    world = World()
-    with world.session(sandbox) as session:
+    environment = Environment()
+    with environment.session(sandbox) as session:
         session.run("import random\nbefore = random.random()")
         cell = session.grow()
         sources = ["a = world.add(1)\nprint(a)", "\n\nb = [a, random.random()]", "\n\n\nprint(world.add(2), len(b))"]
@@ -134,17 +134,17 @@ def test_a_worker_that_is_killed_between_parts_is_made_anew(sandbox: Sandbox, ki
         if kill_after == 3:
             os.kill(workers(session), signal.SIGKILL)
         assert cell.finish().output == "1\n3 2\n"
-        assert world.calls == [1, 2], "nothing is done twice"
+        assert environment.calls == [1, 2], "nothing is done twice"
         first = session.run("[before, a, b]").value
         session.rewind(session.mark())
         os.kill(workers(session), signal.SIGKILL)
         assert session.run("[before, a, b]").value == first
-        assert world.calls == [1, 2]
+        assert environment.calls == [1, 2]
 
 
 def test_what_had_run_before_a_fault_stays_and_can_be_gone_back_to(sandbox: Sandbox) -> None:
-    world = World()
-    with world.session(sandbox) as session:
+    environment = Environment()
+    with environment.session(sandbox) as session:
         mark = session.mark()
         assert in_parts(session, "a = world.add(1)\nraise KeyError(a)\n").fault is not None
         assert session.run("a").value == 1
@@ -152,11 +152,11 @@ def test_what_had_run_before_a_fault_stays_and_can_be_gone_back_to(sandbox: Sand
         assert session.run("a").value == 1
         session.rewind(mark)
         assert session.run("a").fault is not None
-        assert world.calls == [1]
+        assert environment.calls == [1]
 
 
 def test_a_cell_that_grows_has_the_session_to_itself(sandbox: Sandbox) -> None:
-    with World().session(sandbox) as session:
+    with Environment().session(sandbox) as session:
         cell = session.grow()
         for use in (lambda: session.run("1"), session.grow, lambda: session.rewind(0)):
             with pytest.raises(SessionBusy):

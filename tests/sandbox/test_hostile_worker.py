@@ -23,7 +23,7 @@ END: list[object] = ["end", None, []]
 FAULT = {"kind": "raised", "type": "E", "message": "m"}
 
 
-class World:
+class Environment:
     """Functions that note what they are given."""
 
     def __init__(self) -> None:
@@ -100,16 +100,16 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_hostile_worker_is_ended_in_time(case: Case) -> None:
-    world = World()
+    environment = Environment()
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
-    with session(case.script, world.functions(), LIMITS) as opened:
+    with session(case.script, environment.functions(), LIMITS) as opened:
         result = opened.run("1")
     assert time.monotonic() - started < LIMITS.wall_seconds + GRACE
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < GROWTH
     assert [fault.type for fault in result.faults] == [case.fault]
     assert result.faults[0].type in MESSAGES
     assert len(result.output) <= LIMITS.output_chars
-    assert tuple(world.given) == case.given
+    assert tuple(environment.given) == case.given
 
 
 ODD = [
@@ -134,7 +134,7 @@ ODD = [
 
 
 def test_no_unchecked_argument_reaches_a_function() -> None:
-    world, answers = World(), list[bytes]()
+    environment, answers = Environment(), list[bytes]()
 
     def script(peer: Peer) -> None:
         peer.hear()
@@ -146,13 +146,13 @@ def test_no_unchecked_argument_reaches_a_function() -> None:
         peer.say(*END)
         peer.hang()
 
-    with session(script, world.functions(), LIMITS) as opened:
+    with session(script, environment.functions(), LIMITS) as opened:
         assert opened.run("1").faults == ()
     assert [answer.startswith((b'["error","TypeError"', b'["error","ValueError"')) for answer in answers[:-1]] == [
         True
     ] * len(ODD)
     assert max(map(len, answers)) < 25_000
-    assert world.given == [("there", 2)]
+    assert environment.given == [("there", 2)]
 
 
 def test_what_comes_after_the_end_ends_the_next_cell() -> None:
@@ -177,7 +177,7 @@ def test_a_refusal_after_the_plan_has_run_is_not_believed(first: list[object]) -
         peer.say("end", None, [FAULT | {"kind": "check"}])
         peer.hang()
 
-    with session(script, World().functions(), LIMITS) as opened:
+    with session(script, Environment().functions(), LIMITS) as opened:
         fault = opened.run("1").fault
     assert fault is not None
     assert fault.type == "protocol"
@@ -190,7 +190,7 @@ def test_prints_beside_a_call_are_kept_in_order() -> None:
             peer.say(*parts)
         peer.hang()
 
-    with session(script, World().functions(), LIMITS) as opened:
+    with session(script, Environment().functions(), LIMITS) as opened:
         result = opened.run("1")
     assert (result.output, result.host_calls, result.faults) == ("abc", 1, ())
 

@@ -72,7 +72,7 @@ STATEMENT = st.builds(lambda code, number: code.format(number), st.sampled_from(
 CELLS = st.lists(st.lists(STATEMENT, min_size=1, max_size=4).map("\n".join), min_size=1, max_size=4)
 
 
-class World:
+class Environment:
     """One number."""
 
     def __init__(self) -> None:
@@ -95,11 +95,13 @@ class World:
 
 def played(sandbox: Sandbox, reaper: Reaper, cells: list[str]) -> list[object]:
     """Return the results of cells and the state they leave, without the seconds."""
-    world = World()
-    functions: dict[str, Callable[..., object]] = {"world.add": world.add, "world.tell": world.tell}
-    with reaper.open(sandbox.session, functions, attributes=world.attributes, limits=LIMITS, seed="plans") as session:
+    environment = Environment()
+    functions: dict[str, Callable[..., object]] = {"world.add": environment.add, "world.tell": environment.tell}
+    with reaper.open(
+        sandbox.session, functions, attributes=environment.attributes, limits=LIMITS, seed="plans"
+    ) as session:
         results = [plain(session.run(code)) for code in [BEGIN, *cells, look(NAMES)]]
-    return [*results, world.number, reaper.carried, reaper.left]
+    return [*results, environment.number, reaper.carried, reaper.left]
 
 
 def plain(result: CellResult) -> CellResult:
@@ -137,34 +139,34 @@ def test_every_call_of_a_plan_may_cost_a_worker(sandbox: Sandbox, how: How) -> N
 def test_a_session_is_rewound_under_fire(sandbox: Sandbox) -> None:
     left = []
     for deaths in (Reaper(), Reaper(lambda number: HOWS[number % len(HOWS)])):
-        world = World()
-        functions: dict[str, Callable[..., object]] = {"world.add": world.add}
-        with deaths.open(sandbox.session, functions, attributes=world.attributes) as session:
+        environment = Environment()
+        functions: dict[str, Callable[..., object]] = {"world.add": environment.add}
+        with deaths.open(sandbox.session, functions, attributes=environment.attributes) as session:
             session.run("import random\nx = [world.add(1), random.random()]")
             mark = session.mark()
             for _ in range(3):
                 session.run("x += [world.add(2), random.random()]")
-                world.number = 1
+                environment.number = 1
                 kill_worker(session)
                 session.rewind(mark)
                 session.run("x += [random.random(), world.number]")
                 kill_worker(session)
-        left.append((world.number, deaths.carried, deaths.left))
+        left.append((environment.number, deaths.carried, deaths.left))
     assert left[0] == left[1]
 
 
 def nested(sandbox: Sandbox, reaper: Reaper, depth: int) -> list[object]:
     """Return the result of a plan that runs two plans on each of so many levels."""
-    world = World()
+    environment = Environment()
 
     def down(level: int) -> list[object]:
-        functions: dict[str, Callable[..., object]] = {"world.add": world.add, "down": down}
+        functions: dict[str, Callable[..., object]] = {"world.add": environment.add, "down": down}
         code = "import random\ngot = [world.add(1), random.random()]\n"
         code += f"got += [down({level - 1}), world.add(2), down({level - 1})]\n" if level else ""
-        with reaper.open(sandbox.session, functions, attributes=world.attributes, seed=level) as session:
+        with reaper.open(sandbox.session, functions, attributes=environment.attributes, seed=level) as session:
             return [plain(session.run(f"{code}print(got, world.add(3))\ngot")).value, session.output]
 
-    return [down(depth), world.number, reaper.carried, reaper.left]
+    return [down(depth), environment.number, reaper.carried, reaper.left]
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -230,7 +232,7 @@ def test_workers_killed_while_they_are_rebuilt_are_replaced(sandbox: Sandbox) ->
 
 def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox) -> None:
     """The second worker dies between the calls that the first one had made already."""
-    world, hunters = World(), list[Hunter]()
+    environment, hunters = Environment(), list[Hunter]()
 
     def add(n: int) -> int:
         """Add, and have this worker killed at the second call, and then the next one."""
@@ -238,12 +240,12 @@ def test_a_worker_killed_while_a_cell_is_repeated_costs_no_call(sandbox: Sandbox
             hunters.append(Hunter(session, 2))
             kill_worker(session)
             hunters[0].start()
-        return world.add(n)
+        return environment.add(n)
 
     with sandbox.session({"add": add}) as session:
         code = "got = [add(1)]\nfor k in range(2_000_000):\n    pass\ngot += [add(2), add(10)]\ngot"
         assert session.run(code).value == [1, 3, 13]
-    assert world.number == 13
+    assert environment.number == 13
     assert hunters[0].killed[1:]
     hunters[0].join()
 
@@ -269,8 +271,8 @@ ENDLESS = "begun = world.add(1)\nfor k in range(20_000_000):\n    pass\nk"
 @pytest.mark.parametrize("often", [1, MAX_KILLS - 1, MAX_KILLS])
 def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(sandbox: Sandbox, often: int) -> None:
     """If the kernel does not report who ended a worker, the second one at the same place counts as the plan's own."""
-    world, holder, struck = World(), list[Session](), list[int]()
-    functions: dict[str, Callable[..., object]] = {"world.add": world.add}
+    environment, holder, struck = Environment(), list[Session](), list[int]()
+    functions: dict[str, Callable[..., object]] = {"world.add": environment.add}
     with sandbox.session(functions, meanwhile=strikes(holder, struck, often)) as session:
         holder.append(session)
         if not kernel_tells() and often > 1:
@@ -282,18 +284,18 @@ def test_who_is_killed_at_one_place_again_and_again_is_given_up_but_not_blamed(s
                 session.run(ENDLESS)
         else:
             assert session.run(ENDLESS).value == 19_999_999
-        assert world.number == 1
+        assert environment.number == 1
         assert session.run("1 + 1").value == 2
 
 
 def test_a_plan_that_ends_its_workers_is_told_so_whatever_else_kills_them(unguarded: Sandbox) -> None:
     """Its own ends are counted, and not those by somebody else in between."""
-    world = World()
+    environment = Environment()
     deaths: dict[int, How] = {0: "asked"}
-    with Reaper(deaths.get).open(unguarded.session, {"add": world.add}) as session:
+    with Reaper(deaths.get).open(unguarded.session, {"add": environment.add}) as session:
         fault = session.run("import posix as os\nprint('so far')\nadd(1)\nos._exit(0)").fault
         assert fault is not None
-        assert (fault.type, session.output, world.number) == ("crashed", "so far\n", 1)
+        assert (fault.type, session.output, environment.number) == ("crashed", "so far\n", 1)
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -307,12 +309,12 @@ def test_the_end_of_all_workers_is_no_fault_of_the_plan(late: bool) -> None:
             if late:
                 own._zygote._process.wait()
 
-        world = World()
-        with own.session({"strike": strike, "add": world.add}) as session, own.session({}) as other:
+        environment = Environment()
+        with own.session({"strike": strike, "add": environment.add}) as session, own.session({}) as other:
             drawn = other.run("import random\nnumbers = [random.random()]\nnumbers").value
             assert session.run("kept = [add(1)]").fault is None
             assert session.run("strike()\nkept.append(add(2))\nstrike()\nkept").value == [1, 3]
-            assert (world.number, other.run("numbers").value) == (3, drawn)
+            assert (environment.number, other.run("numbers").value) == (3, drawn)
 
 
 def test_zygotes_killed_while_plan_code_runs_are_no_fault_of_the_plan() -> None:
@@ -342,7 +344,7 @@ OTHERWISE = [
 def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
     numbered: Sandbox, code: str, message: str
 ) -> None:
-    with numbered.session({"add": World().add}) as session:
+    with numbered.session({"add": Environment().add}) as session:
         session.run(code, "odd")
         kill_worker(session)
         with pytest.raises(RebuildDiverged, match=message):
@@ -354,13 +356,13 @@ def test_a_cell_that_shows_something_else_when_it_is_run_again_is_reported(
 )
 def test_a_cell_under_way_that_does_otherwise_does_nothing_more(numbered: Sandbox, shown: str) -> None:
     """Its worker is killed at the second call; the third is not carried out any more."""
-    world = World()
+    environment = Environment()
     deaths: dict[int, How] = {1: "answered"}
-    with Reaper(deaths.get).open(numbered.session, {"add": world.add}) as session:
+    with Reaper(deaths.get).open(numbered.session, {"add": environment.add}) as session:
         code = f"import posix as os\nif add(0) == 0:\n    process = {worker_of(session)}\n{shown}\nadd(100)"
         with pytest.raises(RebuildDiverged, match=r"cell 1 \(cell\): "):
             session.run(code)
-        assert world.number != 101
+        assert environment.number != 101
 
 
 def test_addresses_are_no_part_of_what_a_plan_shows(sandbox: Sandbox) -> None:

@@ -19,7 +19,7 @@ KILL = "print('x' * 201)"
 
 
 class Counter:
-    """A world of one number."""
+    """An environment of one number."""
 
     def __init__(self) -> None:
         self.number, self.calls = 0, 0
@@ -41,8 +41,8 @@ class Counter:
 
 
 def test_after_a_limit_finished_cells_run_again_and_no_function_is_called(sandbox: Sandbox) -> None:
-    world = Counter()
-    with world.session(sandbox) as session:
+    environment = Counter()
+    with environment.session(sandbox) as session:
         assert (
             session.run("import random\na = [world.add(2), world.add(), random.random()]\nprint('once')").fault is None
         )
@@ -50,25 +50,25 @@ def test_after_a_limit_finished_cells_run_again_and_no_function_is_called(sandbo
         fault = session.run(f"world.add(100)\na = 'lost'\n{KILL}").fault
         assert fault is not None
         assert fault.type == "output"
-        assert (world.calls, session.mark()) == (4, 2)
+        assert (environment.calls, session.mark()) == (4, 2)
         result = session.run("[a[:2], b, f(), world.number]")
         assert result.value == [[2, 3], 13, 123, 123]
         assert result.output == ""
-        assert world.calls == 5
+        assert environment.calls == 5
 
 
 def test_rewind_forgets_the_cells_after_the_mark(sandbox: Sandbox) -> None:
-    world = Counter()
-    with world.session(sandbox) as session:
+    environment = Counter()
+    with environment.session(sandbox) as session:
         assert session.mark() == 0
         session.run("x = world.add()")
         mark = session.mark()
         session.run("x = world.add(5)\ny = 1")
         assert (mark, session.mark()) == (1, 2)
-        world.number = 1
+        environment.number = 1
         session.rewind(mark)
         assert session.mark() == 1
-        assert world.calls == 2
+        assert environment.calls == 2
         assert session.run("[x, world.number]").value == [1, 1]
         fault = session.run("y").fault
         assert fault is not None
@@ -107,18 +107,18 @@ def test_cells_that_were_refused_are_no_marks(sandbox: Sandbox) -> None:
 
 
 def test_attributes_are_those_of_now_after_a_rewind(sandbox: Sandbox) -> None:
-    world = Counter()
-    with world.session(sandbox) as session:
+    environment = Counter()
+    with environment.session(sandbox) as session:
         session.run("world.add(5)")
         session.run("world.add(5)")
-        world.number = 3
+        environment.number = 3
         session.rewind(1)
         assert session.run("world.number").value == 3
 
 
 def test_errors_of_functions_are_part_of_what_is_recorded(sandbox: Sandbox) -> None:
-    world = Counter()
-    with world.session(sandbox) as session:
+    environment = Counter()
+    with environment.session(sandbox) as session:
         code = (
             "try:\n    world.add(2_000)\nexcept ValueError as error:\n    said = str(error)\n"
             "try:\n    world.add('x')\nexcept TypeError:\n    odd = True"
@@ -126,7 +126,7 @@ def test_errors_of_functions_are_part_of_what_is_recorded(sandbox: Sandbox) -> N
         assert session.run(code).fault is None
         session.run(KILL)
         assert session.run("[said, odd, world.number]").value == ["too much", True, 2_000]
-        assert world.calls == 1
+        assert environment.calls == 1
 
 
 DIVERGING = [

@@ -30,13 +30,13 @@ SELENIUM_RESET = (
 
 def rows() -> list[Row]:
     """Milliseconds of reset and ten actions, both ways, and episodes a second with several tabs."""
-    world = Miniwob()
-    play(world, 0)
+    environment = Miniwob()
+    play(environment, 0)
     driver = chromium.shared().driver
     driver.get(task_types.page(TYPE))
     peer = _median(lambda seed: play_with_selenium(driver, seed))
-    ours = _median(lambda seed: play(world, seed))
-    world.close()
+    ours = _median(lambda seed: play(environment, seed))
+    environment.close()
     ratio = peer / ours
     pair = [
         Row("miniwob: reset + 10 actions, Selenium's ActionChains", peer, "ms"),
@@ -53,12 +53,12 @@ def rows() -> list[Row]:
     return pair + [_tabs_row(tabs) for tabs in TABS]
 
 
-def play(world: Miniwob, seed: int) -> None:
+def play(environment: Miniwob, seed: int) -> None:
     """An episode of ten actions with our driver."""
-    world.reset(Miniwob.tasks(Selection(types=(TYPE,), seeds=(seed,)))[0])
+    environment.reset(Miniwob.tasks(Selection(types=(TYPE,), seeds=(seed,)))[0])
     for field in FIELDS:
-        world.act(Action("click_xpath", (f"//*[@id='{field}']",)))
-        world.act(Action("type", (TEXT,)))
+        environment.act(Action("click_xpath", (f"//*[@id='{field}']",)))
+        environment.act(Action("type", (TEXT,)))
 
 
 def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
@@ -80,15 +80,15 @@ def _median(episode: Callable[[int], None]) -> float:
 
 
 def _tabs_row(tabs: int) -> Row:
-    worlds = [Miniwob() for _ in range(tabs)]
-    for world in worlds:
-        play(world, 0)
-    taken = seconds_together([partial(_play_many, world) for world in worlds])
-    for world in worlds:
-        world.close()
+    environments = [Miniwob() for _ in range(tabs)]
+    for environment in environments:
+        play(environment, 0)
+    taken = seconds_together([partial(_play_many, environment) for environment in environments])
+    for environment in environments:
+        environment.close()
     return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / taken, "/s")
 
 
-def _play_many(world: Miniwob) -> None:
+def _play_many(environment: Miniwob) -> None:
     for seed in range(EPISODES_PER_TAB):
-        play(world, seed)
+        play(environment, seed)

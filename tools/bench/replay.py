@@ -14,7 +14,7 @@ from planbook.settings import Settings
 from planbook.workers import Hosting, play_episodes
 from tools.bench import Row
 
-WORLD, SPLIT = "alfworld", "train"
+ENVIRONMENT, SPLIT = "alfworld", "train"
 JOBS = 2
 SCALED_TO = 3_553
 """Games that the split has where it is complete."""
@@ -39,16 +39,16 @@ def rows(limit: int | None = None) -> list[Row]:
 
 def games(limit: int | None) -> tuple[Config, list[Task]]:
     """Train, all of it, where its games are on this machine; else generated games."""
-    world = load_environment(WORLD)
+    environment = load_environment(ENVIRONMENT)
     count = f":{limit}" if limit else ""
     choices = [
-        Settings.of(env=WORLD, split=f"{SPLIT}{count}"),
-        Settings.of(env=WORLD, split=f"generated{count}", seeds=f"0-{GENERATED_A_TYPE - 1}"),
+        Settings.of(env=ENVIRONMENT, split=f"{SPLIT}{count}"),
+        Settings.of(env=ENVIRONMENT, split=f"generated{count}", seeds=f"0-{GENERATED_A_TYPE - 1}"),
     ]
     for asked in choices:
         config = asked.config("procedures", {})
         try:
-            return config, list(world.tasks(config.selection, asked.world_options()))
+            return config, list(environment.tasks(config.selection, asked.environment_options()))
         except MissingRequirement:
             continue
     raise AssertionError("generated games need nothing but their package")
@@ -62,7 +62,7 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
             play_episodes(
                 run,
-                ProcedureLibrary(load_environment(WORLD)),
+                ProcedureLibrary(load_environment(ENVIRONMENT)),
                 lambda _, ending: endings.append(ending),
                 hosting=Hosting(jobs=JOBS),
             )

@@ -85,7 +85,7 @@ def _waiting(answer_seconds: float) -> list[Row]:
     with _slow_model(answer_seconds) as spared:
         config = Settings.of(env="toy", types="fetch", seeds="0", models=("openai:slow",)).config("automanual")
         check_roles(config)  # the SDK is imported beforehand
-        tasks = config.world.select(config.selection)
+        tasks = config.environment.select(config.selection)
         alone = _weighed(config, tasks * ALONE, Hosting(jobs=1), spared)
         together = _weighed(config, tasks * IN_FLIGHT * ROUNDS, Hosting(jobs=IN_FLIGHT), spared)
         each, beside = alone.seconds / ALONE, together.seconds / (IN_FLIGHT * ROUNDS)

@@ -60,7 +60,7 @@ class Timings(NamedTuple):
 
 
 def rows(names: Sequence[str] = tuple(RUNS), rate: float = TOKENS_A_SECOND) -> list[Row]:
-    """Figures over all the runs whose worlds are installed."""
+    """Figures over all the runs whose environments are installed."""
     waited, streamed, failed = Timings([], [], []), Timings([], [], []), Timings([], [], [])
     missing: list[Row] = []
     for name in names:
@@ -98,7 +98,7 @@ def _beside(name: str, waited: float, streamed: float) -> Row:
 def _play(name: str, rate: float, *, stream: bool, fails: bool) -> Timings:
     planner, chosen = RUNS[name]
     config = Settings.of(**MODEL, **chosen).config(planner).model_copy(update={"stream": stream})
-    tasks = config.world.select(config.selection)
+    tasks = config.environment.select(config.selection)
     with paced(_answer(name, fails=fails), rate) as sent:
         check_roles(config)  # the SDK is imported beforehand
         times = _timed(config, len(tasks))
@@ -142,9 +142,9 @@ def _timed(config: Config, episodes: int) -> list[Times]:
         events[threading.get_ident()].append((time.monotonic(), kind))
 
     with tempfile.TemporaryDirectory() as folder:
-        tasks = config.world.select(config.selection)
+        tasks = config.environment.select(config.selection)
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
-            hosting = Hosting(jobs=episodes if config.world.parallel else 1)
+            hosting = Hosting(jobs=episodes if config.environment.parallel else 1)
             play_episodes(run, memory_of(config), lambda entry, ending: None, hosting=hosting, watch=watch)
     return [times for played in events.values() for times in _of_thread(played)]
 

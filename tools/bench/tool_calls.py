@@ -83,13 +83,13 @@ def bare(command: str, calls: int) -> Iterator[Work]:
 @contextmanager
 def played(command: str) -> Iterator[Environment]:
     """Yield an environment of the server, its task begun."""
-    world = load_environment(f"mcp:{command}")
+    server = load_environment(f"mcp:{command}")
     with TemporaryDirectory() as folder:
         tasks = Path(folder) / "tasks.json"
         tasks.write_text(json.dumps({"tasks": [{"id": "add", "goal": "Add."}]}))
-        options = world.Options.model_validate({"tasks": str(tasks)})
-        with closing(world(options)) as environment:
-            environment.reset(world.select(Selection(), options)[0])
+        options = server.Options.model_validate({"tasks": str(tasks)})
+        with closing(server(options)) as environment:
+            environment.reset(server.select(Selection(), options)[0])
             yield environment
 
 

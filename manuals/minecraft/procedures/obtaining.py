@@ -1,6 +1,6 @@
 """Procedures that obtain things: plan back from what is wanted, then gather and make.
 
-world: minecraft
+environment: minecraft
 source: written by hand
 """
 

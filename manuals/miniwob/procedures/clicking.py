@@ -1,6 +1,6 @@
 """Procedures that click on one thing, or on a few, of a page.
 
-world: miniwob
+environment: miniwob
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """Procedures that fill in forms and submit them.
 
-world: miniwob
+environment: miniwob
 source: written by hand
 """
 

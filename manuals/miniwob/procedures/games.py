@@ -1,6 +1,6 @@
 """Procedures for games, and for a terminal.
 
-world: miniwob
+environment: miniwob
 source: written by hand
 """
 

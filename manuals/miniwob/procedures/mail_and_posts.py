@@ -1,6 +1,6 @@
 """Procedures for inboxes, social media and search results.
 
-world: miniwob
+environment: miniwob
 source: written by hand
 """
 

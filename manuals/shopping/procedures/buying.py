@@ -1,6 +1,6 @@
 """A procedure that buys what the goal describes, for each category.
 
-world: shopping
+environment: shopping
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """Procedures for the five tasks of the table.
 
-world: tabletop
+environment: tabletop
 source: written by hand
 """
 

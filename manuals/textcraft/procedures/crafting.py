@@ -1,6 +1,6 @@
 """A procedure that crafts an item, for each depth of its recipes.
 
-world: textcraft
+environment: textcraft
 source: written by hand
 """
 

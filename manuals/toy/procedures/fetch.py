@@ -1,6 +1,6 @@
 """Put a thing on the table.
 
-world: toy
+environment: toy
 type: fetch
 source: written by hand
 uses: boxes

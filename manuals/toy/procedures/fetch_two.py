@@ -1,6 +1,6 @@
 """Put two things on the table.
 
-world: toy
+environment: toy
 type: fetch_two
 source: written by hand
 uses: boxes

@@ -1,6 +1,6 @@
 """Procedures that change what the site stores.
 
-world: web
+environment: web
 source: written by hand
 uses: pages, tickets
 """

@@ -1,6 +1,6 @@
 """Procedures that open a page.
 
-world: web
+environment: web
 source: written by hand
 uses: pages, tickets
 """

@@ -33,7 +33,7 @@ class DepthOptions(ExecutorOptions):
         le=20,
         description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
         "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
-        f"{DEPTH}; {', '.join(f'{depth} on {world}' for world, depth in DEPTH_IN.items())}.",
+        f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
@@ -65,7 +65,7 @@ class AdaptOptions(PlannedOptions, DepthOptions):
 def adapt(episode: Episode, options: BaseModel) -> None:
     """Achieve the task: execute, and decompose as needed."""
     chosen = AdaptOptions.model_validate(options)
-    Recursion(episode, chosen, chosen.deepest(episode.world.name)).achieve(episode.task.goal, 1)
+    Recursion(episode, chosen, chosen.deepest(episode.environment.name)).achieve(episode.task.goal, 1)
 
 
 class Recursion:
@@ -76,7 +76,7 @@ class Recursion:
 
     def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
-        self._replies = options.replies(episode.world.name)
+        self._replies = options.replies(episode.environment.name)
         self._carried = ""
         """What the last successful executor leaves to the next: its last action, or its final note."""
         self._failed: list[str] = []
@@ -147,7 +147,7 @@ class Recursion:
         given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._carried))
         claim = execute(episode, given, self._options, self._replies)
         accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
-        if claim.done and episode.world.hands_on == "note":
+        if claim.done and episode.environment.hands_on == "note":
             self._carried = claim.note or self._carried
         elif claim.done and accepted:
             self._carried = f"agent.{accepted[-1].action} -> {accepted[-1].observation.text}"
@@ -155,14 +155,14 @@ class Recursion:
 
     def _scene(self, subtask: str) -> str:
         """Return what the planner sees and, in environments where notes are handed on, what failed before."""
-        scene = self._episode.world.scene()
+        scene = self._episode.environment.scene()
         failed = [each for each in dict.fromkeys(self._failed) if each != subtask]
-        if self._episode.world.hands_on != "note" or not failed:
+        if self._episode.environment.hands_on != "note" or not failed:
             return scene
         return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
 
     def _plan(self, scope: Scope, subtask: str, depth: int, note: str) -> Decomposition:
-        environment, shown = self._episode.world, self._episode.recall().demonstrations
+        environment, shown = self._episode.environment, self._episode.recall().demonstrations
         system = PROMPTS["adapt/system"].system(
             about=environment.about,
             action_docs=action_docs_of(environment),
@@ -191,7 +191,7 @@ TEMPERATURE = 0.7
 
 def react(episode: Episode, options: BaseModel) -> None:
     """Run only the executor, on the whole task, with as many replies as ADaPT has at most in one branch."""
-    chosen, environment = DepthOptions.model_validate(options), episode.world.name
+    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
     replies = chosen.replies(environment) * chosen.deepest(environment)
     if chosen.iterations is None and chosen.d_max is None:
         replies = REACT_REPLIES_IN.get(environment, replies)
@@ -206,7 +206,7 @@ def plan_and_execute(episode: Episode, options: BaseModel) -> None:
 
 def try_again(episode: Episode, options: BaseModel) -> None:
     """Play up to d_max separate rounds. The best counts."""
-    chosen, environment = DepthOptions.model_validate(options), episode.world.name
+    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
 
     def play(number: int) -> None:
         sample = Sample(number, TEMPERATURE) if number else FIRST_SAMPLE
@@ -217,7 +217,7 @@ def try_again(episode: Episode, options: BaseModel) -> None:
 
 def reflexion(episode: Episode, options: BaseModel) -> None:
     """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
-    chosen, environment = DepthOptions.model_validate(options), episode.world.name
+    chosen, environment = DepthOptions.model_validate(options), episode.environment.name
     lessons: list[str] = []
     begun = 0
 
@@ -238,11 +238,11 @@ def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequen
             frame.scope,
             REFLECTOR,
             PROMPTS["reflexion/reflect"],
-            about=episode.world.about,
-            scene=episode.world.scene(),
+            about=episode.environment.about,
+            scene=episode.environment.scene(),
             goal=episode.task.goal,
             cells=episode.cells[begun:],
             lessons=lessons,
-            replies=options.replies(episode.world.name),
+            replies=options.replies(episode.environment.name),
             actions_per_reply=options.actions_per_reply,
         )

@@ -63,7 +63,7 @@ class ExecutorOptions(Options):
     def shown(self, there: Collection[str]) -> Sequence[str]:
         """Return the names of the executor's demonstrations, of those that are there.
 
-        Larger examples are better than none: they stand in where the world has no stepwise ones.
+        Larger examples are better than none: they stand in where the environment has no stepwise ones.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
         choices = [[stepwise.get(name, name) for name in SHOWN[each]] for each in (self.demonstrations, "hybrid")]
@@ -127,10 +127,10 @@ def handed_on(episode: Episode, carried: str = "") -> str:
 
     ``carried`` is the last action, or the last note, of the executors before.
     """
-    if episode.world.hands_on == "last action":
+    if episode.environment.hands_on == "last action":
         return carried
-    noted = carried if episode.world.hands_on == "note" else ""
-    return f"{episode.world.state()} {noted}".rstrip()
+    noted = carried if episode.environment.hands_on == "note" else ""
+    return f"{episode.environment.state()} {noted}".rstrip()
 
 
 def whole_task(episode: Episode) -> Subtask:
@@ -158,7 +158,7 @@ def execute(
         said.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
         raise CellOver(f"finish({done}) was called; that ends the work.")
 
-    told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.world.scene()}
+    told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.environment.scene()}
     with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=told) as frame:
         span = frame.scope.span(subtask)
 
@@ -205,7 +205,7 @@ def _work(
         history=[_system(episode, options)],
         sample=sample,
         actions=actions,
-        scene=episode.world.scene(),
+        scene=episode.environment.scene(),
         subtask=subtask.text,
         handed=subtask.handed,
         lessons=lessons,
@@ -214,7 +214,7 @@ def _work(
 
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
-    environment, recall = episode.world, episode.recall()
+    environment, recall = episode.environment, episode.recall()
     has = recall.demonstrations
     names = options.shown(has.keys())
     shown = [has.get(name, "") for name in names]

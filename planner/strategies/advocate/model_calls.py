@@ -240,7 +240,7 @@ class ModelCalls:
 
     def task_done(self, moment: Moment) -> bool:
         """Return whether the evaluator considers the task complete."""
-        done = self._holds("task_done", moment, answering=self._episode.world.answering)
+        done = self._holds("task_done", moment, answering=self._episode.environment.answering)
         if done is not None:
             self._episode.claim(done, CLAIMS)
         return bool(done)
@@ -277,7 +277,7 @@ class ModelCalls:
         return self._summaries[moment.seen]
 
     def _situation(self, moment: Moment) -> dict[str, Any]:
-        environment = self._episode.world
+        environment = self._episode.environment
         scene = "" if environment.pauses else environment.scene()  # where plans pause, what is to be seen is the scene
         return {
             "goal": self._episode.task.goal,
@@ -304,7 +304,7 @@ class ModelCalls:
         ).value
 
     def _system(self, role: str) -> Message:
-        environment = self._episode.world
+        environment = self._episode.environment
         if role != PLANNER_ROLE:
             return PROMPTS["advocate/judge"].system(about=environment.about)
         return PROMPTS["advocate/system"].system(

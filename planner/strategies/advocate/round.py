@@ -34,7 +34,7 @@ class Notebook:
 
     def functions(self, episode: Episode) -> Functions:
         """Return the functions for notes in the frame of a round."""
-        return {} if NOTE_DOWN in episode.world.offer.actions else {NOTE_DOWN: self.note_down}
+        return {} if NOTE_DOWN in episode.environment.offer.actions else {NOTE_DOWN: self.note_down}
 
     def note_down(self, text: str) -> str:
         """Keep a piece of information that will be needed later."""
@@ -150,7 +150,7 @@ class AdvocateRound:
 
     def finish(self, moment: Moment) -> None:
         """End the episode as complete, delivering an answer if the environment takes one."""
-        answering = self._episode.world.answering
+        answering = self._episode.environment.answering
         answer = self.model_calls.answer(moment) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
@@ -189,7 +189,7 @@ class AdvocateRound:
 
     def _after(self, moment: Moment, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> Moment:
         """Return the moment that a branch has led to."""
-        told = Ran(self._episode.world, steps, Observation(moment.page)).told(feedback.output)
+        told = Ran(self._episode.environment, steps, Observation(moment.page)).told(feedback.output)
         page = steps[-1].observation.text if steps else moment.page
         seen = self._seen(told or "The code took no action and printed nothing.", page)
         actions = tuple(str(step.action) for step in steps)
@@ -197,7 +197,7 @@ class AdvocateRound:
 
     def _seen(self, happened: str, page: str) -> Rendered:
         """Return a moment as prompts show it: what led to it, the page unless already included, and the state line."""
-        state = self._episode.world.state()
+        state = self._episode.environment.state()
         shown = "" if page in happened else page
         parts = [happened, shown, f"Current state: {state}" if state else ""]
         return Rendered.of("\n".join(filter(None, parts)), happened, shown, state)
@@ -237,4 +237,4 @@ def play_rounds(
 
 def _answered(episode: Episode) -> bool:
     """Return whether the environment's episode ended in an answer."""
-    return episode.world.ended and episode.steps[-1].action.name == episode.world.answering
+    return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answering

@@ -66,7 +66,7 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """
     found = read_reply(reply)
     code = found.code if found.problem is None else _line_by_line(found.code, reply, str(found.problem))
-    collector = _Collector(episode.world)
+    collector = _Collector(episode.environment)
     with episode.frame("collect", collector.functions(), JSON_NAMES) as frame:
         collector.frame, collector.lines = frame, code.split("\n")
         code = collector.runnable(code)
@@ -81,7 +81,7 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     if collector.goals:
         return GoalPlan(goals=tuple(collector.goals), no_goals=tuple(collector.unlike))
     if collector.unlike:
-        goals = ", ".join(f"{AGENT}.{name}" for name in episode.world.goals.specs)
+        goals = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs)
         listed = "\n".join(collector.unlike)
         raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {goals}, each with its arguments")
     raise ValueError("the plan names no goal")

@@ -44,7 +44,7 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
 
     Raises EpisodeOver if the episode ends on the way.
     """
-    environment = episode.world
+    environment = episode.environment
     history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
     seen = episode.steps[-1].observation.text if episode.steps else environment.scene()
     with episode.frame("control") as frame:
@@ -89,11 +89,11 @@ def read_move(text: str, count: int) -> Move:
 
 
 def _possible(episode: Episode) -> Sequence[Action]:
-    possible = episode.world.possible_actions()
+    possible = episode.environment.possible_actions()
     if possible is None:
         raise EpisodeBroken(
-            f"the goals of {episode.world.name} need a controller, and its actions cannot be listed: "
-            "the world must implement possible_actions()"
+            f"the goals of {episode.environment.name} need a controller, and its actions cannot be listed: "
+            "the environment must implement possible_actions()"
         )
     return possible
 
@@ -148,7 +148,7 @@ class PursuitOptions(Options):
     """Options of methods that pursue goals."""
 
     controller_steps: int = Field(
-        default=50, ge=1, description="Actions for each goal, on worlds where a controller has to reach it."
+        default=50, ge=1, description="Actions for each goal, in environments where a controller has to reach it."
     )
 
 
@@ -205,16 +205,16 @@ class Pursuit:
         while left and (not tried or tried[-1].done):
             choice = self._choice([goal.action for goal in left])
             tried.append(self._try(left.pop(choice.chosen.place), choice))
-        return Pursued(tried, left, controlled=not self._episode.world.goals.direct)
+        return Pursued(tried, left, controlled=not self._episode.environment.goals.direct)
 
     def _choice(self, left: Sequence[Action]) -> Choice:
         if self._selector is None:
             return Choice(Candidate(0, left[0]), ())
-        return select(self._episode.world.goals, left, self._selector)
+        return select(self._episode.environment.goals, left, self._selector)
 
     def _try(self, goal: Goal, choice: Choice) -> Tried:
         """Try one goal, and record what a selector can learn from it."""
-        action, goals = choice.chosen.action, self._episode.world.goals
+        action, goals = choice.chosen.action, self._episode.environment.goals
         span = self._scope.span(
             GoalTried(
                 round=self._plans - 1,
@@ -234,7 +234,7 @@ class Pursuit:
             done, reason = self._reach(action)
         except EpisodeOver as over:
             last = self._episode.steps[begun:][-1:]
-            done = self._episode.world.ended and all(step.observation.accepted for step in last)
+            done = self._episode.environment.ended and all(step.observation.accepted for step in last)
             self._end(span, begun, done, last[0].observation.text if done and last else str(over))
             raise
         self._end(span, begun, done, reason)
@@ -243,7 +243,7 @@ class Pursuit:
     def _reach(self, action: Action) -> tuple[bool, str]:
         """Return whether the goal was reached, and what was said about it."""
         episode = self._episode
-        if not episode.world.goals.direct:
+        if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
         begun = len(episode.steps)
         feedback = episode.run(call_of(action), source=GOAL)

@@ -74,7 +74,7 @@ def deps(episode: Episode, options: BaseModel) -> None:
     """Plan, reach the nearest goals first, and replan on a description and an explanation of each failure."""
     chosen = DepsOptions.model_validate(options)
     seed = f"{episode.settings.seed}/{episode.task.id}"
-    follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.world.goals, chosen.selector, seed))
+    follow_plans(episode, DEPS, chosen, chosen.replans, selector_of(episode.environment.goals, chosen.selector, seed))
 
 
 def dep(episode: Episode, options: BaseModel) -> None:
@@ -131,7 +131,7 @@ def describe(episode: Episode, prompt: Prompt, pursued: Pursued, no_goals: Seque
 
     ``no_goals`` are the lines of the plan that name none.
     """
-    known = {"pursued": pursued, "state": episode.world.state(), "no_goals": no_goals}
+    known = {"pursued": pursued, "state": episode.environment.state(), "no_goals": no_goals}
     return prompt.render(**{name: known[name] for name in prompt.variables})
 
 
@@ -139,25 +139,25 @@ def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """Return the explainer's reply about a failed plan; empty if it has none."""
     shown = episode.recall().demonstrations.get(EXPLAINED, "")
     about = {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
-    told = world_told(episode, goal_docs(episode.world))
+    told = environment_told(episode, goal_docs(episode.environment))
     return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
 
 
 def system(episode: Episode, template: str, demonstration: str, usable: ActionDocs | None = None) -> Message:
     """Return the system message of a planner: its role, the environment, and the goals it may use."""
     shown = episode.recall().demonstrations.get(demonstration, "")
-    told = world_told(episode, usable or goal_docs(episode.world))
+    told = environment_told(episode, usable or goal_docs(episode.environment))
     return PROMPTS[template].system(**told, demonstrations=shown)
 
 
-def world_told(episode: Episode, usable: ActionDocs) -> dict[str, Any]:
+def environment_told(episode: Episode, usable: ActionDocs) -> dict[str, Any]:
     """Return the environment, the names in it, and the knowledge about it."""
-    return {"about": episode.world.about, "action_docs": usable, "knowledge": episode.recall().text}
+    return {"about": episode.environment.about, "action_docs": usable, "knowledge": episode.recall().text}
 
 
 def situation(episode: Episode) -> dict[str, Any]:
     """Return what every planner is told about its task."""
-    environment = episode.world
+    environment = episode.environment
     return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
 
 
@@ -197,7 +197,7 @@ def inner_monologue(episode: Episode, options: BaseModel) -> None:
                 episode.claim(True, SAYS_DONE)
                 return
             prompt = PROMPTS["deps/next"]
-            about = {"pursued": pursuit.follow(plan), "state": episode.world.state()}
+            about = {"pursued": pursuit.follow(plan), "state": episode.environment.state()}
 
 
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
@@ -224,6 +224,6 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 
 
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
-    told = system(episode, template, demonstration, action_docs_of(episode.world))
+    told = system(episode, template, demonstration, action_docs_of(episode.environment))
     with episode.frame("plan"):
         episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[told], **situation(episode))

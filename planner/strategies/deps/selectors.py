@@ -290,7 +290,7 @@ def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
     recorded = goals.recorded()
     if name == "horizon" and recorded is None:
         raise MissingRequirement(
-            f"the world {goals.environment.name} has no recorded goals from which horizons could be learned; "
+            f"the environment {goals.environment.name} has no recorded goals from which horizons could be learned; "
             "choose another selector: fixed, random or nearest"
         )
     if recorded is not None and name in ("horizon", None):

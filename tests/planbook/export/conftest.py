@@ -20,7 +20,7 @@ METHODS = (
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run of each method, and ``toy``: a building run of the toy world, half of whose episodes were left out."""
+    """A run of each method, and ``toy``: a building run with half of its episodes left out."""
     home = tmp_path_factory.mktemp("runs")
     for name in METHODS:
         words: str = json.loads((RECORDINGS / f"{name}.jsonl").read_text().splitlines()[0])["command"]

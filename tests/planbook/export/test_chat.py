@@ -56,7 +56,7 @@ def test_only_what_was_asked_for_is_kept(runs: dict[str, Path], tmp_path: Path) 
 
 
 def stubborn(tmp_path: Path, name: str, body: str) -> Path:
-    """A run of the toy world with a model of its own."""
+    """A run of the toy environment with a model of its own."""
     script = tmp_path / "model.py"
     script.write_text(f"from tests.toy_script import answer, rubbish\n\n\n{body}")
     folder = tmp_path / name

@@ -47,7 +47,7 @@ FOREIGN: dict[str, Any] = {
     ],
     "ending": {"outcome": "direct_success", "verdict": {"solved": True, "score": 1.0}, "actions": 1},
 }
-"""As somebody may write it who has never seen our code: nothing that may be left out, and a world that we lack."""
+"""A file from outside: nothing that is optional, and an unknown environment."""
 
 
 def written(path: Path, *told: Any) -> Path:
@@ -61,7 +61,7 @@ def changed(change: Callable[[Any], object]) -> Any:
     return told
 
 
-def test_a_world_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
+def test_a_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
     failed = changed(
         lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
     )

@@ -34,7 +34,7 @@ class Shifting(Environment):
         solved = self.looks == 2 and os.environ.get("SHIFTING") != "nothing"
         return Verdict(solved, float(solved))
 '''
-"""A world whose behaviour depends on what no record knows: variables of the environment."""
+"""An environment whose behaviour depends on what no record knows: variables of the environment."""
 PLAN = "print(agent.look())\nprint(agent.look())\n"
 
 
@@ -44,7 +44,7 @@ def run(*arguments: object) -> int:
 
 
 def play_shifting(folder: Path) -> tuple[int, Path]:
-    """Play three tasks of the world below; the exit code and the run."""
+    """Play three tasks of the environment below; the exit code and the run."""
     (folder / "shifting.py").write_text(SHIFTING)
     (folder / "plan.py").write_text(PLAN)
     return run("exec", folder / "plan.py", "--env", folder / "shifting.py", "--out", folder / "run"), folder / "run"

@@ -98,23 +98,23 @@ def test_a_changed_library_is_noticed_and_may_be_allowed(tmp_path: Path, capsys:
 def test_before_anything_was_played_a_change_is_only_told(tmp_path: Path, capsys: CAPTURED) -> None:
     write_shelf(tmp_path)
     chosen = Config(planner="naive", env=str(tmp_path / "shelf.py"), actions=3)
-    tasks = chosen.world.select(Selection())
+    tasks = chosen.environment.select(Selection())
     made = inputs(chosen, tasks)
     Run.create(tmp_path / "run", chosen, tasks, made_of=made).close()
     write_shelf(tmp_path, "cup_1")
     assert run("run", "--resume", tmp_path / "run") == 0
-    assert "data the world's file shelf.py: changed" in capsys.readouterr().err
+    assert "data the environment's file shelf.py: changed" in capsys.readouterr().err
 
 
-def test_a_changed_world_of_ones_own_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_environment_of_ones_own_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTING_BROKEN", "look/1")
     _, folder = play_shifting(tmp_path)
     monkeypatch.delenv("SHIFTING_BROKEN")
-    world = tmp_path / "shifting.py"
-    world.write_text(world.read_text() + "# another line\n")
+    environment = tmp_path / "shifting.py"
+    environment.write_text(environment.read_text() + "# another line\n")
     refused = planbook("run", "--resume", folder, "--again", "broken")
     assert refused.returncode == 2
-    assert "data the world's file shifting.py: changed" in refused.stderr
+    assert "data the environment's file shifting.py: changed" in refused.stderr
     allowed = planbook("run", "--resume", folder, "--again", "broken", "--allow-changed")
     assert allowed.returncode == 0, allowed.stderr
     to_look_at = planbook("run", "--resume", folder)  # nothing is left to be played on other data

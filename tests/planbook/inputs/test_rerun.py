@@ -113,9 +113,9 @@ def test_a_run_that_goes_another_way_finds_no_recorded_answer(tmp_path: Path, mo
 
 def test_a_task_that_is_gone_is_told_before_anything_is_played(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
-    world = tmp_path / "shifting.py"
-    world.write_text(world.read_text().replace("range(3)", "range(1, 3)"))
-    refused = planbook("rerun", first, "--out", tmp_path / "second")  # a world is read once a process
+    environment = tmp_path / "shifting.py"
+    environment.write_text(environment.read_text().replace("range(3)", "range(1, 3)"))
+    refused = planbook("rerun", first, "--out", tmp_path / "second")  # an environment is read once a process
     assert refused.returncode == 2
     assert "cannot be repeated: shifting no longer has the task look/0 in this selection" in refused.stderr
     assert not (tmp_path / "second").exists()
@@ -130,7 +130,7 @@ def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
         run("rerun", tmp_path / "first", "--out", tmp_path / "second")
 
 
-def test_an_option_that_the_world_no_longer_has_is_told(tmp_path: Path) -> None:
+def test_an_option_that_the_environment_no_longer_has_is_told(tmp_path: Path) -> None:
     _, first = play_shifting(tmp_path)
     file = first / "run.json"
     said = json.loads(file.read_text())

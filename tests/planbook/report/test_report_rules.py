@@ -54,7 +54,7 @@ def flat(tree: list[Any]) -> Iterator[list[Any]]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A building run of the toy world with its manual, told in a page."""
+    """A building run of the toy environment with its manual, told in a page."""
     folder = tmp_path_factory.mktemp("rules") / "built"
     command = "build --env toy --model scripted:tests/toy_script.py:answer --tasks-per-type 2 --solved-after 1 --out"
     assert planbook(*command.split(), folder).returncode == 0

@@ -1,4 +1,4 @@
-"""What is claimed of whole tasks: read from real runs of the methods, held against the world's verdict."""
+"""What is claimed of whole tasks: read from real runs of the methods, held against the environment's verdict."""
 
 from contextlib import closing
 from pathlib import Path
@@ -58,7 +58,7 @@ def claim_of(summary: Summary) -> tuple[str, str]:
         ("devils-advocate", "never_content", ("nothing", "")),
     ],
 )
-def test_in_a_world_that_solves_nothing_for_them(
+def test_in_a_environment_that_solves_nothing_for_them(
     tmp_path: Path, planner: str, says: str, claim: tuple[str, str]
 ) -> None:
     summary = played(tmp_path, planner, says)
@@ -138,7 +138,7 @@ def test_what_was_broken_or_not_run_is_no_false_claim(tmp_path: Path) -> None:
     assert "fetch/2 (claimed not solved)" in named
 
 
-def test_an_answer_that_the_world_takes_is_a_claim_whatever_plays(tmp_path: Path) -> None:
+def test_an_answer_that_the_environment_takes_is_a_claim_whatever_plays(tmp_path: Path) -> None:
     task = Task(id="web/0", env="web", split="all", type="ask", goal="g")
     with closing(Run.create(tmp_path / "run", Config(planner="automanual", env="web", actions=9), [task])) as run:
         (entry,) = run.entries()

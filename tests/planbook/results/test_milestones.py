@@ -40,7 +40,7 @@ def test_a_type_whose_tasks_ask_for_different_things_has_none(tmp_path: Path) ->
 
 
 def test_a_run_without_goal_events_tells_them_too(tmp_path: Path) -> None:
-    """Code that acts by itself names no goals; the world knows what it got."""
+    """Code that acts by itself names no goals; the environment knows what it got."""
     code = "agent.mine({'log': 1}, None)\nagent.craft({'planks': 4}, {'log': 1}, None)"
     command = ("--planner", "code", "--planner-option", f"code={code}", "--env", "minecraft")
     played = here("run", *command, "--types", "MT8_challenge", "--out", tmp_path / "run", "--json")

@@ -85,10 +85,13 @@ def test_what_happens_is_told_and_what_stood_there_is_not_told_again(tmp_path: P
 
 
 def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> None:
-    world = Config(planner="procedures", env="crafter", actions=9)
-    tasks = world.world.tasks(Selection(seeds=(0, 1, 2, 3)))
-    with closing(Run.create(tmp_path / "run", world, tasks)) as run, closing(Following(tmp_path / "run")) as following:
-        known = world.world.all_milestones
+    environment = Config(planner="procedures", env="crafter", actions=9)
+    tasks = environment.environment.tasks(Selection(seeds=(0, 1, 2, 3)))
+    with (
+        closing(Run.create(tmp_path / "run", environment, tasks)) as run,
+        closing(Following(tmp_path / "run")) as following,
+    ):
+        known = environment.environment.all_milestones
         ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
         run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
         told = json.dumps(Pages(following, Steered(following)).news(0)[1]["sections"])

@@ -33,7 +33,7 @@ HONEST = [
 ]
 
 
-class World:
+class Environment:
     """Functions that would notice an argument that was not checked."""
 
     def __init__(self) -> None:
@@ -77,8 +77,8 @@ def parses(payload: bytes) -> None:
 
 def converse(chunks: list[bytes]) -> None:
     """Hold the conversation over a real socket, with a thread at its other end; the process is one that sleeps."""
-    world = World()
-    answers = Answers(function_specs({"agent.go_to": world.go_to, "count": world.count}), None)
+    environment = Environment()
+    answers = Answers(function_specs({"agent.go_to": environment.go_to, "count": environment.count}), None)
     ours, theirs = socket.socketpair()
     started = time.monotonic()
     with theirs, subprocess.Popen(["sleep", "600"]) as process:
@@ -95,7 +95,7 @@ def converse(chunks: list[bytes]) -> None:
             speaker.join()
     assert time.monotonic() - started < LIMITS.wall_seconds + SLOW
     assert len(talk.output) <= LIMITS.output_chars
-    assert world.calls <= talk.calls <= LIMITS.host_calls
+    assert environment.calls <= talk.calls <= LIMITS.host_calls
     assert len(talk.exchanges) <= LIMITS.host_calls
 
 

@@ -1,6 +1,6 @@
 """Do a task of type guess-number.
 
-world: miniwob
+environment: miniwob
 type: guess-number
 source: learnt from guess-number/460 by exchange/planner
 """

@@ -1,6 +1,6 @@
 """Do a task of type terminal.
 
-world: miniwob
+environment: miniwob
 type: terminal
 source: learnt from terminal/460 by exchange/planner
 """

@@ -1,4 +1,4 @@
-"""What ADaPT's figures are: read from the events of sub-tasks alone, and held against the world's verdicts."""
+"""What ADaPT's figures are: read from the events of sub-tasks alone, and held against the environment's verdicts."""
 
 from collections.abc import Sequence
 from contextlib import closing
