@@ -27,7 +27,7 @@ from planbook.sandbox import parse as parse_python
 SHIPPED = Path(__file__).parent
 """The folder of the library that ships: procedures, demonstrations and what was learned, by environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
-_SHARED = re.compile(r"^\s*(environment|source|uses): (.+)$", re.MULTILINE)
+_SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
@@ -102,7 +102,7 @@ def _standing_alone(text: str, tree: ast.Module, function: ast.stmt) -> Iterator
     body = _body(text, tree, function)
     for kind, summary in _TYPE.findall(told):
         fields = {
-            "environment": header.get("environment", ""),
+            "world": header.get("world", ""),
             "type": kind,
             "source": header.get("source", ""),
             **header,

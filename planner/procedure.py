@@ -11,14 +11,12 @@ from planbook.planner.errors import BadProcedure
 from planbook.planner.types import Record
 from planbook.sandbox import Fault, bound_names, check_procedure, parse_source
 
-REQUIRED = ("environment", "type", "source")
+REQUIRED = ("world", "type", "source")
 OPTIONAL = ("uses",)
-OLDER = {"world": "environment"}
-"""Header lines before 0.2, and their names today."""
 LEARNED = "learnt from "
 """First words of a procedure's source if a model wrote it."""
 FORM = """a procedure begins with a docstring: its summary, an empty line, then the header lines
-    environment: ENVIRONMENT
+    world: ENVIRONMENT
     type: TASK TYPE
     source: who or what wrote it
     uses: HELPER FILE, ... (optional, without .py)"""
@@ -29,7 +27,7 @@ class Procedure(Record):
 
     name: str
     summary: str
-    environment: str = Field(validation_alias=AliasChoices("environment", *OLDER))
+    environment: str = Field(validation_alias=AliasChoices("environment", "world"))
     type: str
     source: str
     code: str
@@ -45,7 +43,7 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     """Parse a procedure from the text of its file. Raises BadProcedure, which says what the header must hold."""
     header = _header(text, name)
     fields = dict(line.split(":", 1) for line in header[1:] if ":" in line)
-    fields = {OLDER.get(key.strip(), key.strip()): value.strip() for key, value in fields.items()}
+    fields = {key.strip(): value.strip() for key, value in fields.items()}
     if missing := [key for key in REQUIRED if not fields.get(key)]:
         raise BadProcedure(f"{name}: the header lacks {', '.join(missing)}; {FORM}")
     if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):

@@ -68,7 +68,7 @@ def learned_procedure(
     code: str, task_type: str, environment: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
     """Return the procedure: the code under our header. Raises BadProcedure if it does not pass the check."""
-    lines = f"environment: {environment.name}\ntype: {task_type}\nsource: {_plain(source)}"
+    lines = f"world: {environment.name}\ntype: {task_type}\nsource: {_plain(source)}"
     header = f'"""Do a task of type {task_type}.\n\n{lines}\n"""'
     name = f"{task_type.replace('-', '_')}.py"
     return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), environment, options)

@@ -22,7 +22,7 @@ TOY = load_environment("toy")
 TASK = TOY.select(Selection())[0]
 SOLVE = '''"""Put a thing on the table.
 
-environment: toy
+world: toy
 type: fetch
 source: a model
 """

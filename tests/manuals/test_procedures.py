@@ -43,7 +43,7 @@ def test_every_task_type_has_a_procedure(env: str) -> None:
 
 MODULE = '''"""Things for the table.
 
-environment: toy
+world: toy
 source: somebody
 uses: boxes
 """
@@ -73,7 +73,7 @@ def unused(agent, task):
 '''
 ALONE = '''"""{summary}
 
-environment: toy
+world: toy
 type: {kind}
 source: somebody
 uses: boxes
@@ -114,7 +114,7 @@ def test_a_procedure_of_a_module_is_read_as_if_it_stood_alone(tmp_path: Path) ->
         ("source: somebody\n", "", "all.py|fetch.py: the header lacks source"),
         ("uses: boxes", "uses: drawers", "there is no helper file"),
         ("agent.put(thing)", "agent.fly(thing)", "does not pass the check"),
-        ("environment: toy", "environment: crafter", "written for the environment"),
+        ("world: toy", "world: crafter", "written for the environment"),
     ],
 )
 def test_what_is_wrong_in_a_module_is_told(old: str, new: str, why: str, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_an_environment_that_declares_nothing_says_so(tmp_path: Path, capsys: py
 MODULE = '''\
 """Two procedures.
 
-environment: toy
+world: toy
 source: written by hand
 """
 

@@ -8,7 +8,7 @@ from planbook.planner import BadProcedure, is_procedure, parse_procedure, read_p
 
 GOOD = '''"""Put a thing on the table.
 
-environment: toy
+world: toy
 type: fetch
 source: written by hand
 """

@@ -1,6 +1,6 @@
 """Procedures for the household: find things by looking where they are likeliest, and bring them where they are wanted.
 
-environment: alfworld
+world: alfworld
 source: written by hand
 """
 

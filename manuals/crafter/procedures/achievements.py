@@ -1,6 +1,6 @@
 """Procedures for single achievements, and for the whole game.
 
-environment: crafter
+world: crafter
 source: written by hand
 uses: exploring, living, achieving
 """

@@ -1,6 +1,6 @@
 """Procedures that obtain things: plan back from what is wanted, then gather and make.
 
-environment: minecraft
+world: minecraft
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """Procedures that click on one thing, or on a few, of a page.
 
-environment: miniwob
+world: miniwob
 source: written by hand
 """
 

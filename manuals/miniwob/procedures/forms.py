@@ -1,6 +1,6 @@
 """Procedures that fill in forms and submit them.
 
-environment: miniwob
+world: miniwob
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """Procedures for games, and for a terminal.
 
-environment: miniwob
+world: miniwob
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """Procedures for inboxes, social media and search results.
 
-environment: miniwob
+world: miniwob
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """A procedure that buys what the goal describes, for each category.
 
-environment: shopping
+world: shopping
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """Procedures for the five tasks of the table.
 
-environment: tabletop
+world: tabletop
 source: written by hand
 """
 

@@ -1,6 +1,6 @@
 """A procedure that crafts an item, for each depth of its recipes.
 
-environment: textcraft
+world: textcraft
 source: written by hand
 """
 

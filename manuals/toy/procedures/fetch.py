@@ -1,6 +1,6 @@
 """Put a thing on the table.
 
-environment: toy
+world: toy
 type: fetch
 source: written by hand
 uses: boxes

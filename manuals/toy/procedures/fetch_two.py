@@ -1,6 +1,6 @@
 """Put two things on the table.
 
-environment: toy
+world: toy
 type: fetch_two
 source: written by hand
 uses: boxes

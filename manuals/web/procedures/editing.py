@@ -1,6 +1,6 @@
 """Procedures that change what the site stores.
 
-environment: web
+world: web
 source: written by hand
 uses: pages, tickets
 """

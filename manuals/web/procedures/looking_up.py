@@ -1,6 +1,6 @@
 """Procedures that find something out and answer it.
 
-environment: web
+world: web
 source: written by hand
 uses: pages, tickets
 """

@@ -1,6 +1,6 @@
 """Procedures that open a page.
 
-environment: web
+world: web
 source: written by hand
 uses: pages, tickets
 """

@@ -1,6 +1,6 @@
 """Do a task of type pick_and_place.
 
-environment: alfworld
+world: alfworld
 type: pick_and_place
 source: learnt from train/pick_and_place_simple-Pencil-None-Desk-310/trial_T20190909_142857_563593 by exchange/planner
 """

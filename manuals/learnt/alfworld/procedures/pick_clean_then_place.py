@@ -1,6 +1,6 @@
 """Do a task of type pick_clean_then_place.
 
-environment: alfworld
+world: alfworld
 type: pick_clean_then_place
 source: learnt from train/pick_clean_then_place_in_recep-SoapBar-None-Toilet-428/trial_T20190907_041404_517664 by exchange/planner
 """

@@ -1,6 +1,6 @@
 """Do a task of type pick_heat_then_place.
 
-environment: alfworld
+world: alfworld
 type: pick_heat_then_place
 source: learnt from train/pick_heat_then_place_in_recep-Egg-None-Fridge-13/trial_T20190907_151735_763792, train/pick_heat_then_place_in_recep-Mug-None-CoffeeMachine-28/trial_T20190908_062730_537428 by exchange/planner
 """

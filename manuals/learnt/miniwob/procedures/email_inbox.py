@@ -1,6 +1,6 @@
 """Do a task of type email-inbox.
 
-environment: miniwob
+world: miniwob
 type: email-inbox
 source: learnt from email-inbox/460 by exchange/planner
 """

@@ -1,6 +1,6 @@
 """Do a task of type email-inbox-forward-nl.
 
-environment: miniwob
+world: miniwob
 type: email-inbox-forward-nl
 source: learnt from email-inbox-forward-nl/460 by exchange/planner
 """

@@ -1,6 +1,6 @@
 """Do a task of type guess-number.
 
-environment: miniwob
+world: miniwob
 type: guess-number
 source: learnt from guess-number/460 by exchange/planner
 """

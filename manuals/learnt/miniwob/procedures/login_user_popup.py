@@ -1,6 +1,6 @@
 """Do a task of type login-user-popup.
 
-environment: miniwob
+world: miniwob
 type: login-user-popup
 source: learnt from login-user-popup/460 by exchange/planner
 """

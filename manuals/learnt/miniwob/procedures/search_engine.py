@@ -1,6 +1,6 @@
 """Do a task of type search-engine.
 
-environment: miniwob
+world: miniwob
 type: search-engine
 source: learnt from search-engine/460 by exchange/planner
 """

@@ -1,6 +1,6 @@
 """Do a task of type terminal.
 
-environment: miniwob
+world: miniwob
 type: terminal
 source: learnt from terminal/460 by exchange/planner
 """
