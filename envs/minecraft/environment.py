@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.actions import GoalRefused, effects_of, listed
+from planbook.envs.minecraft.actions import GoalRefused, effects_of, quantities
 from planbook.envs.minecraft.game_data import FILE as RECIPES
 from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
@@ -54,7 +54,7 @@ NO_REASONS = (
 
 
 class Minecraft(Environment):
-    """One world a seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
+    """One world per seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
 
     name = "minecraft"
     about = (
@@ -89,7 +89,7 @@ class Minecraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
+        """Return one task for each object (or number of parallel goals) and seed; by default for seed 0."""
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
 
     @classmethod
@@ -113,7 +113,7 @@ class Minecraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """What a selector may ask about goals."""
+        """The goals, for selectors."""
         return MinecraftGoals(self)
 
     @property
@@ -141,7 +141,7 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return only the place: inventory and position change, and ``state`` gives them."""
+        """Return only the place, since inventory and position change. ``state`` has them."""
         return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
@@ -155,7 +155,7 @@ class Minecraft(Environment):
         )
         used = int(player.spot.tick)
         return (
-            f"Inventory: {listed(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
+            f"Inventory: {quantities(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
             f"Ticks: {used} used, {self._limit - used} left."
         )
 
@@ -224,11 +224,11 @@ class Minecraft(Environment):
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the ticks that a goal takes, unless luck is bad."""
+        """Return the ticks that a goal takes without bad luck."""
         return min(effects.ticks, time_limit(effects)) if self._chosen.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the ticks that a goal takes now, and why it fails; empty if it does not."""
+        """Return the ticks that a goal takes now, and the reason why it fails, if it does."""
         limit = time_limit(effects)
         if self._chosen.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
@@ -242,13 +242,13 @@ class Minecraft(Environment):
     def _observe(self, text: str, accepted: bool = True) -> Observation:
         solved = self._solved()
         over = not solved and self._player.spot.tick >= self._limit
-        full = f"{text} Inventory: {listed(self._player.inventory)}."
+        full = f"{text} Inventory: {quantities(self._player.inventory)}."
         return Observation(full, accepted=accepted, terminated=solved, truncated=over)
 
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return solved if everything wanted is held (equipment: worn). The score is the share of milestones."""
+        """Return solved if every wanted item is held (equipment: worn). The score is the share of milestones."""
         if not self.task:
             return Verdict(False, 0.0)
         solved, ahead = self._solved(), self.milestones_of(self.task)
@@ -265,7 +265,7 @@ class Minecraft(Environment):
     def milestones_of(cls, task: Task) -> list[str]:
         """Return the milestones of a task, in order: items, and "equip ITEM" where it must be worn.
 
-        For a single object, everything that back-chaining from it finds (for the diamond, the twelve of figure 8); for
+        For a single object these are all items that back-chaining finds (for the diamond, the twelve of figure 8); for
         parallel goals, the goals themselves.
         """
         if task.type in tasks.PARALLEL:
@@ -280,7 +280,7 @@ class Minecraft(Environment):
         if self.task.type in tasks.PARALLEL:
             return [item for item, count in self._wanted.items() if self._has(item, count)]
         worn = {f"equip {item}" for item in self._player.worn}
-        return [each for each in self.milestones_of(self.task) if each in self._player.first or each in worn]
+        return [item for item in self.milestones_of(self.task) if item in self._player.first or item in worn]
 
     # Snapshots.
 
