@@ -295,8 +295,8 @@ class _Checker:
         for name, expected in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
             report = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
-                found = f"{type(report).__name__}, and not a {expected.__name__}"
-                self._note(f"{name}() returns {found}", getattr(env, name))
+                types = f"{type(report).__name__}, and not a {expected.__name__}"
+                self._note(f"{name}() returns {types}", getattr(env, name))
         values = self._call("attribute_values()", env.attribute_values)
         for name in env.attributes:
             if name not in values:

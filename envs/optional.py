@@ -45,7 +45,7 @@ class Prompting:
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the task's params that a prompt may show: those that the goal states as clearly. By default all."""
+        """Return the params that a prompt may show: those that the goal states just as clearly. By default all."""
         return task.params
 
     @classmethod
@@ -178,14 +178,14 @@ Names and types are the same for all goals."""
 
 
 class AutoManualSupport:
-    """For AutoManual."""
+    """Members for AutoManual."""
 
     pauses: ClassVar[bool] = False
     """True if plans should pause to look, as on a page that shows its results only after an action."""
 
 
 class AdaptSupport:
-    """For ADaPT, and for the baseline of its paper."""
+    """Members for ADaPT, and for the baseline of its paper."""
 
     hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
     """The information that the executor of a subtask gets about the subtasks before it (appendix A).
@@ -197,14 +197,14 @@ class AdaptSupport:
 
 
 class AdvocateSupport:
-    """For Devil's Advocate."""
+    """Members for Devil's Advocate."""
 
     answering: ClassVar[str] = ""
     """The action that ends an episode with an answer, such as ``stop``; empty if there is none."""
 
 
 class DepsSupport:
-    """For DEPS."""
+    """Members for DEPS."""
 
     @property
     def goals(self) -> "Goals":
@@ -215,7 +215,8 @@ class DepsSupport:
 class Goals:
     """The goals of an environment (DEPS, section 3.3): the steps of a plan before their order is decided.
 
-    By default every goal is one action, possible at any time. Environments in which order matters override members.
+    By default every goal is one action, possible at any time. Environments in which order matters override the
+    members below.
     """
 
     direct = True

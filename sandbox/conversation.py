@@ -49,8 +49,8 @@ def parse_message(payload: bytes) -> list[Any]:
     if type(message) is not list or not message or type(message[0]) is not str or message[0] not in SHAPES:
         raise HostileFrame("not a known message")
     if tuple(map(type, message)) not in SHAPES[message[0]]:
-        given = ", ".join(type(part).__name__ for part in message[1:])
-        raise HostileFrame(f"a {message[0]!r} message of ({given})")
+        types = ", ".join(type(part).__name__ for part in message[1:])
+        raise HostileFrame(f"a {message[0]!r} message of ({types})")
     if message[0] == "call":
         if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
             raise HostileFrame(f"a 'call' from line {message[1]}")
@@ -117,7 +117,7 @@ def _without_addresses(value: Any) -> Any:
 
 T = TypeVar("T", bound=tuple[object, ...])
 Answer = Callable[[list[Any]], bytes]
-"""From a request to the message that answers it."""
+"""Maps a request to the message that answers it."""
 
 
 class Exchange(NamedTuple):

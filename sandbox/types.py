@@ -49,7 +49,7 @@ class Limits(BaseModel):
 
 
 class FaultKind(StrEnum):
-    """Why a cell did not finish."""
+    """The reason why a cell did not finish."""
 
     CHECK = "check"
     """Refused before running: syntax, policy, unknown names."""
@@ -95,7 +95,7 @@ class CellResult:
     """The result of one cell. A cell without ``faults`` ran to its end."""
 
     output: str = ""
-    """What the cell printed."""
+    """The output of the cell."""
     value: JsonValue = None
     """The value of a final expression, as JSON where possible, else its repr; None without such an expression."""
     faults: tuple[Fault, ...] = ()

@@ -1,7 +1,7 @@
 """A fast engine in plain Python: the rules of all known games, written out.
 
-A differential test holds it equal to textworld at every step. It leaves out ``slice`` and ``help``, which no action of
-ours sends.
+A differential test compares it with textworld at every step. It leaves out ``slice`` and ``help``, which our actions
+never send.
 """
 
 import re

@@ -44,7 +44,7 @@ def all_actions() -> Sequence[CrafterAction]:
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
-    """Return the reason why an action would have no effect now; empty if it would have its effect."""
+    """Return the reason why an action would fail now; empty if it would succeed."""
     if is_fast_asleep(game) and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
     check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)

@@ -85,7 +85,7 @@ class Crafter(Environment):
     """One game. A task's id is its type and seed (``survive/3``): the whole game, or a single achievement.
 
     The whole game is solved, and ends, when all achievements are unlocked; its score is their share. A single
-    achievement ends its task as soon as it is unlocked. Dying ends both; ``length`` steps truncate both.
+    achievement ends its task as soon as it is unlocked. Dying ends either; ``length`` steps truncate either.
     """
 
     name = NAME

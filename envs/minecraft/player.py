@@ -43,7 +43,7 @@ class MinecraftPlayer:
     tries: int = 0
     """Number of goals tried."""
     _seen: tuple[Spot, Sight] | None = None
-    """The last result of ``sight``, which depends only on the spot, which includes the time."""
+    """The last result of ``sight``. It depends only on the spot, which includes the time."""
 
     def copy(self) -> "MinecraftPlayer":
         """Return a copy that shares nothing mutable."""

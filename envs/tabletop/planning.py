@@ -30,7 +30,7 @@ class TabletopGoals(Goals):
         return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the arm can make the move, since the agent sees that."""
+        """Return whether the arm can make the move, which the agent can see."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:

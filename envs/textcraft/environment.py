@@ -98,7 +98,7 @@ def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
 
 
 class Textcraft(Environment):
-    """One item to craft. A task's id is its split and seed (``test/17``), its type the depth of the goal's tree.
+    """One item to craft. A task's id is its split and seed (``test/17``), its type the minimum depth of its tree.
 
     ``task.params`` has ``target``, the item. "test" has the 200 published tasks with exactly the published commands;
     "dev" has 195 other items of depth 2 or more (all of depth 2), with commands drawn by seed; "example" has two more,

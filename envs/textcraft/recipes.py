@@ -252,7 +252,7 @@ class Bench:
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raise CraftingRefused with all ingredients of which too few are carried."""
+    """Raise CraftingRefused if too few ingredients are carried. The message lists all of these."""
     short = [need for need in needs if carried.get(need.name, 0) < need.count]
     if short:
         hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)

@@ -188,14 +188,14 @@ class ToolEnvironment(Environment):
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
         """Return a class of this kind for these tools. Plans can search them if there are many."""
         by_name = {tool.name: tool for tool in tools}
-        made: type[ToolEnvironment] = type(
+        environment: type[ToolEnvironment] = type(
             "Tools",
             (cls,),
             {"__module__": cls.__module__, "name": name, "about": about, "tools": by_name, **members},
         )
-        made.actions = {**{tool_name: tool.spec for tool_name, tool in by_name.items()}, **made.actions}
-        made.queries = made.queries if len(by_name) > MANY else {}
-        return made
+        environment.actions = {**{tool_name: tool.spec for tool_name, tool in by_name.items()}, **environment.actions}
+        environment.queries = environment.queries if len(by_name) > MANY else {}
+        return environment
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:

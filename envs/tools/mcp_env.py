@@ -37,7 +37,7 @@ class McpOptions(ToolOptions):
     """Options of MCP servers."""
 
     timeout: float = Field(default=WAIT, gt=0, le=3600, description="Seconds that a server may take for a call.")
-    restart: bool = Field(default=True, description="Start or connect to the servers anew for each task.")
+    restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
 class ServerTool:

@@ -115,7 +115,7 @@ class Knowledge(Protocol):
         """
 
     def either(self, other: Self) -> Self:
-        """Return the knowledge if one of the two holds."""
+        """Merge two states of knowledge, one of which holds."""
 
     def forgotten(self) -> Self:
         """Return the knowledge that is left after any actions."""

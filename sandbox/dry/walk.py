@@ -266,7 +266,7 @@ class BaseWalk(ast.NodeVisitor):
         return effects.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
 
     def _acts(self, value: Value) -> bool:
-        """Return whether a value may act. Functions of the plan were judged by their names."""
+        """Return whether a value that is no function of the plan may act. For functions their names decide."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
         content = value if isinstance(value, tuple) else _inside(self.content(value))

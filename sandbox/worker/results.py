@@ -95,7 +95,7 @@ def value_for_host(value: object, limit: int) -> object:
 
 
 def text_of(value: object, how: Callable[[object], str]) -> str:
-    """Return ``str`` or ``repr`` of a plan's value: cut and printable, whatever the plan's class does."""
+    """Return ``str`` or ``repr`` of a plan's value: cut and printable, even if the plan's class misbehaves."""
     try:
         text = str.__getitem__(how(value), slice(MAX_REPR + 1))  # a plain str, whatever subclass the plan returns
     except MemoryError:
