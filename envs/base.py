@@ -256,5 +256,5 @@ def _observation(answer: object, method: str, function: Callable[..., Any]) -> O
     code = inspect.unwrap(function).__code__
     place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
     raise EnvironmentBroken(
-        f"{method} ({place}) must return an Observation or a str, and returned {type(answer).__name__}"
+        f"{method} ({place}) must return an Observation or a str, but returned {type(answer).__name__}"
     )

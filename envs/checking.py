@@ -144,7 +144,7 @@ class _Checker:
                 self._note(fault, spec.function)
                 self._faulty.add(spec.name)
             elif not _is_json(parameter.annotation):
-                fault = f"parameter {parameter} of {spec.name} is nothing that JSON can hold"
+                fault = f"parameter {parameter} of {spec.name} has a type that JSON does not have"
                 self._note(f"{fault}; use str, int, float, bool, list, dict or Literal", spec.function)
                 self._faulty.add(spec.name)
 
@@ -157,7 +157,7 @@ class _Checker:
         try:
             tasks = self._list_tasks(selection)
             if tasks != self._list_tasks(selection):
-                self._note("tasks() lists other tasks when it is asked again; make them from seeds", env.tasks)
+                self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
                 return tasks[:TASKS]
             before = self._noted
             self._check_tasks(tasks, selection)
@@ -167,7 +167,7 @@ class _Checker:
             fitting = self._call("tasks()", env.select, few, self._options)
             for task in () if seeded else fitting:
                 if self._call("tasks()", env.select, Selection(ids=(task.id,)), self._options) != [task]:
-                    self._note(f"the task {task.id!r} is another one when it is asked for by its id", env.tasks)
+                    self._note(f"the id {task.id!r} selects a different task", env.tasks)
         except _Failed:
             return ()
         return fitting
@@ -176,7 +176,7 @@ class _Checker:
         tasks = list(self._call("tasks()", self._env.tasks, selection, self._options))
         for task in tasks:
             if not isinstance(task, Task):
-                self._note(f"tasks() must list Task objects, and lists a {type(task).__name__}", self._env.tasks)
+                self._note(f"tasks() must list Task objects, but lists a {type(task).__name__}", self._env.tasks)
                 raise _Failed
         return tasks
 
@@ -194,11 +194,11 @@ class _Checker:
         ):
             for name in sorted(used - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
-                self._note(f"a task has the {field} {name!r}, and the class declares {known}", env.tasks)
+                self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
         if selection.seeds and selection.split not in env.parts:
             seeds = {task.seed for task in tasks} - {*env.seeds_of(selection.split or "", selection.seeds)}
             if seeds:
-                fault = f"asked for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
+                fault = f"for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
                 self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
 
     # Episodes.
@@ -230,7 +230,7 @@ class _Checker:
         begun = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), begun)]
         if script is None and self._verdict(env).solved:
-            self._note(f"the task {task.id!r} is solved before anything is done", env.tasks, kind="solved")
+            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         until = time.monotonic() + SECONDS
         while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
             if script is None and time.monotonic() > until:
@@ -284,10 +284,10 @@ class _Checker:
     def _verdict(self, env: Environment) -> Verdict:
         verdict = self._call("verdict()", env.verdict)
         if not isinstance(verdict, Verdict):
-            self._note(f"verdict() must return a Verdict, and returns {type(verdict).__name__}", type(env).verdict)
+            self._note(f"verdict() must return a Verdict, but returns {type(verdict).__name__}", type(env).verdict)
             raise _Failed
         if not 0 <= verdict.score <= 1:
-            self._note(f"the score of a verdict lies between 0 and 1, and is {verdict.score}", type(env).verdict)
+            self._note(f"the score of a verdict must lie between 0 and 1, but is {verdict.score}", type(env).verdict)
         return verdict
 
     def _check_reports(self, env: Environment) -> None:
@@ -295,7 +295,7 @@ class _Checker:
         for name, expected in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
             report = self._call(f"{name}()", getattr(env, name))
             if not isinstance(report, expected):
-                types = f"{type(report).__name__}, and not a {expected.__name__}"
+                types = f"{type(report).__name__}, not a {expected.__name__}"
                 self._note(f"{name}() returns {types}", getattr(env, name))
         values = self._call("attribute_values()", env.attribute_values)
         for name in env.attributes:

@@ -132,7 +132,7 @@ def _from_file(path: Path, class_name: str) -> type[Environment]:
     try:
         module = load_module(path)
     except CannotLoad as error:
-        raise UnknownEnvironment(f"{error}; an environment of yours is named FILE.py:Class") from error
+        raise UnknownEnvironment(f"{error}; name an environment of your own as FILE.py:Class") from error
     classes = [
         name
         for name, member in vars(module).items()

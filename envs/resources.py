@@ -40,7 +40,9 @@ def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "")
 
 def missing_extra(extra: str, feature: str) -> MissingRequirement:
     """Return the error for a feature that needs an extra."""
-    return MissingRequirement(f"{feature} needs packages that are not there; add them with: {install_command(extra)}")
+    return MissingRequirement(
+        f"{feature} needs packages that are not installed; add them with: {install_command(extra)}"
+    )
 
 
 class PackageData(NamedTuple):

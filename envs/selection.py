@@ -110,7 +110,7 @@ def _list_tasks(environment: "type[Environment]", selection: Selection, options:
     seen: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):
-            raise EnvironmentBroken(f"{name}: tasks() must list Task objects, and lists a {type(task).__name__}")
+            raise EnvironmentBroken(f"{name}: tasks() must list Task objects, but lists a {type(task).__name__}")
         if task.id in seen and not selection.ids:
             raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task an id of its own")
         seen.add(task.id)

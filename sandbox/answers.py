@@ -111,7 +111,7 @@ def _check_names(functions: Collection[str], values: Collection[str], attributes
     objects = {name[: dot.start()] for name in dotted for dot in re.finditer(r"\.", name)}
     names = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadFunction(f"given twice, or both as an object and as something else: {', '.join(twice)}")
+        raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(twice)}")
 
 
 # Answers.

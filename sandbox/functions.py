@@ -41,7 +41,7 @@ class FunctionSpec:
         """Read the signature, ``__signature__`` first. Raises BadFunction."""
         check_name(name)
         if inspect.iscoroutinefunction(function):
-            raise BadFunction(f"{name} is a coroutine function, and plans wait for no coroutine; give a plain function")
+            raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
         signature = _signature(name, function)
         try:
             arguments = _argument_checker(signature)
@@ -152,7 +152,7 @@ class ParameterChecker:
     def __init__(self, name: str, annotation: Any) -> None:
         self._name = name
         if isinstance(annotation, str):
-            raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is text; give its type")
+            raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is a string; use the type itself")
         try:
             self._adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
         except Exception as error:

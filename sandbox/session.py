@@ -197,10 +197,9 @@ class Session:
                 self._lose(worker, losses, len(conversation.exchanges))
                 if losses.ends == MAX_OWN_ENDS:
                     return NO_END, (limit_fault("crashed", self._limits),)
-                past, view = conversation.recorded.exchanges, self._answers.view
-                worker = self._rebuild()
+                past = max(conversation.recorded.exchanges, conversation.exchanges, key=len)
+                view, worker = self._answers.view, self._rebuild()
                 self._answers.restore(view)
-                past = max(past, conversation.exchanges, key=len)
                 conversation, starts = self._conversation(worker, cell, past), cell.starts
                 continue
             cell.ends.append(end)

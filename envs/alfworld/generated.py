@@ -14,7 +14,7 @@ from planbook.envs.alfworld import rooms
 from planbook.envs.alfworld.direct import ABLE, Direct
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
 from planbook.envs.alfworld.goals import GAME_TYPES, params_of
-from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, problem_text, strew
+from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, place_objects, problem_text
 from planbook.envs.errors import EnvironmentBroken
 
 
@@ -199,7 +199,7 @@ def _make_room_for_task(
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
     for old in room.objects(thing):
         del room.inside[old]
-    strew(room, thing, count, facts, rng, without=target)
+    place_objects(room, thing, count, facts, rng, without=target)
 
 
 def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> GeneratedGame:

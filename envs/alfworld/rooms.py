@@ -168,11 +168,13 @@ def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
         if kind in facts.holds and not room.of_kind(kind):
             room.places[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
     for kind in plan.kinds:
-        strew(room, kind, rng.choice(_COUNTS), facts, rng)
+        place_objects(room, kind, rng.choice(_COUNTS), facts, rng)
     return room
 
 
-def strew(room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = "") -> None:
+def place_objects(
+    room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = ""
+) -> None:
     """Put objects of a kind into receptacles that hold them, except receptacles of the kind ``without``."""
     stands = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
     weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in stands]

@@ -39,7 +39,7 @@ def split_folder(split: str) -> Path:
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
         raise MissingRequirement(
-            f"alfworld: the games of the split {split!r} are not here ({folder} is no folder). Play games that are "
+            f"alfworld: the games of the split {split!r} are not installed ({folder} does not exist). Play games "
             f"made from seeds instead, --split generated; or {REMEDY}"
         )
     return folder

@@ -56,7 +56,7 @@ def is_fast_asleep(game: "CrafterGame") -> bool:
     return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
 
 
-def is_luckless(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
+def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
     """Return whether collecting gave nothing. Some materials need luck."""
     if act.verb != "do" or faced not in rules().collect:
         return False

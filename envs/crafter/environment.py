@@ -14,8 +14,8 @@ from planbook.envs.crafter.actions import (
     Placeable,
     Tool,
     all_actions,
+    collected_nothing,
     faced_kind,
-    is_luckless,
     outcome,
     refusal,
 )
@@ -268,7 +268,7 @@ class Crafter(Environment):
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
         reason, faced, counts = refusal(game, act), faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and is_luckless(game, act, faced, counts):
+        if not reason and collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
         happened = f"Nothing happens: {reason}" if reason else outcome(game, act, faced, counts)
         now = self._view = view.player_view(game)

@@ -26,9 +26,8 @@ MANY = 50
 """Number of tools above which prompts list a selection and plans may search."""
 MAX_TEXT = 1_000_000
 """Characters of a tool's result."""
-FINDING = ("search", "describe")
 ENDING = "Call agent.answer(value) when the task is done."
-RESERVED = ("answer", *FINDING)
+RESERVED = ("answer", "search", "describe")
 Effect = Literal["", "read", "write", "destroy"]
 EFFECTS: Mapping[Effect, str] = {
     "": "",
@@ -131,7 +130,7 @@ class ToolEnvironment(Environment):
         """Read the goals of the file of tasks, by id. Raises BadSelection."""
         path = getattr(options, "tasks", "")
         if not path:
-            raise BadSelection(f"{cls.name} has no tasks of its own; name a file of them: --option tasks=FILE.yaml")
+            raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
         return read_goals(Path(path), cls.assertion_faults)
 
     @classmethod

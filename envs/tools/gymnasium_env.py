@@ -219,7 +219,7 @@ def describe_space(space: Any) -> str:
     if isinstance(space, spaces.Text):
         return f"a text of {space.min_length} to {space.max_length} characters"
     raise UnknownEnvironment(
-        f"the action space {space} is none that plans can use; there are discrete, box, multi-discrete and text"
+        f"plans cannot use the action space {space}; they can use discrete, box, multi-discrete, multi-binary and text"
     )
 
 
