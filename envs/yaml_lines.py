@@ -62,7 +62,7 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
     if len(text) > LONGEST:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {LONGEST:,} are allowed")]
     try:
-        if refused := list(_refused(text)):
+        if refused := list(_refused_parts(text)):
             return refused
         marked = YAML(typ="rt").load(StringIO(text))
         return [FileFault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
@@ -77,7 +77,7 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
         return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
 
 
-def _refused(text: str) -> Iterator[FileFault]:
+def _refused_parts(text: str) -> Iterator[FileFault]:
     """Yield the refused parts, from the events alone: no value is built yet."""
     depth, documents = 0, 0
     for event in YAML(typ="safe", pure=True).parse(StringIO(text)):

@@ -216,7 +216,7 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
     return GeneratedGame(sentence, AlfworldGame(game_id(kind, seed), data))
 
 
-def wanted(kind: str, goal: str) -> SearchGoal:
+def search_goal(kind: str, goal: str) -> SearchGoal:
     """Return the search goal of a goal sentence."""
     return SearchGoal(change=_CHANGES.get(kind, ""), **params_of(goal))  # type: ignore[arg-type]
 
@@ -224,4 +224,4 @@ def wanted(kind: str, goal: str) -> SearchGoal:
 def _is_worth_playing(kind: str, generated: GeneratedGame) -> bool:
     engine = Direct()
     engine.load(generated.game)
-    return not engine.reset().won and find_plan(engine, wanted(kind, generated.goal)) is not None
+    return not engine.reset().won and find_plan(engine, search_goal(kind, generated.goal)) is not None

@@ -86,7 +86,7 @@ class KnownRoom:
     def _open(self, receptacle: Given, opened: bool = False) -> Deed:
         why = "" if self._can_be_opened(receptacle) else f"{receptacle} is nothing that can be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
-        return Deed([*self._here(receptacle), _opened(receptacle, opened)], [change], why, sure=True)
+        return Deed([*self._here(receptacle), _opened_need(receptacle, opened)], [change], why, sure=True)
 
     def _close(self, receptacle: Given) -> Deed:
         return self._open(receptacle, opened=True)
@@ -100,7 +100,7 @@ class KnownRoom:
         return Deed(needs, [Change(inside, False), Change(HOLDING, thing)], why, sure)
 
     def _put(self, thing: Given, receptacle: Given) -> Deed:
-        needs = [*_held(thing), *self._here(receptacle), *self._accessible(receptacle)]
+        needs = [*_held_needs(thing), *self._here(receptacle), *self._accessible(receptacle)]
         changes = [Change(Fact("inside", (thing, receptacle)), True), Change(HOLDING, EMPTY_HANDED)]
         if receptacle is UNKNOWN:
             return Deed(needs, changes, sure=True)
@@ -118,7 +118,7 @@ class KnownRoom:
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
             machines = " or ".join(kind.removesuffix("type") for kind in kinds)
             why = why or f"{receptacle} is no {machines}"
-        return Deed([*self._here(receptacle), *_held(thing)], impossible=why, sure=sure)
+        return Deed([*self._here(receptacle), *_held_needs(thing)], impossible=why, sure=sure)
 
     # Needs.
 
@@ -135,7 +135,7 @@ class KnownRoom:
 
     def _accessible(self, receptacle: Given) -> list[Need]:
         shuts = receptacle is not UNKNOWN and self._can_be_opened(receptacle)
-        return [_opened(receptacle, True)] if shuts else []
+        return [_opened_need(receptacle, True)] if shuts else []
 
     def _can_be_opened(self, receptacle: Given) -> bool:
         return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.has("openable")
@@ -150,12 +150,12 @@ class KnownRoom:
         return why, bool(marked) and all(marked)
 
 
-def _opened(receptacle: Given, is_open: bool) -> Need:
+def _opened_need(receptacle: Given, is_open: bool) -> Need:
     why = f"{receptacle} is {'closed' if is_open else 'open'} then"
     return Need.equal(Fact("opened", (receptacle,)), is_open, why)
 
 
-def _held(thing: Given) -> list[Need]:
+def _held_needs(thing: Given) -> list[Need]:
     some = Need.that(HOLDING, lambda now: now != EMPTY_HANDED, "nothing is held then")
     return [some, Need.equal(HOLDING, thing, "{now} is held then")]
 

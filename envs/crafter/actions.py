@@ -77,10 +77,10 @@ def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping
 
 def faced_kind(game: "CrafterGame") -> str:
     """Return the kind of thing that the player faces."""
-    return kind_at(game, *_faced(game))
+    return kind_at(game, *_faced_square(game))
 
 
-def _faced(game: "CrafterGame") -> tuple[int, int]:
+def _faced_square(game: "CrafterGame") -> tuple[int, int]:
     (x, y), (dx, dy) = map(int, game.player.pos), game.player.facing
     return x + dx, y + dy
 
@@ -104,12 +104,12 @@ def _do(game: "CrafterGame", _: str) -> str:
         return f"there is nothing to be done with {kind}"
     if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in recipe["receive"] if name in rules().things and _held(game)[name] >= rules().most[name]]
+    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().most[name]]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if _held(game)["energy"] < rules().most["energy"] else "you are not tired"
+    return "" if _items(game)["energy"] < rules().most["energy"] else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:
@@ -132,9 +132,9 @@ def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:
 
 
 def _missing(game: "CrafterGame", needs: Mapping[str, int]) -> list[str]:
-    return [name for name, count in needs.items() if _held(game)[name] < count]
+    return [name for name, count in needs.items() if _items(game)[name] < count]
 
 
-def _held(game: "CrafterGame") -> Mapping[str, Any]:
+def _items(game: "CrafterGame") -> Mapping[str, Any]:
     inventory: Mapping[str, Any] = game.player.inventory
     return inventory

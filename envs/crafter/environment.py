@@ -190,11 +190,11 @@ class Crafter(Environment):
 
     def verdict(self) -> Verdict:
         """Return solved if all wanted achievements are unlocked. The score is their share."""
-        wanted = self._wanted()
+        wanted = self._wanted_achievements()
         unlocked = sum(name in self.game.unlocked for name in wanted)
         return Verdict(unlocked == len(wanted), unlocked / len(wanted))
 
-    def _wanted(self) -> Sequence[str]:
+    def _wanted_achievements(self) -> Sequence[str]:
         achievement = self.task.params.get("achievement") if self.task else None
         return [str(achievement)] if achievement else rules.rules().achievements
 

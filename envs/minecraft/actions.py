@@ -204,7 +204,7 @@ def check_tool(source: Source, tool: str, item: str) -> None:
     enough = tool == source.tool if not source.tier else PICKAXES.get(tool, 0) >= source.tier
     if not source.tool or enough:
         return
-    needed = source.tool_named + (" or better" if source.tier else "")
+    needed = source.lowest_tool + (" or better" if source.tier else "")
     if tool:
         raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {tool}")
     raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")

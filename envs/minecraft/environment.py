@@ -130,7 +130,7 @@ class Minecraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Place the player at the spawn of the seed's map."""
-        self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted(task)
+        self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted_items(task)
         parallel = task.type in tasks.PARALLEL
         self._player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
         self._player.first = dict.fromkeys(self._player.inventory, 0)
@@ -211,15 +211,15 @@ class Minecraft(Environment):
         try:
             effects = effects_of(self._terrain, self._player, Action(name, args))
         except GoalRefused as why:
-            return self._failed(f"Nothing happens: {why}.")
+            return self._failure(f"Nothing happens: {why}.")
         ticks, failure = self._outcome(effects)
         self._player.tries += 1
         if self._player.spot.tick + ticks > self._limit:
             wait(self._terrain, self._player, self._limit - int(self._player.spot.tick))
-            return self._failed(f"In vain: the time is over before you {effects.text}.")
+            return self._failure(f"In vain: the time is over before you {effects.text}.")
         if failure:
             wait(self._terrain, self._player, ticks)
-            return self._failed(f"In vain: {failure}.")
+            return self._failure(f"In vain: {failure}.")
         carry_out(self._terrain, self._player, effects)
         return self._observe(f"You {effects.text}.")
 
@@ -236,11 +236,11 @@ class Minecraft(Environment):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 
-    def _failed(self, text: str) -> Observation:
+    def _failure(self, text: str) -> Observation:
         return self._observe(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
 
     def _observe(self, text: str, accepted: bool = True) -> Observation:
-        solved = self._solved()
+        solved = self._is_solved()
         over = not solved and self._player.spot.tick >= self._limit
         full = f"{text} Inventory: {quantities(self._player.inventory)}."
         return Observation(full, accepted=accepted, terminated=solved, truncated=over)
@@ -251,10 +251,10 @@ class Minecraft(Environment):
         """Return solved if every wanted item is held (equipment: worn). The score is the share of milestones."""
         if not self.task:
             return Verdict(False, 0.0)
-        solved, ahead = self._solved(), self.milestones_of(self.task)
+        solved, ahead = self._is_solved(), self.milestones_of(self.task)
         return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(ahead) or 1))
 
-    def _solved(self) -> bool:
+    def _is_solved(self) -> bool:
         return all(self._has(item, count) for item, count in self._wanted.items())
 
     def _has(self, item: str, count: int) -> bool:
@@ -269,7 +269,7 @@ class Minecraft(Environment):
         parallel goals, the goals themselves.
         """
         if task.type in tasks.PARALLEL:
-            return list(tasks.wanted(task))
+            return list(tasks.wanted_items(task))
         item = str(task.params["object"])
         return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
 

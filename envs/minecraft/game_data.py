@@ -47,7 +47,7 @@ class Source(NamedTuple):
     amount: tuple[int, int] = (3, 8)
 
     @property
-    def tool_named(self) -> str:
+    def lowest_tool(self) -> str:
         """The lowest tool that works."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
@@ -230,7 +230,7 @@ def _chain(item: str) -> Iterator[str]:
     source = source_of(item)
     if source is not None:
         if source.tool:
-            yield from _chain(source.tool_named)
+            yield from _chain(source.lowest_tool)
     elif recipe := best_recipe(item):
         if recipe.station == TABLE:
             yield from _chain(TABLE)

@@ -60,7 +60,7 @@ def _tools(source: Source) -> list[str | None]:
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
-    return [source.tool_named, *(name for name in better if name != source.tool_named)]
+    return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
 
 
 def _making_goals() -> Iterator[Action]:
@@ -230,11 +230,11 @@ def preconditions(task: Task) -> Preconditions:
         "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
         "equip": _equip,
     }
-    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
-    return Preconditions(deeds, start={_held(item): count for item, count in start.items()}, usual={"held": 0})
+    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held_fact(UNKNOWN)) for name, way in ways.items()}
+    return Preconditions(deeds, start={_held_fact(item): count for item, count in start.items()}, usual={"held": 0})
 
 
-def _held(item: Given) -> Fact:
+def _held_fact(item: Given) -> Fact:
     return Fact("held", (item,))
 
 
@@ -244,7 +244,7 @@ def _tool_needs(tool: Given) -> list[Need]:
 
 
 def _enough(item: str, count: int) -> Need:
-    return Need.at_least(_held(item), count, f"it takes {count} {item}, and {{now}} are held then")
+    return Need.at_least(_held_fact(item), count, f"it takes {count} {item}, and {{now}} are held then")
 
 
 def _gather(verb: str, obj: Given, tool: Given) -> Deed:
@@ -253,7 +253,7 @@ def _gather(verb: str, obj: Given, tool: Given) -> Deed:
     check_tool(source, tool or "", item)
     gained = item if item in source.gives else next(iter(source.gives))
     units = -(-count // source.gives[gained])
-    changes = [Change.by(_held(name), number * units) for name, number in source.gives.items()]
+    changes = [Change.by(_held_fact(name), number * units) for name, number in source.gives.items()]
     return Deed(needs, changes)
 
 
@@ -264,8 +264,8 @@ def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
     if lacks_station(recipe, tool or ""):
         raise GoalRefused(f"to {verb} {item} takes {recipe.station} as tool, and the plan uses {tool or 'none'}")
     used = recipe.needs(count)
-    changes = [Change.by(_held(name), -number) for name, number in used.items()]
-    product = Change.by(_held(item), recipe.makes * recipe.times(count))
+    changes = [Change.by(_held_fact(name), -number) for name, number in used.items()]
+    product = Change.by(_held_fact(item), recipe.makes * recipe.times(count))
     return Deed([*(_enough(name, number) for name, number in used.items()), *_tool_needs(tool)], [*changes, product])
 
 

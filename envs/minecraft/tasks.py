@@ -165,7 +165,7 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
     )
 
 
-def wanted(task: Task) -> dict[str, int]:
+def wanted_items(task: Task) -> dict[str, int]:
     """Return the counts that the inventory must hold at the end. Equipment must also be worn."""
     goals = task.params.get("goals")
     if isinstance(goals, list):
@@ -177,7 +177,7 @@ def parallel_goals(task: Task) -> list[Action]:
     """Return the goals of a parallel task in the order of its sentence, as a plan would write them."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if _takes_pickaxe(item) else None))
-        for item, count in wanted(task).items()
+        for item, count in wanted_items(task).items()
     ]
 
 

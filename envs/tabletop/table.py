@@ -134,20 +134,20 @@ class Table:
         self.on = {**self.on, thing: self.supports(target)}
 
 
-def _lifted(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_liftable(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
     above = table.upon(thing.name)
     return f"{_names_are(above)} on {thing.name}; it must be moved first" if above else ""
 
 
-def _elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.name in supports:
         return f"{thing.name} cannot be put on itself"
     return f"{thing.name} is there already" if table.on[thing.name] == supports else ""
 
 
-def _taken_by_kind(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_kind(table: Table, thing: Thing, supports: Supports) -> str:
     for support in (table.things[name] for name in supports):
         takes = TAKES[support.kind]
         if thing.kind not in takes:
@@ -155,7 +155,7 @@ def _taken_by_kind(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _not_upon_content(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_no_content(table: Table, thing: Thing, supports: Supports) -> str:
     for name in supports:
         where = table.on[name][0] if name in table.on else ""
         if where and table.things[where].kind in CONTAINERS:
@@ -163,7 +163,7 @@ def _not_upon_content(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _across(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_across(table: Table, thing: Thing, supports: Supports) -> str:
     """Return the reason why a block cannot lie across two supports: these must be free blocks side by side."""
     if len(supports) == 1:
         return ""
@@ -179,7 +179,7 @@ def _across(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _room(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_room(table: Table, thing: Thing, supports: Supports) -> str:
     if len(supports) > 1:
         return ""
     support = table.things[supports[0]]
@@ -190,7 +190,7 @@ def _room(table: Table, thing: Thing, supports: Supports) -> str:
     return f"{support.name} has room for {left} more, and {thing.name} needs {thing.size}" if thing.size > left else ""
 
 
-def _fits(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_fit(table: Table, thing: Thing, supports: Supports) -> str:
     support = table.things[supports[0]]
     if support.kind == "hole" and support.shape != thing.shape:
         return f"{thing.name} does not fit into {support.name}"
@@ -206,12 +206,12 @@ def _names_are(names: Sequence[str]) -> str:
 
 
 RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
-    _lifted,
-    _elsewhere,
-    _taken_by_kind,
-    _not_upon_content,
-    _across,
-    _room,
-    _fits,
+    _check_liftable,
+    _check_elsewhere,
+    _check_kind,
+    _check_no_content,
+    _check_across,
+    _check_room,
+    _check_fit,
 )
 """Functions that return the reason why a move is refused, or "". The first reason counts."""

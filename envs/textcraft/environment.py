@@ -43,14 +43,14 @@ def select(selection: Selection) -> list[Task]:
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
     """Return the crafting commands that a task shows, in order. Raises MissingRequirement."""
     target = str(task.params["target"])
-    return _published()[task.seed][1] if task.split == "test" else _draw_commands(target, task.seed)
+    return _published_tasks()[task.seed][1] if task.split == "test" else _draw_commands(target, task.seed)
 
 
 @cache
 def _tasks(split: str) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
-    tested = {seed: item for seed, (item, _) in _published().items()}
+    tested = {seed: item for seed, (item, _) in _published_tasks().items()}
     others = dict(enumerate(_other_items(set(tested.values())), start=len(tested)))
     examples = {seed: item for seed, item in others.items() if item in EXAMPLES}
     dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
@@ -76,7 +76,7 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 
 @cache
-def _published() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
+def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
     """Return item and commands by seed."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
     return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}

@@ -109,23 +109,23 @@ def preconditions(bench: Bench) -> Preconditions:
 
     def get(item: Given) -> Deed:
         ingredient = bench.gettable(item)
-        return Deed(changes=[Change.by(_carried(ingredient.name), ingredient.count)], sure=True)
+        return Deed(changes=[Change.by(_carried_fact(ingredient.name), ingredient.count)], sure=True)
 
     def craft(item: Given, using: Given) -> Deed:
         recipe, needs = bench.crafting(item, using)
-        used = [Change.by(_carried(need.name), -need.count) for need in needs]
-        product = Change.by(_carried(recipe.makes), recipe.count)
+        used = [Change.by(_carried_fact(need.name), -need.count) for need in needs]
+        product = Change.by(_carried_fact(recipe.makes), recipe.count)
         return Deed([_enough(need) for need in needs], [*used, product], sure=True)
 
     ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
-    deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried(UNKNOWN)) for name, way in ways.items()}
+    deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried_fact(UNKNOWN)) for name, way in ways.items()}
     return Preconditions(deeds, usual={"carried": 0})
 
 
-def _carried(item: Given) -> Fact:
+def _carried_fact(item: Given) -> Fact:
     return Fact("carried", (item,))
 
 
 def _enough(need: Ingredient) -> Need:
     why = f"not enough, this takes {need}, and {{now}} are carried then"
-    return Need.at_least(_carried(need.name), need.count, why)
+    return Need.at_least(_carried_fact(need.name), need.count, why)

@@ -204,7 +204,7 @@ class ToolEnvironment(Environment):
             return offer
         left, names = getattr(options, "listed_tokens", ToolOptions().listed_tokens), {"answer"}
         for name in cls._nearest(goal) if goal else list(cls.tools):
-            left -= len(cls._described(name)) // 4
+            left -= len(cls._description(name)) // 4
             if left < 0:
                 break
             names.add(name)
@@ -227,17 +227,17 @@ class ToolEnvironment(Environment):
         name = name.removeprefix("agent.").partition("(")[0]
         if name not in self.tools:
             return f"There is no {name!r}{did_you_mean(name, list(self.tools)[:MANY])}"
-        return self._described(name)
+        return self._description(name)
 
     @classmethod
-    def _described(cls, name: str) -> str:
+    def _description(cls, name: str) -> str:
         return f"agent.{name}{cls.tools[name].signature}\n{cls.actions[name].doc}"
 
     @classmethod
     def _nearest(cls, words: str) -> list[str]:
         """Return the names of the tools that share a word with the text, best match first."""
         names = list(cls.tools)
-        index = BM25([words_of(cls._described(name)) for name in names])
+        index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
         best = sorted(range(len(names)), key=lambda place: -scores[place])
         return [names[place] for place in best if scores[place] > 0]

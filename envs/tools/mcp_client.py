@@ -61,7 +61,7 @@ class McpServer:
         """Return the server with its variables filled, and its secrets. Raises EnvironmentBroken."""
         secrets: set[str] = set()
 
-        def filled(text: str) -> str:
+        def fill(text: str) -> str:
             def value(match: re.Match[str]) -> str:
                 name = match[1] or match[2]
                 if name not in os.environ:
@@ -71,9 +71,9 @@ class McpServer:
 
             return _VARIABLE.sub(value, text)
 
-        env = {key: filled(value) for key, value in self.env.items()}
-        headers = {key: filled(value) for key, value in self.headers.items()}
-        server = McpServer(self.name, tuple(map(filled, self.command)), filled(self.url), env, headers)
+        env = {key: fill(value) for key, value in self.env.items()}
+        headers = {key: fill(value) for key, value in self.headers.items()}
+        server = McpServer(self.name, tuple(map(fill, self.command)), fill(self.url), env, headers)
         secrets |= {*env.values(), *headers.values(), *(header.rpartition(" ")[2] for header in headers.values())}
         secrets |= literal_secrets((*self.command, self.url))
         long_enough = (secret for secret in secrets if len(secret) >= SECRET_LENGTH)

@@ -140,7 +140,7 @@ def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
     """Merge the faults. Where the policy refuses an expression, its fault replaces all others."""
     places = {(fault.line, fault.column) for fault in refused if fault.line}
     report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
-    return report.sorted()
+    return report.sorted_faults()
 
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:

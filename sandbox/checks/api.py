@@ -141,7 +141,7 @@ class Report:
         text = shown_line(self.lines, line)
         self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), line, column, text, _cut(hint)))
 
-    def sorted(self) -> tuple[Fault, ...]:
+    def sorted_faults(self) -> tuple[Fault, ...]:
         """Return all faults by place, without duplicates."""
         unique = dict.fromkeys(self.faults)
         return tuple(sorted(unique, key=lambda fault: (fault.line or 0, fault.column or 0)))

@@ -151,7 +151,7 @@ class WorkerCell:
     def codes(self) -> frozenset[int]:
         """The ids of all code objects of this cell. Equal code of two cells has different ids."""
         roots = (root for part in self.compiled for root in part)
-        return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
+        return frozenset(id(code) for root in roots if root is not None for code in _nested_codes(root))
 
     def line(self, number: int) -> str:
         """Return the text of a line, counted from 1; empty where there is none."""
@@ -159,11 +159,11 @@ class WorkerCell:
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def _nested_codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _nested(constant)
+            yield from _nested_codes(constant)
 
 
 def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
