@@ -1,20 +1,20 @@
-"""Environments: what an agent acts on, and with which actions.
+"""Environments that agents act on, and their actions.
 
 Protocols and base classes
 
-- ``base``: ``Environment``, the class to derive from, with ``@action`` and ``@query``. ``optional``
-  documents its optional members.
+- ``base``: ``Environment``, the class to derive from, with ``@action`` and ``@query``. ``optional`` documents its
+  optional members.
 - ``types``: tasks, selections, actions, observations, verdicts, snapshots.
-- ``preconditions``: ``Preconditions``, what must hold before an action, for checking plans before they run.
-- ``optional``: ``Goals``, what a selector of DEPS may ask about goals.
+- ``preconditions``: ``Preconditions`` of actions, for checking plans before they run.
+- ``optional``: ``Goals``, for the selectors of DEPS.
 - ``errors``: every error of this package.
 
 Using environments
 
 - ``registry``: load one by name, from another package, or from a file.
-- ``selection``: from a selection to tasks.
+- ``selection``: turn a selection into tasks.
 - ``checking``: find an author's mistakes (``planbook check-env``).
-- ``secrets``: what looks like a secret.
+- ``secrets``: detect values that look like secrets.
 - ``resources``: packages, install commands and digests of data. ``yaml_lines``: YAML with the line of each value.
 - ``text_matching``: token set ratio, BM25.
 

@@ -37,7 +37,7 @@ _MARK = "_planbook_spec"
 def action(
     example: str = "", name: str = ""
 ) -> Callable[[Callable[Concatenate[E, P], Answer]], Callable[Concatenate[E, P], Answer]]:
-    """Mark a method as an action; its signature and docstring are what plans and models are shown of it.
+    """Mark a method as an action. Plans and models see its signature and docstring.
 
     ``example`` is one line: a call and what it returned. Arguments have types that JSON knows; ``Literal``
     names choices.
@@ -83,12 +83,12 @@ class Environment(
     DepsSupport,
     ABC,
 ):
-    """What an agent acts on. Subclass it, and write at least the members listed here.
+    """The base of environments, on which agents act. Subclass it, and write at least the members listed here.
 
     - ``name``, ``types`` and ``splits``: the name of the environment, its task types, and its splits.
     - ``tasks``: list the tasks. ``--split``, ``--types``, ``--seeds`` and a limit are applied to the list, so it may
       ignore the selection; with ``seeded = True`` it must make tasks for ``selection.seeds``.
-    - ``begin``: set a task up from scratch, and return the first observation.
+    - ``begin``: set up a task from scratch, and return the first observation.
     - at least one method marked ``@action()``, with annotated parameters and a docstring. It returns an Observation or
       a string; ``Observation(text, terminated=True)`` ends the episode.
     - ``verdict``: judge the current state. Plans never see the verdict.
@@ -111,19 +111,19 @@ class Environment(
 
     @abstractmethod
     def begin(self, task: Task) -> Observation:
-        """Set the task up from scratch and return the first observation.
+        """Set up the task from scratch, and return the first observation.
 
-        Where goal and params are known only now (a page shows them), set ``self.task`` to a copy that has them.
+        If goal and params are known only now (a page shows them), set ``self.task`` to a copy that has them.
         """
 
     @abstractmethod
     def verdict(self) -> Verdict:
-        """Return the judgement of the current state; the plan never sees it."""
+        """Judge the current state. Plans never see the verdict."""
 
     Options: ClassVar[type[BaseModel]] = NoOptions
-    """The model of the environment's options; an instance is given to ``__init__`` and to the class methods."""
+    """The model of the environment's options. ``__init__`` and the class methods get an instance."""
     action_limit: ClassVar[int] = 50
-    """Number of actions a replay allows unless the run says otherwise."""
+    """Number of actions a replay allows, unless the run sets another limit."""
     parallel: ClassVar[bool] = True
     """True if instances may run side by side in threads."""
     paper_actions: ClassVar[tuple[str, ...]] = ()
@@ -149,12 +149,12 @@ class Environment(
             if mark := getattr(member, _MARK, None):
                 kind, example, named = mark
                 name = named or attribute
-                specs[kind][name] = _checked(cls, ActionSpec(name, member, inspect.getdoc(member) or "", example))
+                specs[kind][name] = _check_spec(cls, ActionSpec(name, member, inspect.getdoc(member) or "", example))
         cls.actions, cls.queries = specs["action"], specs["query"]
 
     @classmethod
     def select(cls, selection: Selection, options: BaseModel | None = None) -> list[Task]:
-        """Return the tasks that fit the selection, whatever part of it ``tasks`` observed.
+        """Return the tasks that fit the selection. ``tasks`` may have ignored parts of it.
 
         Raises BadSelection for a split, a type or an id that does not exist, and where no task is left.
         """
@@ -173,16 +173,16 @@ class Environment(
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return what prompts list of the actions and queries offered; by default all of them."""
+        """Return those of the offered actions and queries that prompts list; by default all."""
         return cls.offered(options)
 
     def close(self) -> None:
         """Release what the environment holds. Closing twice is harmless."""
 
     def reset(self, task: Task) -> Observation:
-        """Begin the task from scratch, with an empty history."""
+        """Begin a task from scratch, with an empty history."""
         self.history, self.task = [], task
-        self._first = self._last = _observed(self.begin(task), f"{type(self).__name__}.begin", type(self).begin)
+        self._first = self._last = _observation(self.begin(task), f"{type(self).__name__}.begin", type(self).begin)
         return self._last
 
     @property
@@ -200,7 +200,7 @@ class Environment(
             known = ", ".join(sorted(self.offer.actions))
             raise UnknownAction(f"{self.name} has no action {action.name!r}; it has {known}")
         function = self.actions[action.name].function
-        self._last = _observed(function(self, *action.args), f"{type(self).__name__}.{function.__name__}", function)
+        self._last = _observation(function(self, *action.args), f"{type(self).__name__}.{function.__name__}", function)
         self.history.append((action, self._last))
         return self._last
 
@@ -211,10 +211,10 @@ class Environment(
         return Snapshot(self.task, tuple(self.history), self._last, self._save())
 
     def restore(self, snapshot: Snapshot) -> Observation:
-        """Return to a snapshot, and return its observation or what ``_load`` observes now (see ``restores``).
+        """Return to a snapshot, and return its observation, or the one that ``_load`` returns (see ``restores``).
 
-        Without a native copy the task is reset and its actions are repeated. Raises Diverged if one of them is answered
-        differently.
+        Without a native copy the task is reset and its actions are repeated. Raises Diverged if one of them has a
+        different result.
         """
         if snapshot.native is not None and self.task is not None and snapshot.task.id == self.task.id:
             changed = self._load(snapshot.native)
@@ -227,15 +227,15 @@ class Environment(
         return self._last
 
     def scene(self) -> str:
-        """Return what can be observed, without the goal: for an agent that works on a part of the task.
+        """Return what can be observed, without the goal, for an agent that works on a part of the task.
 
-        It is the part of the first observation that stays true, beside ``state``; by default all of it.
+        This is the part of the first observation that stays true, except ``state``; by default all of it.
         """
         return self._first.text
 
 
-def _checked(environment: type, spec: ActionSpec) -> ActionSpec:
-    """Return the spec if all its arguments can be given by position. Raises TypeError."""
+def _check_spec(environment: type, spec: ActionSpec) -> ActionSpec:
+    """Return the spec. Raises TypeError unless all arguments can be positional."""
     if inspect.iscoroutinefunction(spec.function):
         raise TypeError(f"{environment.__name__}.{spec.name} is a coroutine; write `def` instead of `async def`")
     for parameter in list(inspect.signature(spec.function).parameters.values())[1:]:
@@ -247,7 +247,7 @@ def _checked(environment: type, spec: ActionSpec) -> ActionSpec:
     return spec
 
 
-def _observed(answer: object, what: str, function: Callable[..., Any]) -> Observation:
+def _observation(answer: object, method: str, function: Callable[..., Any]) -> Observation:
     """Return an answer as an observation. Raises EnvironmentBroken if it is neither an Observation nor a string."""
     if isinstance(answer, Observation):
         return answer
@@ -256,5 +256,5 @@ def _observed(answer: object, what: str, function: Callable[..., Any]) -> Observ
     code = inspect.unwrap(function).__code__
     place = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
     raise EnvironmentBroken(
-        f"{what} ({place}) must return an Observation or a str, and returned {type(answer).__name__}"
+        f"{method} ({place}) must return an Observation or a str, but returned {type(answer).__name__}"
     )

@@ -18,11 +18,11 @@ from planbook.envs.errors import EnvsError, MissingRequirement, raised_at
 from planbook.envs.types import Action, ActionSpec, Observation, Selection, Task, Verdict
 
 OURS = (Path(__file__).parent, Path(__file__).parent / "tools")
-"""Folders of planbook's own code, which no mistake is noted at."""
+"""Folders of planbook's own code. No mistake is attributed to it."""
 TASKS = 3
 """Tasks played of each split."""
 ACTIONS = 20
-"""Actions taken on each task, unless it ends before."""
+"""Actions taken on each task, unless it ends earlier."""
 SECONDS = 2.0
 """Seconds after which no further action is taken on a task."""
 SEEDS = (0, 1, 2)
@@ -34,7 +34,7 @@ Steps = list[tuple[Action, Observation]]
 
 
 class Checked(NamedTuple):
-    """The mistakes, a line each, and what was checked."""
+    """The mistakes, one line each, and the extent of the check."""
 
     mistakes: tuple[str, ...]
     unchecked: Mapping[str, str]
@@ -44,7 +44,7 @@ class Checked(NamedTuple):
 
 
 class _Failed(Exception):
-    """The author's code failed, and the mistake has been noted."""
+    """The author's code failed. The mistake is noted already."""
 
 
 def check_environment(env: type[Environment], options: BaseModel | None = None) -> Checked:
@@ -62,7 +62,7 @@ class _Checker:
         self._mistakes: dict[tuple[str, str], str] = {}
         self.unchecked: dict[str, str] = {}
         self._faulty = set[str]()
-        """Actions with a parameter for which no value can be made."""
+        """Actions with a parameter that no value can be made for."""
         self.tasks = self.actions = self._noted = 0
 
     def check(self) -> None:
@@ -73,7 +73,7 @@ class _Checker:
         tasks: dict[str, Task] = {}
         for split in self._env.task_splits(self._options) or ("",):
             try:
-                tasks |= {task.id: task for task in self._tasks_of(split)}
+                tasks |= {task.id: task for task in self._tasks_to_play(split)}
             except MissingRequirement as missing:
                 self.unchecked[split] = str(missing)
         for task in tasks.values():
@@ -89,7 +89,7 @@ class _Checker:
         return tuple(self._mistakes.values())
 
     def _note(self, mistake: str, function: Callable[..., Any] | None = None, *, kind: str = "") -> None:
-        """Note a mistake at a function; only the first of a kind at one place is kept."""
+        """Note a mistake at a function. Only the first of a kind at one place is kept."""
         code = getattr(inspect.unwrap(function), "__code__", None) if function else None
         path = Path(code.co_filename) if code else Path()
         ours = path.parent in OURS and path.name != self._file
@@ -97,7 +97,7 @@ class _Checker:
         self._mistakes.setdefault((place, kind or mistake), f"{place}: {mistake}")
         self._noted += 1
 
-    def _call(self, what: str, function: Callable[..., Value], *arguments: Any) -> Value:
+    def _call(self, call: str, function: Callable[..., Value], *arguments: Any) -> Value:
         """Call the author's code. Raises _Failed if it fails, and MissingRequirement."""
         try:
             return function(*arguments)
@@ -109,7 +109,7 @@ class _Checker:
             raise _Failed from error
         except (Exception, SystemExit) as error:
             place = raised_at(error, OURS)[0] or self._file
-            fault = f"{place}: {what} raised {type(error).__name__}: {' '.join(str(error).split())}"
+            fault = f"{place}: {call} raised {type(error).__name__}: {' '.join(str(error).split())}"
             self._mistakes.setdefault((place, type(error).__name__), fault)
             raise _Failed from error
 
@@ -144,41 +144,41 @@ class _Checker:
                 self._note(fault, spec.function)
                 self._faulty.add(spec.name)
             elif not _is_json(parameter.annotation):
-                fault = f"parameter {parameter} of {spec.name} is nothing that JSON can hold"
+                fault = f"parameter {parameter} of {spec.name} has a type that JSON does not have"
                 self._note(f"{fault}; use str, int, float, bool, list, dict or Literal", spec.function)
                 self._faulty.add(spec.name)
 
     # Tasks.
 
-    def _tasks_of(self, split: str) -> Sequence[Task]:
-        """Return the tasks of a split to play, and note what is wrong with the listed ones."""
+    def _tasks_to_play(self, split: str) -> Sequence[Task]:
+        """Return the tasks of a split to play, and note mistakes in the listed ones."""
         env, seeded = self._env, self._env.takes_seeds(split, self._options)
-        asked = Selection(split=split or None, seeds=SEEDS if seeded else ())
+        selection = Selection(split=split or None, seeds=SEEDS if seeded else ())
         try:
-            listed = self._listed(asked)
-            if listed != self._listed(asked):
-                self._note("tasks() lists other tasks when it is asked again; make them from seeds", env.tasks)
-                return listed[:TASKS]
+            tasks = self._list_tasks(selection)
+            if tasks != self._list_tasks(selection):
+                self._note("tasks() returns different tasks when it is called again; make them from seeds", env.tasks)
+                return tasks[:TASKS]
             before = self._noted
-            self._check_tasks(listed, asked)
+            self._check_tasks(tasks, selection)
             if self._noted > before:
-                return listed[:TASKS]
-            few = asked.model_copy(update={"limit": TASKS})
+                return tasks[:TASKS]
+            few = selection.model_copy(update={"limit": TASKS})
             fitting = self._call("tasks()", env.select, few, self._options)
             for task in () if seeded else fitting:
                 if self._call("tasks()", env.select, Selection(ids=(task.id,)), self._options) != [task]:
-                    self._note(f"the task {task.id!r} is another one when it is asked for by its id", env.tasks)
+                    self._note(f"the id {task.id!r} selects a different task", env.tasks)
         except _Failed:
             return ()
         return fitting
 
-    def _listed(self, selection: Selection) -> list[Task]:
-        listed = list(self._call("tasks()", self._env.tasks, selection, self._options))
-        for task in listed:
+    def _list_tasks(self, selection: Selection) -> list[Task]:
+        tasks = list(self._call("tasks()", self._env.tasks, selection, self._options))
+        for task in tasks:
             if not isinstance(task, Task):
-                self._note(f"tasks() must list Task objects, and lists a {type(task).__name__}", self._env.tasks)
+                self._note(f"tasks() must list Task objects, but lists a {type(task).__name__}", self._env.tasks)
                 raise _Failed
-        return listed
+        return tasks
 
     def _check_tasks(self, tasks: Sequence[Task], selection: Selection) -> None:
         env = self._env
@@ -187,18 +187,18 @@ class _Checker:
                 fault = f"the task id {id!r} is listed {times} times; give every task an id of its own"
                 self._note(fault, env.tasks, kind="ids")
         splits = {*env.splits, *(part for parts in env.parts.values() for part in parts)}
-        for what, declared, there in (
+        for field, declared, used in (
             ("split", splits, {task.split for task in tasks}),
             ("type", {*env.types}, {task.type for task in tasks}),
             ("env", {env.name}, {task.env for task in tasks}),
         ):
-            for name in sorted(there - declared if declared else ()):
+            for name in sorted(used - declared if declared else ()):
                 known = ", ".join(map(repr, sorted(declared))) or "none"
-                self._note(f"a task has the {what} {name!r}, and the class declares {known}", env.tasks)
+                self._note(f"a task has the {field} {name!r}, but the class declares {known}", env.tasks)
         if selection.seeds and selection.split not in env.parts:
             seeds = {task.seed for task in tasks} - {*env.seeds_of(selection.split or "", selection.seeds)}
             if seeds:
-                fault = f"asked for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
+                fault = f"for the seeds {SEEDS}, tasks() lists a task of seed {min(seeds)}"
                 self._note(f"{fault}; read selection.seeds, or leave out seeded = True", env.tasks, kind="seeds")
 
     # Episodes.
@@ -206,15 +206,15 @@ class _Checker:
     def _check_task(self, task: Task) -> None:
         env = self._call("__init__()", self._env, self._options)
         try:
-            first = self._played(env, task, None)
+            first = self._play(env, task, None)
             self.actions += len(first) - 1
             if not (env.task or task).goal.strip():
                 self._note("a task has no goal; say in a sentence what is to be done", self._env.tasks)
             self._check_reports(env)
             verdict = self._verdict(env)
-            for what, other in (("reset", env), ("made anew", None)):
+            for event, other in (("reset", env), ("created again", None)):
                 again = other or self._call("__init__()", self._env, self._options)
-                self._check_same(first, self._played(again, task, first), task, f"the environment was {what}")
+                self._check_same(first, self._play(again, task, first), task, f"the environment was {event}")
                 if self._verdict(again) != verdict:
                     fault = f"verdict() is another one on {task.id} after the same actions"
                     self._note(fault, self._env.verdict, kind="same")
@@ -224,25 +224,25 @@ class _Checker:
         finally:
             env.close()
 
-    def _played(self, env: Environment, task: Task, script: Steps | None) -> Steps:
-        """Return the steps of an episode: of random actions, or of those of a script."""
+    def _play(self, env: Environment, task: Task, script: Steps | None) -> Steps:
+        """Play an episode with random actions, or those of a script, and return its steps."""
         dice = random.Random(f"{self._env.name}/{task.id}")
         begun = self._call("begin()", env.reset, task)
         steps: Steps = [(Action("begin"), begun)]
         if script is None and self._verdict(env).solved:
-            self._note(f"the task {task.id!r} is solved before anything is done", env.tasks, kind="solved")
+            self._note(f"the task {task.id!r} is solved before the first action", env.tasks, kind="solved")
         until = time.monotonic() + SECONDS
         while not env.ended and (len(steps) < len(script) if script else len(steps) <= ACTIONS):
             if script is None and time.monotonic() > until:
                 break
-            action = script[len(steps)][0] if script else self._drawn(env, task, steps[-1][1], dice)
+            action = script[len(steps)][0] if script else self._random_action(env, task, steps[-1][1], dice)
             if action is None:
                 break
             steps.append((action, self._call(str(action), env.act, action)))
         return steps
 
-    def _drawn(self, env: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
-        """Return a possible action, else one with arguments taken from the goal or the observation."""
+    def _random_action(self, env: Environment, task: Task, seen: Observation, dice: random.Random) -> Action | None:
+        """Return a random possible action, else one with arguments from the goal or the observation."""
         if possible := self._call("possible_actions()", env.possible_actions):
             return dice.choice(possible)
         specs = [spec for spec in env.offer.actions.values() if spec.name not in self._faulty]
@@ -251,23 +251,23 @@ class _Checker:
         spec = dice.choice(specs)
         words = sorted({*re.findall(r"\w+", f"{task.goal} {seen.text} {task.params}"), "nothing"})
         parameters = spec.signature.parameters.values()
-        return Action(spec.name, tuple(_value(each.annotation, words, dice) for each in parameters))
+        return Action(spec.name, tuple(_value(parameter.annotation, words, dice) for parameter in parameters))
 
     def _check_same(self, first: Steps, again: Steps, task: Task, why: str) -> None:
         for number, ((action, expected), (_, actual)) in enumerate(zip(first, again, strict=False)):
             if expected != actual:
                 spec = self._env.actions.get(action.name)
-                what = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
-                fault = f"{what} returned a different result after {why}: {_short(expected)}, then {_short(actual)}"
+                source = f"{action} (action {number} on {task.id})" if number else f"begin() of {task.id}"
+                fault = f"{source} returned a different result after {why}: {_short(expected)}, then {_short(actual)}"
                 fault += "; draw what is random from the task's seed"
                 self._note(fault, spec.function if spec else None, kind="same")
                 raise _Failed
 
     def _check_restoring(self, env: Environment, task: Task, first: Steps) -> None:
         half = len(first) // 2
-        before = self._played(env, task, first[: half + 1])
+        before = self._play(env, task, first[: half + 1])
         snapshot = self._call("snapshot()", env.snapshot)
-        self._played_on(env, first[half + 1 :])
+        self._continue(env, first[half + 1 :])
         seen = self._call("restore()", env.restore, snapshot)
         if env.restores:  # the class declares that not everything is restored
             return
@@ -275,27 +275,28 @@ class _Checker:
             fault = f"restore() shows {_short(seen)} on {task.id}, and the snapshot was made at {_short(before[-1][1])}"
             self._note(fault, env._load, kind="restored")
             return
-        rest = self._played_on(env, first[half + 1 :])
+        rest = self._continue(env, first[half + 1 :])
         self._check_same(first[half + 1 :], rest, task, "restore()")
 
-    def _played_on(self, env: Environment, script: Steps) -> Steps:
+    def _continue(self, env: Environment, script: Steps) -> Steps:
         return [(action, self._call(str(action), env.act, action)) for action, _ in script]
 
     def _verdict(self, env: Environment) -> Verdict:
         verdict = self._call("verdict()", env.verdict)
         if not isinstance(verdict, Verdict):
-            self._note(f"verdict() must return a Verdict, and returns {type(verdict).__name__}", type(env).verdict)
+            self._note(f"verdict() must return a Verdict, but returns {type(verdict).__name__}", type(env).verdict)
             raise _Failed
         if not 0 <= verdict.score <= 1:
-            self._note(f"the score of a verdict lies between 0 and 1, and is {verdict.score}", type(env).verdict)
+            self._note(f"the score of a verdict must lie between 0 and 1, but is {verdict.score}", type(env).verdict)
         return verdict
 
     def _check_reports(self, env: Environment) -> None:
-        """Call the members that prompts and reports use."""
-        for name, kind in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
-            fault = self._call(f"{name}()", getattr(env, name))
-            if not isinstance(fault, kind):
-                self._note(f"{name}() returns {type(fault).__name__}, and not a {kind.__name__}", getattr(env, name))
+        """Check the members that prompts and reports use."""
+        for name, expected in (("state", str), ("scene", str), ("milestones", Sequence), ("measures", Mapping)):
+            report = self._call(f"{name}()", getattr(env, name))
+            if not isinstance(report, expected):
+                types = f"{type(report).__name__}, not a {expected.__name__}"
+                self._note(f"{name}() returns {types}", getattr(env, name))
         values = self._call("attribute_values()", env.attribute_values)
         for name in env.attributes:
             if name not in values:
@@ -304,14 +305,14 @@ class _Checker:
         for name, spec in env.offer.queries.items():
             if not spec.signature.parameters:
                 answers[f"query {name}"] = self._call(f"{name}()", getattr(env, name))
-        for what, value in answers.items():
+        for source, value in answers.items():
             try:
                 JSON.validate_python(value, strict=True)
             except ValidationError:
-                given = type(value).__name__
+                kind = type(value).__name__
                 if isinstance(value, dict) and not all(isinstance(key, str) for key in value):
-                    given = "dict with keys that are not strings"
-                self._note(f"the {what} is a {given}, which JSON cannot hold")
+                    kind = "dict with keys that are not strings"
+                self._note(f"the {source} is a {kind}, which JSON cannot hold")
 
 
 def _is_json(annotation: Any) -> bool:
@@ -325,21 +326,21 @@ def _is_json(annotation: Any) -> bool:
 
 
 def _value(annotation: Any, words: Sequence[str], dice: random.Random) -> Any:
-    """Return a random value of a type, taken from words where it is free."""
+    """Return a random value of a type; a word if any will do."""
     if get_origin(annotation) is Literal:
         return dice.choice(get_args(annotation))
     if get_origin(annotation) in (Union, UnionType):
         return _value(dice.choice(get_args(annotation)), words, dice)
     numbers = [int(word) for word in words if word.isdecimal() and len(word) < 6] or [0, 1, 2]
-    made: Mapping[Any, Callable[[], Any]] = {
+    makers: Mapping[Any, Callable[[], Any]] = {
         bool: lambda: dice.random() < 0.5,
         int: lambda: dice.choice(numbers),
         float: lambda: float(dice.choice(numbers)),
-        list: lambda: [_value(each, words, dice) for each in get_args(annotation)],
+        list: lambda: [_value(item, words, dice) for item in get_args(annotation)],
         dict: dict,
         NoneType: lambda: None,
     }
-    return made.get(get_origin(annotation) or annotation, lambda: dice.choice(words))()
+    return makers.get(get_origin(annotation) or annotation, lambda: dice.choice(words))()
 
 
 def _short(observation: Observation) -> str:

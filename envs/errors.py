@@ -1,4 +1,4 @@
-"""Errors of the envs package, and where in an author's code an error was raised.
+"""Errors of the envs package, and the place in an author's code that raised an error.
 
 EnvsError
 ├── BadSelection        the requested tasks do not exist
@@ -6,7 +6,7 @@ EnvsError
 ├── UnknownAction       the environment has no such action
 ├── MissingRequirement  data, a browser or a package is missing
 ├── EpisodeEnded        an action after the end, or before the beginning
-├── Diverged            a repeated action was answered differently
+├── Diverged            a repeated action had a different result
 └── EnvironmentBroken   the environment itself failed (a browser died, a game file is damaged)
 """
 
@@ -49,7 +49,7 @@ class EnvironmentBroken(EnvsError):
 
 
 class Diverged(EnvsError):
-    """A repeated action was answered differently than the first time."""
+    """A repeated action had a different result than the first time."""
 
     def __init__(self, number: int, action: "Action", expected: "Observation", actual: "Observation") -> None:
         self.number, self.action, self.expected, self.actual = number, action, expected, actual
@@ -62,10 +62,10 @@ _CALLERS = tuple(Path(__file__).with_name(name) for name in ("base.py", "selecti
 
 
 def raised_at(error: BaseException, besides: Collection[Path] = ()) -> tuple[str, str]:
-    """Return FILE:LINE of the innermost code outside libraries, and the traceback from the outermost such frame on.
+    """Return FILE:LINE of the innermost frame outside libraries, and the traceback from the outermost such frame on.
 
-    Files in the folders ``besides`` and the base class of environments are skipped. Both texts are empty if no other
-    frame is left.
+    Files in the folders ``besides`` and the base class of environments are skipped. Both texts are empty if no frame
+    is left.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [

@@ -14,10 +14,10 @@ from planbook.envs.types import Action, ActionSpec, Observation, Requirement, Se
 
 
 class Prompting:
-    """What plans may use, and what prompts and feedback say."""
+    """The names that plans may use, and the texts of prompts and feedback."""
 
     about: str = ""
-    """A paragraph for prompts: what the environment is, what the agent is in it, how to read its observations.
+    """A paragraph for prompts: the environment, the agent in it, and how to read its observations.
 
     By default the docstring of the class.
     """
@@ -26,7 +26,7 @@ class Prompting:
     helpers: ClassVar[str] = ""
     """Plan code that defines functions which every plan may call."""
     modules: ClassVar[tuple[str, ...]] = ()
-    """Packages that plans may import beyond the standard library. Once imported they must need no file, like numpy."""
+    """Packages that plans may import beyond the standard library. Like numpy, they may read no file after import."""
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the current values of ``attributes``."""
@@ -39,20 +39,20 @@ class Prompting:
     def brief(self, observation: Observation, before: Observation) -> str:
         """Return an observation as feedback lists it, after the one before.
 
-        Where this is less than the text, feedback gives the last observation in full.
+        If this is shorter than the text, feedback gives the last observation in full.
         """
         return observation.text
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return the task's params that a prompt may state: all that the goal says as plainly, by default all."""
+        """Return the params that a prompt may show: those that the goal states just as clearly. By default all."""
         return task.params
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions | None:
-        """Return what must hold before the actions of this task, as far as an agent may know it; None if undeclared.
+        """Return the preconditions of the actions of this task that an agent may know; None if undeclared.
 
-        ``planbook check --task`` checks plans against it before they run. Raises MissingRequirement.
+        ``planbook check --task`` checks plans against them before they run. Raises MissingRequirement.
         """
         return None
 
@@ -62,14 +62,14 @@ class Prompting:
 
 
 class SelectingTasks:
-    """How a selection on the command line becomes tasks."""
+    """The tasks of a selection on the command line."""
 
     types: ClassVar[tuple[str, ...]] = ()
     """The task types."""
     parts: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Splits that consist of tasks of other splits: name to those splits."""
     seeded: ClassVar[bool] = False
-    """True if tasks are made from any seeds; otherwise the tasks are a fixed set."""
+    """True if any seeds make tasks; otherwise the tasks are a fixed set."""
 
     @classmethod
     def task_types(cls, options: BaseModel | None = None) -> tuple[str, ...]:
@@ -78,31 +78,31 @@ class SelectingTasks:
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether a selection may name the seeds of a split's tasks."""
+        """Return whether a selection may name seeds for a split's tasks."""
         return cls.seeded
 
     @classmethod
     def seeds_of(cls, split: str, seeds: Sequence[int]) -> Collection[int]:
-        """Return the ``Task.seed`` values of the tasks that a split makes from these seeds."""
+        """Return the ``Task.seed`` of the tasks that a split makes from these seeds."""
         return seeds
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
-        """Return how many selected tasks ``tasks`` leaves out because nothing can judge them, by reason.
+        """Return the number of selected tasks that ``tasks`` leaves out because nothing can judge them, by reason.
 
-        A run does not play them, and reports their number beside its results.
+        A run does not play them, and reports their number with its results.
         """
         return {}
 
 
 class Judging:
-    """What the host records of an episode beside its verdict. Plans never see it."""
+    """The host's record of an episode in addition to its verdict. Plans never see it."""
 
     all_milestones: ClassVar[tuple[str, ...]] = ()
-    """Everything that ``milestones`` can return, where that is the same for every task."""
+    """All values that ``milestones`` can return, if they are the same for every task."""
 
     sandbox: Any = None
-    """The sandbox that the episode's plans run in, for judges that are plan code. The episode sets it."""
+    """The sandbox of the episode's plans, for judges that are plan code. The episode sets it."""
 
     def milestones(self) -> Sequence[str]:
         """Return the milestones reached on the way to the goal, in order."""
@@ -113,9 +113,9 @@ class Judging:
         return {}
 
     def unjudged(self) -> str:
-        """Return the result of a task that nothing can judge (one of the user's own), such as its answer; else "".
+        """Return the result of a task without a judge (one of the user's own), such as its answer; else "".
 
-        The verdict of such a task is that it was not solved.
+        The verdict of such a task is not solved.
         """
         return ""
 
@@ -128,11 +128,11 @@ class Restoring:
     """Returning to a snapshot. Without ``_save``, the task is reset and its actions are repeated."""
 
     restores: ClassVar[str] = ""
-    """A sentence that says what ``restore`` brings back and what it does not; empty if it brings back everything."""
+    """A sentence about what ``restore`` does and does not bring back; empty if it restores everything."""
     object_ids: ClassVar[str] = ""
     """A pattern (without groups) for the names of objects, such as ``[a-z]+_[0-9]+``.
 
-    A replay that differs in such names only is reported as renamed; without a pattern every difference counts.
+    A replay that differs only in such names is reported as renamed. Without a pattern every difference counts.
     """
 
     def _save(self) -> object:
@@ -140,31 +140,31 @@ class Restoring:
         return None
 
     def _load(self, native: object) -> Observation | None:
-        """Return to a copy made by ``_save`` in the same episode.
+        """Return to a copy that ``_save`` made in the same episode.
 
-        Return an observation if the restored state no longer looks as it did then; else None.
+        Return an observation if the restored state no longer looks the same; else None.
         """
         return None
 
 
 class Reproducing:
-    """What the environment needs, and what a run records about it."""
+    """The environment's requirements, and a run's records about it."""
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return what the environment needs beyond its Python packages, found or not."""
+        """Return the requirements beyond Python packages, whether found or not."""
         return ()
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
         """Return the SHA-256 of the data that these tasks use, by description; see ``planbook.envs.resources``.
 
-        What follows from the environment's code alone has none. Raises MissingRequirement, BadSelection.
+        Data that the environment's code alone produces has none. Raises MissingRequirement, BadSelection.
         """
         return {}
 
     def versions(self) -> Mapping[str, str]:
-        """Return what a run records beside its figures: engine, grammar, browser, data."""
+        """Return what a run records with its figures: engine, grammar, browser, data."""
         return {}
 
 
@@ -172,54 +172,55 @@ if TYPE_CHECKING:
     from planbook.envs.base import Environment
 
 Features = Mapping[str, float | str]
-"""What a selector can learn from about a goal: numbers, and words for kinds."""
-"""What can be observed of a goal and of the current state; names and types are the same for all goals."""
+"""Observable features of a goal and the current state, from which a selector learns: numbers, and words for kinds.
+
+Names and types are the same for all goals."""
 
 
 class AutoManualSupport:
-    """For AutoManual."""
+    """Members for AutoManual."""
 
     pauses: ClassVar[bool] = False
-    """True if plans should stop in between and look, as on a page that shows its results only after an action."""
+    """True if plans should pause to look, as on a page that shows its results only after an action."""
 
 
 class AdaptSupport:
-    """For ADaPT, and for the baseline of its paper."""
+    """Members for ADaPT, and for the baseline of its paper."""
 
     hands_on: ClassVar[Literal["last action", "state", "note"]] = "last action"
-    """What the executor of a subtask is given of the subtasks done before it (appendix A).
+    """The information that the executor of a subtask gets about the subtasks before it (appendix A).
 
-    "note" is the state and the final note of the last of them; the planner is then also told which subtasks failed.
+    "note" is the state and the final note of the last one; the planner then also gets the failed subtasks.
     """
     naive: ClassVar[str] = ""
-    """Plan code for the method ``naive``: it plays any task without thinking, as a baseline (appendix D)."""
+    """Plan code for the method ``naive``, which plays any task without a model, as a baseline (appendix D)."""
 
 
 class AdvocateSupport:
-    """For Devil's Advocate."""
+    """Members for Devil's Advocate."""
 
     answering: ClassVar[str] = ""
-    """The action that ends an episode with an answer, such as ``stop``; empty if nothing has to be answered."""
+    """The action that ends an episode with an answer, such as ``stop``; empty if there is none."""
 
 
 class DepsSupport:
-    """For DEPS."""
+    """Members for DEPS."""
 
     @property
     def goals(self) -> "Goals":
-        """The goals that plans may name, and what a selector may ask about them."""
+        """The goals that plans may name, with the questions that a selector may ask about them."""
         return Goals(cast("Environment", self))
 
 
 class Goals:
-    """The goals of an environment (DEPS, section 3.3): what a plan wants done, before the order is decided.
+    """The goals of an environment (DEPS, section 3.3): the steps of a plan before their order is decided.
 
-    By default every goal is one action, possible at any time. An environment in which order matters overrides what it
-    knows better.
+    By default every goal is one action, possible at any time. Environments in which order matters override the
+    members below.
     """
 
     direct = True
-    """True if a goal is one action. Otherwise a controller has to reach it, action by action."""
+    """True if a goal is one action. Otherwise a controller reaches it, action by action."""
 
     def __init__(self, environment: "Environment") -> None:
         self.environment = environment
@@ -230,26 +231,26 @@ class Goals:
         return self.environment.offer.actions
 
     def refusal(self, goal: Action) -> str:
-        """Return why the goal cannot be reached from the current state; empty if it can."""
+        """Return the reason why the goal cannot be reached from the current state; empty if it can."""
         return ""
 
     def is_open(self, goal: Action) -> bool:
         """Return whether everything that the goal itself states as needed is available.
 
-        What only the environment knows does not count.
+        Needs that only the environment knows do not count.
         """
         return True
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return what the goal itself states that it uses up, by kind."""
+        """Return the materials that the goal itself states it uses up, by kind."""
         return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goals that serve as well as this one, itself first: any kind of tree gives wood."""
+        """Return this goal, then equivalent ones: any kind of tree gives wood."""
         return (goal,)
 
     def features(self, goal: Action) -> Features:
-        """Return what the agent can observe that may tell how far the goal is."""
+        """Return observations that may help to predict the goal's horizon."""
         return {}
 
     def horizon(self, goal: Action) -> float:
@@ -257,7 +258,7 @@ class Goals:
         return 0.0
 
     def known(self) -> Sequence[Action]:
-        """Return the goals that a line of a plan may be matched to if it is no valid call; none by default."""
+        """Return the goals that an invalid line of a plan may be matched to; none by default."""
         return ()
 
     def names(self, goal: Action) -> Sequence[str]:
@@ -265,7 +266,7 @@ class Goals:
         return ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return a known goal for this many of its object; the goal itself if nothing is counted."""
+        """Return a known goal for this many of its object; the goal itself if it has no count."""
         return goal
 
     def recorded(self) -> Path | None:

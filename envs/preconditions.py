@@ -1,7 +1,7 @@
-"""Declare what must hold before each action, and track what is known of it along a plan.
+"""Declare the preconditions of actions, and track what is known about them along a plan.
 
-An environment declares one function for each action. It takes the action's arguments and returns a ``Deed``: what the
-action needs and what it changes, stated as facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and
+An environment declares one function for each action. It takes the action's arguments and returns a ``Deed``: the needs
+and changes of the action, stated as facts such as ``Fact("open", ("box_2",))``. An argument may be UNKNOWN, and
 so may the value of a fact.
 
     HOLDING = Fact("holding")
@@ -22,14 +22,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 MOST_VALUES = 12
-"""With more possible values than this, a fact may have any value."""
+"""Possible values of a fact. With more, any value counts as possible."""
 
 
 @dataclass(frozen=True)
 class Belief:
-    """The possible values of a fact (None: any), and the plan lines since which they are possible.
+    """The possible values of a fact (None: any), and the plan lines that made them possible.
 
-    ``before`` holds the beliefs before that: one, or two where branches of the plan were joined.
+    ``before`` holds the previous beliefs: one, or two where branches of the plan were merged.
     """
 
     values: frozenset[Hashable] | None = None
@@ -37,7 +37,7 @@ class Belief:
     before: tuple["Belief", ...] = field(default=(), compare=False, repr=False)
 
     def either(self, other: "Belief") -> "Belief":
-        """Return the belief if one of the two holds."""
+        """Merge two beliefs, one of which holds."""
         if self == other:
             return self
         if self.values is None or other.values is None or len(self.values | other.values) > MOST_VALUES:
@@ -45,18 +45,18 @@ class Belief:
         return Belief(self.values | other.values, self.since | other.since, (self, other))
 
     def following(self, before: "Belief", line: int) -> "Belief":
-        """Return the belief as the result of a line, or ``before`` if the values are the same."""
+        """Return the belief as the result of a line; ``before`` if the values are the same."""
         return before if self.values == before.values else Belief(self.values, frozenset({line}), (before,))
 
     def since_when(self, reason_of: "Callable[[Belief], str]") -> tuple[int, ...]:
-        """Return the lines since which ``told`` gives this text (none: from the start); "" means it does not hold."""
+        """Return the lines since which ``reason_of`` has returned its current reason; none: from the start."""
         waiting, seen, lines = [self], set[int](), set[int]()
         while waiting:
             belief = waiting.pop()
             if id(belief) in seen:
                 continue
             seen.add(id(belief))
-            if len(belief.before) > 1 or any(reason_of(each) == reason_of(belief) for each in belief.before):
+            if len(belief.before) > 1 or any(reason_of(earlier) == reason_of(belief) for earlier in belief.before):
                 waiting.extend(belief.before)
             else:
                 lines |= belief.since
@@ -67,7 +67,7 @@ ANY = Belief()
 
 
 class UnknownValue(Enum):
-    """The type of UNKNOWN: a value that a plan has only when it runs."""
+    """The type of UNKNOWN: a value that a plan has only at run time."""
 
     UNKNOWN = "unknown"
 
@@ -92,7 +92,7 @@ class Fact(NamedTuple):
 class Need:
     """One thing that must hold. ``refusal`` returns why a value does not meet it, or "".
 
-    "{now}" in the reason is replaced by the value. ``only`` is the value that meets the need, if there is exactly one.
+    The value replaces "{now}" in the reason. ``only`` is the value that meets the need, if there is exactly one.
     """
 
     fact: Fact
@@ -101,7 +101,7 @@ class Need:
 
     @classmethod
     def equal(cls, fact: Fact, value: Hashable, why: str) -> "Need":
-        """Return the need for this value; any value meets it while ``value`` is UNKNOWN."""
+        """Return the need for this value; any value meets it if ``value`` is UNKNOWN."""
         return cls(fact, lambda now: "" if value in (UNKNOWN, now) else why, value)
 
     @classmethod
@@ -111,7 +111,7 @@ class Need:
 
     @classmethod
     def at_least(cls, fact: Fact, count: int, why: str) -> "Need":
-        """Return the need for at least this many."""
+        """Return the need for a minimum number."""
         return cls.that(fact, lambda now: now >= count, why)
 
 
@@ -123,16 +123,16 @@ class Change(NamedTuple):
 
     @classmethod
     def by(cls, fact: Fact, count: int) -> "Change":
-        """Return the change by a number, which may be negative."""
+        """Return the change of a number by ``count``, which may be negative."""
         return cls(fact, lambda now: now + count)
 
 
 @dataclass(frozen=True)
 class Deed:
-    """One action with its arguments: what it needs, and what it changes if it succeeds.
+    """One action with its arguments: its needs, and its changes if it succeeds.
 
-    ``impossible`` is the reason why these arguments can never succeed. ``sure`` means that the action succeeds whenever
-    its needs are met.
+    ``impossible`` is the reason why these arguments can never succeed. ``sure`` is True if the action always succeeds
+    when its needs are met.
     """
 
     needs: Sequence[Need] = ()
@@ -142,14 +142,14 @@ class Deed:
 
 
 def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear: Fact) -> Callable[..., Deed]:
-    """Return a function for ``Preconditions.deeds`` from the environment's own rules, which raise ``refused``.
+    """Build a function for ``Preconditions.deeds`` from the environment's own rules, which raise ``refused``.
 
     ``rule`` returns the deed, or raises if these arguments can never succeed. While an argument is UNKNOWN, the fact
     ``unclear`` may become anything.
     """
 
     def deed(*args: Given) -> Deed:
-        if any(each is UNKNOWN for each in args):
+        if any(arg is UNKNOWN for arg in args):
             return Deed(changes=[Change(unclear, UNKNOWN)])
         try:
             return rule(*args)
@@ -161,10 +161,10 @@ def deed_from_rules(rule: Callable[..., Deed], refused: type[Exception], unclear
 
 @dataclass(frozen=True)
 class Preconditions:
-    """Everything an environment declares for one task. An action without a deed may change every fact.
+    """An environment's declaration for one task. An action without a deed may change every fact.
 
-    ``start`` has the facts at the start that the agent may know; ``usual`` gives, by name, the value of all other facts
-    of that name. All else is unknown. ``attributes`` maps attributes of the plan's ``agent`` to facts.
+    ``start`` has the facts at the start that the agent may know; ``usual`` has, by name, the value of all other facts
+    of that name. Everything else is unknown. ``attributes`` maps attributes of the plan's ``agent`` to facts.
     """
 
     deeds: Mapping[str, Callable[..., Deed]]
@@ -173,15 +173,15 @@ class Preconditions:
     attributes: Mapping[str, Fact] = field(default_factory=dict)
 
     def deed(self, name: str, args: Sequence[Given]) -> Deed | None:
-        """Return the deed of an action with these arguments; it is not sure while one of them is UNKNOWN."""
+        """Return the deed of an action with these arguments; it is not sure if one of them is UNKNOWN."""
         if name not in self.deeds:
             return None
         deed = self.deeds[name](*args)
-        return replace(deed, sure=False) if any(each is UNKNOWN for each in args) else deed
+        return replace(deed, sure=False) if any(arg is UNKNOWN for arg in args) else deed
 
 
 class Violation(NamedTuple):
-    """The reason why an action cannot succeed, and the lines since which it holds (none: from the start)."""
+    """The reason why an action cannot succeed, and the lines that caused it (none: it held from the start)."""
 
     why: str
     since: tuple[int, ...]
@@ -189,29 +189,29 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class Beliefs:
-    """What is known of all facts. Immutable."""
+    """The beliefs about all facts. Immutable."""
 
     known: Mapping[Fact, Belief]
     others: Mapping[str, Belief]
-    """By name, what holds for each fact of that name that is not in ``known``."""
+    """By name, the belief about each fact of that name that is not in ``known``."""
 
     @classmethod
     def at_start(cls, declared: Preconditions) -> "Beliefs":
-        """Return what is known before the first action."""
+        """Return the beliefs before the first action."""
         known = {fact: Belief(frozenset({value})) for fact, value in declared.start.items()}
         return cls(known, {name: Belief(frozenset({value})) for name, value in declared.usual.items()})
 
     def of(self, fact: Fact) -> Belief:
-        """Return what is known of a fact; if part of its name is UNKNOWN, of any that it may be."""
+        """Return the belief about a fact; if part of its name is UNKNOWN, about any that it may be."""
         if UNKNOWN not in fact.of:
             return self.known.get(fact, self.others.get(fact.name, ANY))
-        found = self.others.get(fact.name, ANY)
-        for each, belief in self.known.items():
-            found = found.either(belief) if each.name == fact.name else found
-        return found
+        merged = self.others.get(fact.name, ANY)
+        for other, belief in self.known.items():
+            merged = merged.either(belief) if other.name == fact.name else merged
+        return merged
 
     def either(self, other: "Beliefs") -> "Beliefs":
-        """Return what is known if one of the two holds."""
+        """Merge two sets of beliefs, one of which holds."""
         facts = {*self.known, *other.known}
         names = self.others.keys() & other.others.keys()
         return Beliefs(
@@ -220,15 +220,15 @@ class Beliefs:
         )
 
     def with_belief(self, fact: Fact, belief: Belief) -> "Beliefs":
-        """Return the beliefs with this one about a fact; if part of its name is UNKNOWN, about any that it may be."""
+        """Replace the belief about a fact; if part of its name is UNKNOWN, merge it into any that it may be."""
         if UNKNOWN not in fact.of:
             return Beliefs({**self.known, fact: belief}, self.others)
-        known = {each: old.either(belief) if each.name == fact.name else old for each, old in self.known.items()}
+        known = {other: old.either(belief) if other.name == fact.name else old for other, old in self.known.items()}
         others = {name: old.either(belief) if name == fact.name else old for name, old in self.others.items()}
         return Beliefs(known, others)
 
     def after(self, deed: Deed, line: int) -> "tuple[Beliefs, Violation | None]":
-        """Return what is known after an action that may have been refused, and why if it certainly was."""
+        """Return the beliefs after an action that may have been refused, and the reason if it certainly was."""
         if deed.impossible:
             return self, Violation(deed.impossible, ())
         met, open_needs = self, list[Need]()
@@ -238,14 +238,14 @@ class Beliefs:
                 return self, Violation(why, belief.since_when(partial(_violation, need)))
             if belief.values is None or any(map(need.refusal, belief.values)):
                 open_needs.append(need)
-                met = met._met(need, belief)
-        after = met._changed(deed)
+                met = met._assume_met(need, belief)
+        after = met._apply(deed)
         if open_needs or not deed.sure:
-            after = after.either(self._missed(open_needs) if deed.sure else self)
-        return after._following(self, line), None
+            after = after.either(self._assume_missed(open_needs) if deed.sure else self)
+        return after._follow(self, line), None
 
-    def _met(self, need: Need, belief: Belief) -> "Beliefs":
-        """Return what is known if the need was met."""
+    def _assume_met(self, need: Need, belief: Belief) -> "Beliefs":
+        """Return the beliefs if the need was met."""
         if UNKNOWN in need.fact.of:
             return self
         if belief.values is None:
@@ -254,8 +254,8 @@ class Beliefs:
             values = frozenset(value for value in belief.values if not need.refusal(value))
         return self.with_belief(need.fact, Belief(values))
 
-    def _missed(self, needs: Sequence[Need]) -> "Beliefs":
-        """Return what is known if one of these needs was not met: only something if all concern the same fact."""
+    def _assume_missed(self, needs: Sequence[Need]) -> "Beliefs":
+        """Return the beliefs if one of these needs was not met. They change only if all concern the same fact."""
         fact = needs[0].fact
         belief = self.of(fact)
         if UNKNOWN in fact.of or belief.values is None or any(need.fact != fact for need in needs):
@@ -263,7 +263,7 @@ class Beliefs:
         left = frozenset(value for value in belief.values if any(need.refusal(value) for need in needs))
         return self.with_belief(fact, Belief(left))
 
-    def _changed(self, deed: Deed) -> "Beliefs":
+    def _apply(self, deed: Deed) -> "Beliefs":
         after = self
         for fact, to in deed.changes:
             before = self.of(fact)
@@ -274,7 +274,7 @@ class Beliefs:
             after = after.with_belief(fact, Belief(values))
         return after
 
-    def _following(self, before: "Beliefs", line: int) -> "Beliefs":
+    def _follow(self, before: "Beliefs", line: int) -> "Beliefs":
         """Return the beliefs as the result of a line."""
         return Beliefs(
             {fact: belief.following(before.of(fact), line) for fact, belief in self.known.items()},
@@ -283,7 +283,7 @@ class Beliefs:
 
 
 def _violation(need: Need, belief: Belief) -> str:
-    """Return why no possible value of the fact meets the need; "" if one may."""
+    """Return the reason why no possible value of the fact meets the need; "" if one may."""
     values = sorted(belief.values or (), key=repr)
     reasons = [need.refusal(value).replace("{now}", str(value)) for value in values]
     return ", or ".join(dict.fromkeys(reasons)) if all(reasons) else ""

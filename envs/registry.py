@@ -21,12 +21,12 @@ class CannotLoad(Exception):
 
 @cache
 def load_module(path: Path) -> ModuleType:
-    """Return the module of a file, executed once per process. Raises CannotLoad."""
+    """Load a file as a module, once per process. Raises CannotLoad."""
     return execute_module(path)
 
 
 def execute_module(path: Path) -> ModuleType:
-    """Return the module of a file, executed anew. It may import modules beside it. Raises CannotLoad."""
+    """Execute a file as a new module. It may import modules from its folder. Raises CannotLoad."""
     if not path.is_file():
         raise CannotLoad(f"no file {path}")
     if str(path.parent) not in sys.path:
@@ -34,17 +34,15 @@ def execute_module(path: Path) -> ModuleType:
     module = ModuleType(f"planbook_own_{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    try:
-        exec(
-            compile(path.read_bytes(), path, "exec"), vars(module)
-        )  # without a bytecode cache, as it may be edited at any time
+    try:  # without a bytecode cache, as the file may be edited at any time
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except (Exception, SystemExit) as error:
         raise CannotLoad(f"{path} failed while it was imported: {import_error(error)}") from error
     return module
 
 
 def import_error(error: BaseException) -> str:
-    """Return an import error as one line, with the new name of a package renamed in 0.2."""
+    """Format an import error as one line, with the new name of a package that was renamed in 0.2."""
     name = (error.name or "").partition(".")[0] if isinstance(error, ImportError) else ""
     renamed = f". Since 0.2, planbook's {name} is imported as planbook.{name}" if name in PACKAGES else ""
     return f"{type(error).__name__}: {error}{renamed}"
@@ -52,7 +50,7 @@ def import_error(error: BaseException) -> str:
 
 ENTRY_POINT_GROUP = "planbook.environments"
 TOOLS = ("gym", "mcp", "module")
-"""Kinds of tools that ``planbook.envs.tools`` makes environments of."""
+"""Kinds of tools that ``planbook.envs.tools`` turns into environments."""
 SHIPPED: Mapping[str, str] = {
     "alfworld": "planbook.envs.alfworld:Alfworld",
     "crafter": "planbook.envs.crafter:Crafter",
@@ -67,37 +65,37 @@ SHIPPED: Mapping[str, str] = {
 
 
 OBJECT = "object:"
-"""Begins the name of an environment that exists in one process only."""
+"""Prefix of the name of an environment that exists in one process only."""
 _OBJECTS: dict[str, type[Environment]] = {}
 
 
 def register_class(environment: type[Environment]) -> str:
-    """Return a name by which a class loads in this process: a known one, FILE.py:Class, or ``object:Class``."""
+    """Return a name that loads a class in this process: a known one, FILE.py:Class, or ``object:Class``."""
     for name, value in known_environments().items():
         if value == f"{environment.__module__}:{environment.__qualname__}":
             return name
     try:
         path = Path(inspect.getfile(environment)).resolve()
-    except (OSError, TypeError):  # typed in by hand
+    except (OSError, TypeError):  # defined interactively
         path = Path()
     in_a_file = path.is_file() and "." not in environment.__qualname__
     name = f"{path}:{environment.__name__}" if in_a_file else f"{OBJECT}{environment.__name__}"
-    _OBJECTS[name] = _checked(environment, name)
+    _OBJECTS[name] = _check_class(environment, name)
     return name
 
 
 @cache
 def known_environments() -> Mapping[str, str]:
-    """Return "module:class" by name for every environment that loads by name. Shipped ones cannot be replaced.
+    """Return "module:class" by name, for every environment with a name. Shipped ones cannot be replaced.
 
-    Reading the entry points of all installed packages takes some 20 ms, so they are read once per process.
+    Reading the entry points of all installed packages takes some 20 ms, so this is cached.
     """
     registered = {point.name: point.value for point in entry_points(group=ENTRY_POINT_GROUP)}
     return {**registered, **SHIPPED}
 
 
 def load_environment(name: str) -> type[Environment]:
-    """Return the class of an environment, by its name, as ``FILE.py:Class``, or as tools: ``module:...``, ``mcp:...``.
+    """Load the class of an environment by name, ``FILE.py:Class``, or tools: ``module:...``, ``mcp:...``, ``gym:...``.
 
     Raises UnknownEnvironment, and MissingRequirement if tools need packages that are not installed.
     """
@@ -109,8 +107,8 @@ def load_environment(name: str) -> type[Environment]:
         )
     path, _, class_name = name.partition(":")
     if path in TOOLS:
-        tools = importlib.import_module("planbook.envs.tools")  # imported here, as it derives from environments itself
-        return _checked(tools.load_tools(path, class_name), name)
+        tools = importlib.import_module("planbook.envs.tools")  # imported here, since it imports this package
+        return _check_class(tools.load_tools(path, class_name), name)
     if path.endswith(".py"):
         return _from_file(Path(path).resolve(), class_name)
     known = known_environments()
@@ -125,37 +123,37 @@ def load_environment(name: str) -> type[Environment]:
         raise UnknownEnvironment(
             f"the environment {name!r} cannot be imported: {type(error).__name__}: {error}"
         ) from error
-    return _checked(getattr(module, class_name, None), name)
+    return _check_class(getattr(module, class_name, None), name)
 
 
 @cache
 def _from_file(path: Path, class_name: str) -> type[Environment]:
-    """Return the class from a file, executed once per process, so that a name always means the same class."""
+    """Load the class from a file, once per process, so that a name always means the same class."""
     try:
         module = load_module(path)
     except CannotLoad as error:
-        raise UnknownEnvironment(f"{error}; an environment of yours is named FILE.py:Class") from error
-    found = [
+        raise UnknownEnvironment(f"{error}; name an environment of your own as FILE.py:Class") from error
+    classes = [
         name
         for name, member in vars(module).items()
         if _is_environment(member) and member.__module__ == module.__name__
     ]
-    if not found:
+    if not classes:
         raise UnknownEnvironment(f"{path} defines no class derived from envs.Environment")
-    if not class_name and len(found) == 1:
-        class_name = found[0]
-    if class_name not in found:
-        choices = " or ".join(f"{path.name}:{env}" for env in found)
-        there = f"has no environment {class_name!r}" if class_name else f"has {len(found)} environments"
-        raise UnknownEnvironment(f"{path} {there}: name {choices}")
-    return _checked(getattr(module, class_name), f"{path}:{class_name}")
+    if not class_name and len(classes) == 1:
+        class_name = classes[0]
+    if class_name not in classes:
+        choices = " or ".join(f"{path.name}:{name}" for name in classes)
+        fault = f"has no environment {class_name!r}" if class_name else f"has {len(classes)} environments"
+        raise UnknownEnvironment(f"{path} {fault}: name {choices}")
+    return _check_class(getattr(module, class_name), f"{path}:{class_name}")
 
 
 def _is_environment(member: object) -> bool:
     return isinstance(member, type) and issubclass(member, Environment) and member is not Environment
 
 
-def _checked(member: object, name: str) -> type[Environment]:
+def _check_class(member: object, name: str) -> type[Environment]:
     if not (isinstance(member, type) and issubclass(member, Environment)):
         raise UnknownEnvironment(f"{name} does not name a class derived from envs.Environment")
     if not isinstance(getattr(member, "name", None), str):

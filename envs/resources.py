@@ -15,7 +15,7 @@ from planbook.envs.types import Requirement
 
 
 def package_folder(package: str) -> Path | None:
-    """Return the folder of a package, or None. The package is not imported, which is slow and may have side effects."""
+    """Return the folder of a package, or None. The package is not imported: that is slow and may have side effects."""
     spec = find_spec(package)
     folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
     return Path(folder) if folder else None
@@ -32,15 +32,17 @@ def package_version(package: str) -> str:
 def install_command(extra: str, *options: str, only: str | tuple[str, ...] = "") -> str:
     """Return the command that installs the packages of an extra of planbook, or some of them.
 
-    It names the packages, not the extra, as planbook itself is on no index.
+    It names the packages instead of the extra, since planbook itself is not on an index.
     """
-    needed = [each for each in _needed(extra) if each.startswith(only)]
-    return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, needed)))}"
+    requirements = [requirement for requirement in _requirements_of(extra) if requirement.startswith(only)]
+    return f"{shlex.quote(sys.executable)} -m pip install {' '.join((*options, *map(shlex.quote, requirements)))}"
 
 
-def missing_extra(extra: str, what: str) -> MissingRequirement:
-    """Return the error for something that needs an extra."""
-    return MissingRequirement(f"{what} needs packages that are not there; add them with: {install_command(extra)}")
+def missing_extra(extra: str, feature: str) -> MissingRequirement:
+    """Return the error for a feature that needs an extra."""
+    return MissingRequirement(
+        f"{feature} needs packages that are not installed; add them with: {install_command(extra)}"
+    )
 
 
 class PackageData(NamedTuple):
@@ -59,7 +61,7 @@ class PackageData(NamedTuple):
         return install_command(self.extra, *self.options, only=self.only or "")
 
     def requirement(self, name: str) -> Requirement:
-        """Return it as a requirement, by this name."""
+        """Return the package as a requirement of this name."""
         return Requirement(name, str(package_folder(self.package) or "") or None, self.remedy)
 
     def folder(self) -> Path:
@@ -69,16 +71,15 @@ class PackageData(NamedTuple):
         return folder
 
 
-def _needed(extra: str) -> Iterator[str]:
-    for each in metadata.requires("planbook") or ():
-        package, _, marker = each.partition(";")
+def _requirements_of(extra: str) -> Iterator[str]:
+    for requirement in metadata.requires("planbook") or ():
+        package, _, marker = requirement.partition(";")
         if marker.replace('"', "'").strip() == f"extra == '{extra}'":
             yield package.strip()
 
 
 _KNOWN_FILES = 50_000
 """Number of digests that a process caches, by path, time and size."""
-_NOT_DATA = ("__pycache__",)
 
 
 def file_digest(path: Path) -> str:
@@ -107,12 +108,12 @@ def texts_digest(texts: Iterable[str]) -> str:
 
 
 def files_digest(paths: Iterable[Path]) -> str:
-    """Return one digest of the contents of files, whatever their paths and order."""
+    """Return one digest of the contents of files, independent of their paths and order."""
     return texts_digest(sorted(map(file_digest, paths)))
 
 
 def folder_digest(folder: Path, patterns: Sequence[str] = ("*",)) -> str:
     """Return one digest of the names and contents of a folder's files, subfolders included."""
-    found = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
-    kept = sorted(path for path in found if not set(path.parts) & set(_NOT_DATA))
-    return texts_digest(text for path in kept for text in (path.relative_to(folder).as_posix(), file_digest(path)))
+    files = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
+    paths = sorted(path for path in files if "__pycache__" not in path.parts)
+    return texts_digest(text for path in paths for text in (path.relative_to(folder).as_posix(), file_digest(path)))

@@ -1,4 +1,4 @@
-"""What looks like a secret: by the name that it is given to, or by its form."""
+"""Detect values that look like secrets, by their name or their form."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import JsonValue
 
 SECRET_LENGTH = 4
-"""Characters from which on a value counts as a secret; shorter ones, such as "1", are in any text."""
+"""Minimum length of a secret. Shorter values, such as "1", occur in any text."""
 _NAMES_SECRET = re.compile(r"(?:key|token|secret|password|passwd|credentials?|bearer)$", re.IGNORECASE)
 _NAMES_NONE = re.compile(
     r"(?:sort|group|order|primary|foreign|partition|public|index|join|cache)[-_]?key$|(?:max|stop)[-_]?token$",
@@ -18,11 +18,11 @@ _IN_PATH = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{24,}")
 
 
 def holds_secret(name: str, value: JsonValue) -> bool:
-    """Return whether a value of that name seems to be or to hold a secret."""
+    """Return whether a value of this name seems to be or contain a secret."""
     if isinstance(value, dict):
-        return any(holds_secret(key, each) for key, each in value.items())
+        return any(holds_secret(key, item) for key, item in value.items())
     if isinstance(value, list):
-        return any(holds_secret(name, each) for each in value)
+        return any(holds_secret(name, item) for item in value)
     if not isinstance(value, str) or len(value) < SECRET_LENGTH or value[0] in "$-":
         return False
     named = _NAMES_SECRET.search(name) and not _NAMES_NONE.search(name)
@@ -30,15 +30,15 @@ def holds_secret(name: str, value: JsonValue) -> bool:
 
 
 def literal_secrets(words: Sequence[str]) -> set[str]:
-    """Return what looks like a secret among the words of a command, or in a URL."""
-    found = {word for word in words if holds_secret("", word)}
+    """Return the parts of a command or URL that look like secrets."""
+    secrets = {word for word in words if holds_secret("", word)}
     for word, following in zip(words, [*words[1:], ""], strict=True):
         url = urlsplit(word) if re.match(r"\w+://", word) else None
         if url is not None:
             named = [*parse_qsl(url.query), ("password", url.password or "")]
-            found |= set(filter(_IN_PATH.fullmatch, url.path.split("/")))
+            secrets |= set(filter(_IN_PATH.fullmatch, url.path.split("/")))
         else:
             name, assigned, value = word.partition("=")
             named = [(name, value if assigned else following)] if assigned or name.startswith("-") else []
-        found |= {value for name, value in named if holds_secret(name, value)}
-    return found
+        secrets |= {value for name, value in named if holds_secret(name, value)}
+    return secrets

@@ -1,4 +1,4 @@
-"""Turn a selection into tasks: check its names, filter by split, seed and type, and take the types in turn."""
+"""Turn a selection into tasks: check names, filter by split, seed and type, and take the types in turn."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
@@ -18,7 +18,7 @@ NO_SEEDS = ": its tasks are made from no seeds; leave out --seeds"
 
 
 def select(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
-    """Return the tasks that fit the selection, whatever part of it ``Environment.tasks`` observed.
+    """Return the tasks that fit the selection. ``Environment.tasks`` may have ignored parts of it.
 
     Raises BadSelection for a split, a type or an id that does not exist, and where no task is left.
     """
@@ -26,23 +26,23 @@ def select(environment: "type[Environment]", selection: Selection, options: Base
     split = chosen_split(selection, environment.task_splits(options), name)
     if not selection.ids and (types := environment.task_types(options)):
         chosen_types(selection, types, name)
-    listed = _listed(environment, selection, options)
+    tasks = _list_tasks(environment, selection, options)
     if selection.ids:
-        return [find_task(listed, task_id, name) for task_id in selection.ids]
-    found = fitting(environment, listed, selection, split)
-    if len(found) < len(listed) and selection.limit is not None:  # tasks() may have counted some that do not fit
-        every = _listed(environment, selection.model_copy(update={"limit": None}), options)
-        found = fitting(environment, every, selection, split)
-    if not found:
+        return [find_task(tasks, task_id, name) for task_id in selection.ids]
+    chosen = filter_tasks(environment, tasks, selection, split)
+    if len(chosen) < len(tasks) and selection.limit is not None:  # tasks() may have limited a longer list
+        every = _list_tasks(environment, selection.model_copy(update={"limit": None}), options)
+        chosen = filter_tasks(environment, every, selection, split)
+    if not chosen:
         left_out = environment.unjudgeable(selection, options).items()
-        why = _why_none(listed, selection, split) + "".join(f"; {n} left out: {reason}" for reason, n in left_out)
+        why = _explain_none(tasks, selection, split) + "".join(f"; {n} left out: {reason}" for reason, n in left_out)
         raise BadSelection(f"{name} has no task that fits the selection{why}")
-    return found[: selection.limit]
+    return chosen[: selection.limit]
 
 
-def fitting(environment: "type[Environment]", tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
+def filter_tasks(env: "type[Environment]", tasks: Iterable[Task], selection: Selection, split: str) -> list[Task]:
     """Return the tasks of the chosen split, seeds and types."""
-    splits, seeds = environment.parts.get(split, (split,)), environment.seeds_of(split, selection.seeds)
+    splits, seeds = env.parts.get(split, (split,)), env.seeds_of(split, selection.seeds)
     return [
         task
         for task in tasks
@@ -82,10 +82,10 @@ def read_seeded_id(task_id: str, types: Sequence[str], environment: str) -> tupl
 
 def find_task(tasks: Iterable[Task], task_id: str, environment: str) -> Task:
     """Return the task with that id. Raises BadSelection."""
-    found = next((task for task in tasks if task.id == task_id), None)
-    if found is None:
+    match = next((task for task in tasks if task.id == task_id), None)
+    if match is None:
         raise BadSelection(f"{environment} has no task {task_id!r}; the first is {next(iter(tasks)).id!r}")
-    return found
+    return match
 
 
 def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator[T]:
@@ -94,8 +94,8 @@ def in_turn(groups: Iterable[Iterable[T]], limit: int | None = None) -> Iterator
     return islice((item for turn in turns for wrapped in turn for item in wrapped), limit)
 
 
-def _listed(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
-    """Return what ``tasks`` lists.
+def _list_tasks(environment: "type[Environment]", selection: Selection, options: BaseModel | None) -> list[Task]:
+    """Return the tasks that ``tasks`` lists.
 
     Raises EnvironmentBroken if it fails, lists anything that is no Task, or lists an id twice.
     """
@@ -110,18 +110,18 @@ def _listed(environment: "type[Environment]", selection: Selection, options: Bas
     seen: set[str] = set()
     for task in tasks:
         if not isinstance(task, Task):
-            raise EnvironmentBroken(f"{name}: tasks() must list Task objects, and lists a {type(task).__name__}")
+            raise EnvironmentBroken(f"{name}: tasks() must list Task objects, but lists a {type(task).__name__}")
         if task.id in seen and not selection.ids:
             raise EnvironmentBroken(f"{name} lists the task id {task.id!r} twice; give every task an id of its own")
         seen.add(task.id)
     return tasks
 
 
-def _why_none(listed: Sequence[Task], selection: Selection, split: str) -> str:
-    """Return the end of a sentence that says what the listed tasks have instead of what was selected."""
-    if split and listed and all(task.split != split for task in listed):
-        return f": none is of the split {split}, but of {', '.join(sorted({task.split for task in listed}))}"
-    if selection.seeds and listed:
-        seeds = sorted({task.seed for task in listed})
+def _explain_none(tasks: Sequence[Task], selection: Selection, split: str) -> str:
+    """Return the end of a sentence about how the listed tasks differ from the selection."""
+    if split and tasks and all(task.split != split for task in tasks):
+        return f": none is of the split {split}, but of {', '.join(sorted({task.split for task in tasks}))}"
+    if selection.seeds and tasks:
+        seeds = sorted({task.seed for task in tasks})
         return f": none is of the seeds asked for; the first seed is {seeds[0]}" if any(seeds) else NO_SEEDS
     return ""

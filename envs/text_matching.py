@@ -45,7 +45,7 @@ def _common_length(one: str, other: str) -> int:
 
 def _words(text: str) -> list[str]:
     """Return the words as thefuzz reads them: lower-case letters and digits, without characters 128 to 255."""
-    return "".join(each if each.isalnum() else " " for each in text.translate(_NOT_ASCII).lower()).split()
+    return "".join(letter if letter.isalnum() else " " for letter in text.translate(_NOT_ASCII).lower()).split()
 
 
 _NOT_ASCII = dict.fromkeys(range(128, 256))
@@ -60,18 +60,18 @@ class BM25:
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._count, total = len(texts), sum(map(len, texts))
-        self._found: dict[str, dict[int, float]] = {}
+        self._weights: dict[str, dict[int, float]] = {}
         for position, text in enumerate(texts):
             norm = SATURATION * (1 - LENGTH + LENGTH * len(text) * self._count / max(total, 1))
             for word, count in Counter(text).items():
-                self._found.setdefault(word, {})[position] = count / (count + norm)
+                self._weights.setdefault(word, {})[position] = count / (count + norm)
 
     def scores(self, words: Collection[str]) -> list[float]:
-        """Return the score of each text, in order; words that no text has count for nothing."""
+        """Return the score of each text, in order. Words that no text contains are ignored."""
         scores = [0.0] * self._count
         for word in words:
-            found = self._found.get(word, {})
-            rarity = log(1 + (self._count - len(found) + 0.5) / (len(found) + 0.5))
-            for position, weight in found.items():
+            weights = self._weights.get(word, {})
+            rarity = log(1 + (self._count - len(weights) + 0.5) / (len(weights) + 0.5))
+            for position, weight in weights.items():
                 scores[position] += rarity * weight
         return scores

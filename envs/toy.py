@@ -1,6 +1,6 @@
 """A toy environment for documentation and tests: boxes, things, and a table to put them on.
 
-Everything about an episode follows from the task's type and seed, in microseconds and without a dependency.
+The task's type and seed determine an episode. It takes microseconds and needs no package.
 """
 
 import copy
@@ -21,7 +21,7 @@ HOLDING = Fact("holding")
 
 
 class Toy(Environment):
-    """Some boxes, each closed; the task names one thing, or two, that must end up on the table."""
+    """Some closed boxes. The task names one or two things that must end up on the table."""
 
     name = "toy"
     about = (
@@ -62,7 +62,7 @@ class Toy(Environment):
 
     @classmethod
     def preconditions(cls, task: Task, options: BaseModel | None = None) -> Preconditions:
-        """Return the needs of the hand and the boxes; only opening shows which box a thing is in."""
+        """Return the needs of the hand and the boxes. Only opening a box shows what is in it."""
         boxes = _boxes_of(random.Random(f"layout/{task.id}"))
 
         def open_box(box: Given) -> Deed:
@@ -75,13 +75,13 @@ class Toy(Environment):
                 return Deed(impossible=f"nothing is called {thing}")
             empty = Need.equal(HOLDING, "nothing", "{now} is held then")
             opened = Need.equal(Fact("opened", (box,)), True, f"{box} was not opened")
-            there = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}} then")
+            inside = Need.equal(Fact("place", (thing,)), box, f"{thing} is {{now}} then")
             return Deed(
-                [empty, opened, there], [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")], sure=True
+                [empty, opened, inside], [Change(HOLDING, thing), Change(Fact("place", (thing,)), "in hand")], sure=True
             )
 
         def put(thing: Given) -> Deed:
-            some = Need.that(HOLDING, lambda held: held != "nothing", "nothing is held then")
+            some = Need.that(HOLDING, lambda now: now != "nothing", "nothing is held then")
             this = Need.equal(HOLDING, thing, "{now} is held then")
             return Deed(
                 [some, this], [Change(HOLDING, "nothing"), Change(Fact("place", (thing,)), "on the table")], sure=True
@@ -95,7 +95,7 @@ class Toy(Environment):
         )
 
     def begin(self, task: Task) -> Observation:
-        """Deal the things into four to eight boxes."""
+        """Distribute the things among four to eight boxes."""
         dice = random.Random(f"layout/{task.id}")
         self._boxes = {box: [] for box in _boxes_of(dice)}
         for thing in THINGS:
@@ -149,12 +149,12 @@ class Toy(Environment):
         return {"holding": self._holding}
 
     def verdict(self) -> Verdict:
-        """Return solved if every wanted thing is on the table; the score is the share that is."""
+        """Return solved if every wanted thing is on the table. The score is the share of them that is."""
         wanted = self.task.params["things"] if self.task else []
         if not isinstance(wanted, list) or not wanted:
             return Verdict(False, 0.0)
-        there = sum(thing in self._table for thing in wanted)
-        return Verdict(there == len(wanted), there / len(wanted))
+        done = sum(thing in self._table for thing in wanted)
+        return Verdict(done == len(wanted), done / len(wanted))
 
     def _save(self) -> object:
         return copy.deepcopy((self._boxes, self._open, self._table, self._holding))

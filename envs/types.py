@@ -19,7 +19,7 @@ class Task(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
-    """Identifies the task within its environment, by itself; usually TYPE/NUMBER."""
+    """Unique within the environment; usually TYPE/NUMBER."""
     env: str
     """The name of the environment."""
     split: str
@@ -27,11 +27,11 @@ class Task(BaseModel):
     type: str
     """The task type. Skills, procedures and results are kept by type."""
     goal: str
-    """What is to be achieved, as a sentence."""
+    """The goal as a sentence."""
     params: dict[str, JsonValue] = Field(default_factory=dict)
-    """What the goal says, taken apart for plans; JSON."""
+    """The parameters of the goal, for plans; JSON."""
     seed: int = 0
-    """The seed that all chance in the episode follows from."""
+    """The seed that determines all randomness in the episode."""
 
 
 class EnvironmentOptions(BaseModel):
@@ -41,7 +41,7 @@ class EnvironmentOptions(BaseModel):
 
     @classmethod
     def read(cls, options: BaseModel | None) -> Self:
-        """Return options given by a caller as this class; the default ones for None."""
+        """Convert a caller's options to this class; None gives the defaults."""
         return options if isinstance(options, cls) else cls.model_validate(options.model_dump() if options else {})
 
 
@@ -50,10 +50,10 @@ class NoOptions(EnvironmentOptions):
 
 
 class Selection(BaseModel):
-    """A selection of an environment's tasks, as given on the command line.
+    """A selection of an environment's tasks, as on the command line.
 
-    ``limit`` is the number of tasks over all types (None: all), taken in turn from each type. ``seeds`` is for
-    environments whose tasks are made from a type and a seed. ``ids``, if given, overrides all else.
+    ``limit`` is the number of tasks over all types (None: all), in turn from each type. ``seeds`` is for environments
+    that make tasks from a type and a seed. ``ids``, if set, overrides all else.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,7 +72,7 @@ class Action:
     name: str
     """The name of the action, without ``agent.``."""
     args: tuple[JsonValue, ...] = ()
-    """All arguments, those given by keyword or default included."""
+    """All arguments, including keyword arguments and defaults."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})"
@@ -108,9 +108,9 @@ class Verdict:
     """The environment's own judgement. Plans never see it."""
 
     solved: bool
-    """Counts in every table of results."""
+    """Counted in every table of results."""
     score: float
-    """From 0 to 1: partial credit, reported beside ``solved``."""
+    """Partial credit from 0 to 1, reported with ``solved``."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class ActionSpec:
         return full.replace(parameters=list(full.parameters.values())[1:])
 
     def bind(self, *args: JsonValue, **kwargs: JsonValue) -> Action:
-        """Return the action that this call means; raises TypeError as a Python call would."""
+        """Return the action of this call. Raises TypeError as a Python call would."""
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return Action(self.name, tuple(bound.arguments.values()))
@@ -148,7 +148,7 @@ class Offered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Something an environment needs from the machine: what was found, or how to get it."""
+    """Something that an environment needs on the machine: what was found, or how to get it."""
 
     name: str
     found: str | None
@@ -157,7 +157,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to return to: the actions that led there, and the environment's own copy if it has a cheap one."""
+    """A state to return to: the actions that led to it, and the environment's own copy, if it has a cheap one."""
 
     task: Task
     history: tuple[tuple[Action, Observation], ...]

@@ -1,7 +1,7 @@
-"""YAML as plain values, with the line of each place. Anchors, aliases and tags are refused.
+"""Read YAML as plain values, with the line of each place. Anchors, aliases and tags are refused.
 
-An alias repeats what it names, so that a short file can mean a value of any size; a tag can name any Python object.
-Neither is needed to write a graph or a list of tasks.
+An alias repeats a value, so a short file could expand to any size; a tag can name any Python object. Graphs and lists
+of tasks need neither.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,15 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, NodeEvent
 
 Where = tuple[str | int, ...]
-"""The keys and numbers that lead to a place of the file."""
+"""The keys and indices that lead to a place in the file."""
 DEEPEST = 30
-"""Levels of values inside one another."""
+"""Levels of nesting."""
 LONGEST = 1_000_000
 """Characters of a file."""
 
 
 class FileFault(NamedTuple):
-    """One thing that is wrong with a file. Lines count from 1; ``where`` is a dotted place, empty for the whole."""
+    """One fault in a file. Lines count from 1; ``where`` is a dotted place, empty for the whole file."""
 
     line: int
     where: str
@@ -42,27 +42,27 @@ class YamlFile(NamedTuple):
     def line(self, where: Where) -> int:
         """Return the line of a place, or of the nearest place around it."""
         value, line = self.marked, 1
-        for each in where:
-            if isinstance(value, CommentedMap) and each in value:
-                line = value.lc.key(each)[0] + 1
-            elif isinstance(value, CommentedSeq) and isinstance(each, int) and each < len(value):
-                line = value.lc.item(each)[0] + 1
+        for key in where:
+            if isinstance(value, CommentedMap) and key in value:
+                line = value.lc.key(key)[0] + 1
+            elif isinstance(value, CommentedSeq) and isinstance(key, int) and key < len(value):
+                line = value.lc.item(key)[0] + 1
             else:
                 break
-            value = value[each]
+            value = value[key]
         return int(line)
 
     def fault(self, where: Where, message: str) -> FileFault:
-        """Return what is wrong there."""
+        """Return a fault at a place."""
         return FileFault(self.line(where), dotted(where), message)
 
 
 def read_yaml(text: str) -> YamlFile | list[FileFault]:
-    """Return the content of a text; where it cannot be read at all, what is wrong with it."""
+    """Parse a text. Return its faults if it cannot be read at all."""
     if len(text) > LONGEST:
         return [FileFault(1, "", f"the file has {len(text):,} characters; at most {LONGEST:,} are allowed")]
     try:
-        if refused := list(_refused(text)):
+        if refused := list(_refused_parts(text)):
             return refused
         marked = YAML(typ="rt").load(StringIO(text))
         return [FileFault(1, "", "the file is empty")] if marked is None else YamlFile(_plain(marked), marked)
@@ -77,8 +77,8 @@ def read_yaml(text: str) -> YamlFile | list[FileFault]:
         return [FileFault(1, "", f"this is not YAML: {str(error).splitlines()[0]}")]
 
 
-def _refused(text: str) -> Iterator[FileFault]:
-    """Yield what is refused, by the events alone: nothing is built yet."""
+def _refused_parts(text: str) -> Iterator[FileFault]:
+    """Yield the refused parts, from the events alone: no value is built yet."""
     depth, documents = 0, 0
     for event in YAML(typ="safe", pure=True).parse(StringIO(text)):
         line = event.start_mark.line + 1
@@ -103,11 +103,11 @@ _SECOND = "a second document begins here; write one to a file"
 
 
 def _plain(value: Any) -> Any:
-    """Return ruamel's value as JSON has it: a date is a text, and so is a number that JSON does not have."""
+    """Convert ruamel's value to JSON. Dates, and numbers that JSON does not have, become texts."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -118,5 +118,5 @@ def _plain(value: Any) -> Any:
 
 
 def dotted(where: Where) -> str:
-    """Return a place as it appears in messages: nodes.plan.after[2]."""
-    return "".join(f"[{each + 1}]" if isinstance(each, int) else f".{each}" for each in where).lstrip(".")
+    """Format a place for messages: nodes.plan.after[2]."""
+    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")

@@ -1,14 +1,14 @@
-"""Read, check and run plan code. This package knows nothing of environments or planners.
+"""Read, check and run plan code. This package does not depend on environments or planners.
 
 From a model's reply to a result:
 
-- ``reading`` finds the code in a reply. ``checks`` reports what is wrong with it, ``policy`` what plans may not say,
-  ``dry`` which actions cannot succeed.
+- ``reading`` finds the code in a reply. ``checks`` reports its faults, ``policy`` refuses what plans may not use, and
+  ``dry`` finds actions that cannot succeed.
 - ``host`` starts the sandbox and opens a ``session`` with the ``functions`` that plans may call. Each cell is one
   ``conversation`` with the worker; ``answers`` carries out its requests within the limits of ``types``.
-- ``protocol`` defines the frames on the wire, ``process`` starts and ends the worker's processes. ``worker`` is what
-  runs in them; they are the boundary (``THREAT_MODEL.md``).
-- ``caching`` and ``suggest`` (did you mean ...?) bound what a plan's text can cost; ``errors`` lists what is raised.
+- ``protocol`` defines the frames on the wire, ``process`` starts and ends the worker's processes. ``worker`` runs in
+  them; they are the boundary (``THREAT_MODEL.md``).
+- ``caching`` and ``suggest`` (did you mean ...?) limit the cost of a plan's text; ``errors`` lists the exceptions.
 
 Other packages import from here only.
 """

@@ -32,10 +32,10 @@ ZONES = "zoneinfo:"
 
 @lru_cache(256)
 def library_source(name: str) -> tuple[str, bool] | None:
-    """Return the source of a module of the standard library, and whether it is a package; None where there is none.
+    """Return the source of a module of the standard library, and whether it is a package; None if it does not exist.
 
-    No other module is ever read, and none is imported. The name of a time zone behind ``zoneinfo:`` returns its data,
-    one character per byte.
+    No other module is ever read, and none is imported. ``zoneinfo:KEY`` returns the data of a time zone, one character
+    per byte.
     """
     if name.startswith(ZONES):
         return _zone(name.removeprefix(ZONES))
@@ -51,15 +51,15 @@ def library_source(name: str) -> tuple[str, bool] | None:
 
 @cache
 def _zones() -> frozenset[str]:
-    """Return the names of the time zones, for which Python reads hundreds of files."""
+    """Return the names of all time zones. Python reads hundreds of files for them."""
     return frozenset(zoneinfo.available_timezones())
 
 
 def _zone(key: str) -> tuple[str, bool] | None:
     if key not in _zones():
         return None
-    found = next((path for folder in zoneinfo.TZPATH if (path := Path(folder, key)).is_file()), None)
-    data = (found or resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))).read_bytes()
+    file = next((path for folder in zoneinfo.TZPATH if (path := Path(folder, key)).is_file()), None)
+    data = (file or resources.files("tzdata").joinpath("zoneinfo", *key.split("/"))).read_bytes()
     return data.decode("latin-1"), False
 
 
@@ -95,7 +95,7 @@ def open_message(
 
 
 def _as_number(seed: str) -> int:
-    """Return the number that ``random.seed`` makes of a text."""
+    """Convert a text to a number as ``random.seed`` does."""
     text = seed.encode()
     return int.from_bytes(text + sha512(text).digest())
 
@@ -109,9 +109,9 @@ def _check_names(functions: Collection[str], values: Collection[str], attributes
             raise BadFunction(f"attribute {name!r}: it must be named object.attribute")
     dotted = [name for name in (*functions, *attributes) if "." in name]
     objects = {name[: dot.start()] for name in dotted for dot in re.finditer(r"\.", name)}
-    given = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
-    if twice := sorted({name for name in given if given.count(name) > 1}):
-        raise BadFunction(f"given twice, or both as an object and as something else: {', '.join(twice)}")
+    names = [*(name for name in functions if "." not in name), *values, *objects, *dotted]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise BadFunction(f"defined twice, or both as an object and as something else: {', '.join(twice)}")
 
 
 # Answers.
@@ -136,7 +136,7 @@ class PlanView:
 
 
 class Answers:
-    """Carries out a worker's requests and makes the messages that answer them."""
+    """Carries out a worker's requests and builds the answers."""
 
     def __init__(
         self,
@@ -149,33 +149,33 @@ class Answers:
         self._specs, self._attributes, self._guarded = specs, attributes, guarded
         self._cells, self._guesses = 0, Guesses()
         self._last_file, self._context = "", CompileContext(modules=modules)
-        """The file of the last cell, and what its code leaves to the next."""
+        """The file of the last cell, and the context that its code leaves for the next."""
         self._clock, self._shown, self._last_attributes = EPOCH, dict[str, JsonValue](), b""
 
     @property
-    def seen(self) -> PlanView:
-        """The state that the plan has been shown so far."""
+    def view(self) -> PlanView:
+        """The clock and attributes that the plan has been shown so far."""
         return PlanView(self._clock, self._shown)
 
     def new_file(self, name: str) -> str:
-        """Return a file name for a cell that no other cell of the session has."""
+        """Return a file name for a cell, unique in the session."""
         self._cells, self._guesses = self._cells + 1, Guesses()
         return f"{name}#{self._cells - 1}"
 
     def run(self, source: str, name: str, file: str | None = None, kind: Kind = "run") -> bytes:
         """Return the message that starts a cell or a part of one. A cell without a file gets a new one."""
         file = file or self.new_file(name)
-        compiled = self.compiled(source, file, kind)
+        compiled = self.compile(source, file, kind)
         self._last_file, self._context = file, compiled.context
-        return _message(kind, source, name, compiled.code, self.changed(), self._clock)
+        return _message(kind, source, name, compiled.code, self.take_changes(), self._clock)
 
-    def compiled(self, source: str, file: str, kind: Kind) -> Compiled:
+    def compile(self, source: str, file: str, kind: Kind) -> Compiled:
         """Compile a cell, or the next part of one."""
         context = self._context if self._last_file == file else self._context._replace(flags=0)
         return precompile(CompileRequest(source, file, self._guarded, kind == "part", context))
 
     def answer(self, message: list[Any]) -> bytes:
-        """Answer a request. Raises HostileFrame, BadAnswer, and what functions raise beyond Exception."""
+        """Answer a request. Raises HostileFrame and BadAnswer. A function's BaseException passes through."""
         if message[0] == "sleep":
             self._clock += int(message[1] * SECOND)
             return _message("answer", None, None, self._clock)
@@ -196,40 +196,40 @@ class Answers:
             raise
         except Exception as error:
             return self._error(error)
-        return _message("answer", value, self.changed(), self._clock, of=spec.name)
+        return _message("answer", value, self.take_changes(), self._clock, of=spec.name)
 
-    def changed(self) -> Mapping[str, JsonValue] | None:
-        """Return the attributes that changed since the plan was last shown them, or None. They count as shown now."""
+    def take_changes(self) -> Mapping[str, JsonValue] | None:
+        """Return the attributes that changed since the last call, or None, and mark them as shown to the plan."""
         if self._attributes is None:
             return None
-        encoded = _encoded("attributes", self._attributes())
+        encoded = _encode("attributes", self._attributes())
         if encoded == self._last_attributes:
             return None
         self._last_attributes = encoded
-        now, before = from_json(encoded), self._shown
-        self._shown = now
-        return {name: value for name, value in now.items() if name not in before or before[name] != value}
+        current, before = from_json(encoded), self._shown
+        self._shown = current
+        return {name: value for name, value in current.items() if name not in before or before[name] != value}
 
-    def return_to(self, seen: PlanView) -> None:
-        """Continue from where the plan had been shown no more than this."""
-        self._clock, self._shown, self._last_attributes = seen.clock, dict(seen.attributes), b""
+    def restore(self, view: PlanView) -> None:
+        """Reset the clock and the attributes to what the plan had been shown."""
+        self._clock, self._shown, self._last_attributes = view.clock, dict(view.attributes), b""
 
     def _error(self, error: Exception) -> bytes:
-        text = _text_of(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
-        return _message("error", type(error).__name__, text, self.changed(), self._clock)
+        text = _error_text(error)[:MAX_MESSAGE].encode("utf-8", "backslashreplace").decode()
+        return _message("error", type(error).__name__, text, self.take_changes(), self._clock)
 
 
-def _text_of(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if len(error.args) == 1 and isinstance(error.args[0], str):
         return error.args[0]
     try:
         return str(error)
     except Exception as broken:
-        raise BadAnswer(f"a function raised {type(error).__name__}, whose text cannot be had: {broken!r}") from error
+        raise BadAnswer(f"a function raised {type(error).__name__}, whose text cannot be read: {broken!r}") from error
 
 
 def _message(*parts: object, of: str = "the session") -> bytes:
-    payload = _encoded(of, parts)
+    payload = _encode(of, parts)
     if _LONG_NUMBER.search(payload) and not _is_readable(payload):
         raise BadAnswer(
             f"{of}: the answer holds an integer of more than {MAX_DIGITS} digits, which Python does not read"
@@ -248,7 +248,7 @@ def _is_readable(payload: bytes) -> bool:
     return True
 
 
-def _encoded(of: str, value: object) -> bytes:
+def _encode(of: str, value: object) -> bytes:
     try:
         return to_json(value, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError) as error:

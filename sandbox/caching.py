@@ -8,11 +8,11 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 OVERHEAD = 1_000
-"""Characters that an entry counts for besides its texts."""
+"""Characters that an entry counts in addition to its texts."""
 
 
 def cached_up_to(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Cache a function's most recently used results, while all texts in arguments and results fit into ``most``."""
+    """Cache a function's most recently used results, up to ``most`` characters in arguments and results."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         cached: dict[object, R] = {}
@@ -24,16 +24,16 @@ def cached_up_to(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
             key = args, tuple(named.items())
             with lock:
                 if key in cached:
-                    found = cached[key] = cached.pop(key)
-                    return found
-            made = function(*args, **named)
+                    cached[key] = cached.pop(key)  # now the most recently used
+                    return cached[key]
+            result = function(*args, **named)
             with lock:
-                size += 0 if key in cached else _size((key, made))
-                cached[key] = made
+                size += 0 if key in cached else _size((key, result))
+                cached[key] = result
                 while size > most:
                     oldest = next(iter(cached))
                     size -= _size((oldest, cached.pop(oldest)))
-            return made
+            return result
 
         return call
 

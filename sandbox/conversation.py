@@ -1,4 +1,4 @@
-"""The messages of one cell, from "run" to "end", checked against their shapes and the session's limits.
+"""The messages of one cell, from "run" to "end", checked for their shape and the session's limits.
 
 Nothing that a worker sends is trusted: ``parse_message`` and ``read_faults`` accept the listed shapes only.
 """
@@ -49,8 +49,8 @@ def parse_message(payload: bytes) -> list[Any]:
     if type(message) is not list or not message or type(message[0]) is not str or message[0] not in SHAPES:
         raise HostileFrame("not a known message")
     if tuple(map(type, message)) not in SHAPES[message[0]]:
-        given = ", ".join(type(part).__name__ for part in message[1:])
-        raise HostileFrame(f"a {message[0]!r} message of ({given})")
+        types = ", ".join(type(part).__name__ for part in message[1:])
+        raise HostileFrame(f"a {message[0]!r} message of ({types})")
     if message[0] == "call":
         if message[1] is not None and not 0 <= message[1] <= MAX_SOURCE:
             raise HostileFrame(f"a 'call' from line {message[1]}")
@@ -67,7 +67,7 @@ def read_faults(reports: list[Any]) -> tuple[Fault, ...]:
         read = FAULTS.validate_python(reports)
     except ValidationError:
         raise HostileFrame("an 'end' message with malformed faults") from None
-    if len(read) > MAX_FAULTS or not all(map(_is_honest, read)):
+    if len(read) > MAX_FAULTS or not all(map(_is_plausible, read)):
         raise HostileFrame("an 'end' message with faults that no worker finds")
     return read
 
@@ -82,8 +82,11 @@ def _is_plain(value: JsonValue, depth: int = 0) -> bool:
     return True
 
 
-def _is_honest(fault: Fault) -> bool:
-    """Return whether a worker can find this fault: it checks nothing, knows no limit but its memory, and cuts texts."""
+def _is_plausible(fault: Fault) -> bool:
+    """Return whether an honest worker can report this fault.
+
+    A worker checks no plans, knows no limit but its memory, and cuts its texts.
+    """
     if fault.kind is FaultKind.CHECK or (fault.kind is FaultKind.LIMIT and fault.type != "memory"):
         return False
     texts = (fault.type, fault.message, fault.source, fault.hint)
@@ -95,7 +98,7 @@ def _is_honest(fault: Fault) -> bool:
 
 # Addresses of objects. They differ between workers and tell a reader nothing.
 
-MARK = b" at 0x"
+ADDRESS_MARK = b" at 0x"
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,16}(?=>)")
 """As in ``<Box object at 0x7f2b9c0d1a50>``."""
 
@@ -114,11 +117,11 @@ def _without_addresses(value: Any) -> Any:
 
 T = TypeVar("T", bound=tuple[object, ...])
 Answer = Callable[[list[Any]], bytes]
-"""From a request to the message that answers it."""
+"""Maps a request to the message that answers it."""
 
 
 class Exchange(NamedTuple):
-    """A request and its answer, as they were sent, and what the cell printed since the request before."""
+    """A request and its answer, as they were sent, and the output since the previous request."""
 
     request: bytes
     answer: bytes
@@ -126,7 +129,7 @@ class Exchange(NamedTuple):
 
 
 class CellEnd(NamedTuple):
-    """The end of a cell: what it printed since its last request, and the worker's "end" message without addresses."""
+    """The end of a cell: the output since its last request, and the worker's "end" message without addresses."""
 
     printed: str
     payload: bytes
@@ -150,23 +153,23 @@ NO_END = CellEnd("", b'["end",null,[]]')
 
 @dataclass(frozen=True, slots=True)
 class FinishedCell:
-    """Everything needed to run a cell again in another worker, and what the plan had been shown by its end."""
+    """Everything needed to run a cell again in another worker, and what the plan had been shown at its end."""
 
     name: str
     starts: tuple[bytes, ...]
     """One message, or several if the cell came in parts."""
     exchanges: tuple[Exchange, ...]
     ends: tuple[CellEnd, ...]
-    seen: PlanView
+    view: PlanView
     size: int
-    """Bytes of memory that all this takes, approximately."""
+    """Approximate size in memory, in bytes."""
     seconds: float
-    """Wall clock of the first run."""
+    """Wall clock time of the first run."""
 
 
 @dataclass
 class RunningCell:
-    """A cell that is being run: its file, the messages that started its parts, and how these ended."""
+    """A cell that is being run: its file, the messages that started its parts, and the ends of these."""
 
     name: str
     file: str
@@ -179,55 +182,55 @@ BEFORE, AFTER = 60, 240
 
 
 class RecordedAnswers:
-    """The answers of the first run, for a cell that is run again. ``complete`` is true if it may ask no more."""
+    """The answers of the first run, for a cell that is run again. If ``complete``, further requests are an error."""
 
-    def __init__(self, before: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
-        self.before, self._title, self._complete = before, title, complete
+    def __init__(self, exchanges: Sequence[Exchange] = (), title: str = "", *, complete: bool = False) -> None:
+        self.exchanges, self._title, self._complete = exchanges, title, complete
         self._next = 0
 
     def next(self, payload: bytes, printed: str) -> bytes | None:
         """Return the answer to the next request, or None after the last. Raises RebuildDiverged if it differs."""
-        if self._next == len(self.before):
+        if self._next == len(self.exchanges):
             if self._complete:
-                more = _around(payload.decode(), 0)
-                raise RebuildDiverged(f"{self._title}: run again, it made a call more than before: {more}")
+                more = _excerpt(payload.decode(), 0)
+                raise RebuildDiverged(f"{self._title}: run again, it made another call: {more}")
             return None
-        expected = self.before[self._next]
+        expected = self.exchanges[self._next]
         self._next += 1
         self._compare("printed", expected.printed, printed)
         self._compare(f"call {self._next} was", expected.request.decode(), payload.decode())
         return expected.answer
 
     def check_ends(self, ends: Sequence[CellEnd], expected: Sequence[CellEnd]) -> None:
-        """Raise RebuildDiverged if a part ended differently from the first run, or too early.
+        """Raise RebuildDiverged if a part ended too early, or differently from the first run.
 
-        ``expected`` are the ends of the parts that had ended in the first run.
+        ``expected`` has the ends of the parts that ended in the first run.
         """
-        if self._next < len(self.before):
-            missing = _around(self.before[self._next].request.decode(), 0)
+        if self._next < len(self.exchanges):
+            missing = _excerpt(self.exchanges[self._next].request.decode(), 0)
             raise RebuildDiverged(f"{self._title}: run again, it ended before call {self._next + 1}, {missing}")
-        for was, now in zip(expected, ends, strict=False):
-            self._compare("printed", was.printed, now.printed)
-            self._compare("came to", was.payload.decode(), now.payload.decode())
+        for first, again in zip(expected, ends, strict=False):
+            self._compare("printed", first.printed, again.printed)
+            self._compare("ended with", first.payload.decode(), again.payload.decode())
 
-    def _compare(self, what: str, was: str, now: str) -> None:
-        if was != now:
-            pairs = enumerate(zip(was, now, strict=False))
-            at = next((at for at, (one, other) in pairs if one != other), min(len(was), len(now)))
-            raise RebuildDiverged(f"{self._title}: {what} {_around(was, at)}, run again {_around(now, at)}")
+    def _compare(self, verb: str, first: str, again: str) -> None:
+        if first != again:
+            pairs = enumerate(zip(first, again, strict=False))
+            at = next((at for at, (left, right) in pairs if left != right), min(len(first), len(again)))
+            raise RebuildDiverged(f"{self._title}: {verb} {_excerpt(first, at)}, run again {_excerpt(again, at)}")
 
 
-def _around(text: str, at: int) -> str:
+def _excerpt(text: str, at: int) -> str:
     start = max(at - BEFORE, 0)
     part = text[start : at + AFTER]
     return f"{'...' if start else ''}{part}{'...' if start + len(part) < len(text) else ''}"
 
 
 class Conversation:
-    """The exchange of messages for one cell, from "run" to "end"; for a cell in parts, from the first "part" on.
+    """The exchange of messages for one cell, from "run" or the first "part" to "end".
 
-    Keeps what has been printed and asked, whatever becomes of the cell. Raises LimitReached, HostileFrame,
-    ChannelClosed, FrameTooLong, and what ``answer`` raises.
+    Keeps the output and the exchanges, however the cell ends. Raises LimitReached, HostileFrame, ChannelClosed,
+    FrameTooLong, and what ``answer`` raises.
     """
 
     def __init__(
@@ -245,15 +248,15 @@ class Conversation:
         self.exchanges: list[Exchange] = []
         self.calls = 0
         self.line: int | None = None
-        """The plan line of the call that is being carried out."""
+        """The plan line of the current call."""
         self._printed: list[str] = []
         self._printed_chars = self._reported = 0
         """Characters printed; items of ``_printed`` that belong to an exchange or an end."""
         self._slept, self._requests, self._asked_bytes = 0.0, 0, 0
-        self._started = self._looked = monotonic()
+        self._started = self._checked_at = monotonic()
         self._paused = 0.0
         self._ended: float | None = None
-        """Time at which the last part ended, while none runs. The plan's clock then stands still."""
+        """Time at which the last part ended, while none runs. The plan's clock is stopped then."""
         self._cpu_before = worker.cpu_seconds()
         worker.allow(limits.cpu_seconds)
 
@@ -264,69 +267,69 @@ class Conversation:
 
     @property
     def seconds(self) -> float:
-        """Wall clock of the plan itself, without the host's work."""
+        """Wall clock time of the plan itself, without the host's work."""
         return (self._ended or monotonic()) - self._started - self._paused
 
-    def hold(self, start: bytes) -> CellEnd:
-        """Send a "run" or "part" message and handle every message until the "end"."""
+    def run(self, start: bytes) -> CellEnd:
+        """Send a "run" or "part" message, and handle the worker's messages until the "end"."""
         if not self._worker.is_quiet():
             raise HostileFrame("it spoke before it was asked")
         self._keep((start,))
         if self._ended is not None:
-            self._looked = monotonic()
-            self._paused, self._ended = self._paused + self._looked - self._ended, None
-        self._worker.send(start, self._look)
+            self._checked_at = monotonic()
+            self._paused, self._ended = self._paused + self._checked_at - self._ended, None
+        self._worker.send(start, self._check_time)
         while True:
-            payload = self._worker.receive(self._look)
-            if monotonic() - self._looked > SLICE_SECONDS:
-                self._look()
+            payload = self._worker.receive(self._check_time)
+            if monotonic() - self._checked_at > SLICE_SECONDS:
+                self._check_time()
             message = parse_message(payload)
             match message[0]:
                 case "call" | "sleep" | "import":
                     self._count(message, len(payload))
-                    before, printed = monotonic(), self._newly_printed()
+                    before, printed = monotonic(), self._take_printed()
                     try:
                         answer = self.recorded.next(payload, printed) or self._answer(message)
                     finally:
                         self._paused += monotonic() - before
                     self.exchanges.append(self._keep(Exchange(payload, answer, printed)))
-                    self._worker.send(answer, self._look)
+                    self._worker.send(answer, self._check_time)
                 case "print":
-                    self._print(_without_addresses(message[1]) if MARK in payload else message[1])
+                    self._print(_without_addresses(message[1]) if ADDRESS_MARK in payload else message[1])
                 case "end":
                     self._worker.stop()
                     self._ended = monotonic()
-                    shown = to_json(_without_addresses(message)) if MARK in payload else payload
-                    return self._keep(CellEnd(self._newly_printed(), shown))
+                    cleaned = to_json(_without_addresses(message)) if ADDRESS_MARK in payload else payload
+                    return self._keep(CellEnd(self._take_printed(), cleaned))
                 case other:
                     raise HostileFrame(f"{other!r} out of turn")
 
-    def _look(self) -> None:
-        """Check the limits of time."""
-        self._looked = monotonic()
+    def _check_time(self) -> None:
+        """Check the time limits."""
+        self._checked_at = monotonic()
         if self._meanwhile is not None:
             self._meanwhile()
-            self._paused += monotonic() - self._looked  # it may have waited: the host's time, not the plan's
+            self._paused += monotonic() - self._checked_at  # if it waited, that is the host's time, not the plan's
         if self.seconds > self._limits.wall_seconds:
             raise LimitReached("wall")
         if self._limits.cpu_seconds < self._worker.cpu_seconds() - self._cpu_before < inf:
-            raise LimitReached("cpu")  # infinite for a worker that is gone, which the channel reports
+            raise LimitReached("cpu")  # a worker that is gone has used infinity; the channel reports it
 
     def _print(self, text: str) -> None:
-        if text:  # empty texts count nothing against the limit, and must not pile up
+        if text:  # empty texts do not count against the limit, and must not pile up
             self._printed.append(text)
         self._printed_chars += len(text)
         if self._printed_chars > self._limits.output_chars:
             raise LimitReached("output")
 
     def _keep(self, parts: T) -> T:
-        """Count what the session keeps of the cell. Raises LimitReached."""
+        """Count the memory that the session keeps for the cell, and return the parts. Raises LimitReached."""
         self.size += getsizeof(parts) + sum(map(getsizeof, parts))
         if self.size > self._room:
             raise LimitReached("kept")
         return parts
 
-    def _newly_printed(self) -> str:
+    def _take_printed(self) -> str:
         new = "".join(self._printed[self._reported :])
         self._reported = len(self._printed)
         return new

@@ -1,19 +1,19 @@
-"""Everything the sandbox raises on the host. A plan's own faults are never raised: they are in the CellResult.
+"""The exceptions that the sandbox raises on the host. Faults of plans are not raised; they are in the CellResult.
 
 SandboxError
 ├── BadFunction        a function, value or attribute that cannot be offered to a plan
 ├── BadAnswer          a host function or an attribute returned something that is not JSON
 ├── MissingMechanism   the kernel does not grant a mechanism that the sandbox requires
 ├── WorkerFailed       the worker's processes cannot be started, or do not behave as they should
-├── WorkersKilled      the workers of one cell were killed from outside, again and again
-├── RebuildDiverged    a cell that was run again behaved differently from its first run
+├── WorkersKilled      the workers of one cell were repeatedly killed from outside
+├── RebuildDiverged    a repeated cell behaved differently from its first run
 ├── SessionBusy        run, grow or rewind was called while a cell of the same session ran or grew
 └── SandboxClosed      the session or its sandbox is closed
 """
 
 
 class SandboxError(Exception):
-    """Base of this package's errors. Raised by a host function, it passes through ``Session.run``."""
+    """Base of this package's errors. If a host function raises one, it passes through ``Session.run``."""
 
 
 class BadFunction(SandboxError):
@@ -33,11 +33,11 @@ class WorkerFailed(SandboxError):
 
 
 class WorkersKilled(SandboxError):
-    """The workers of one cell were killed from outside, again and again, without progress. No plan can cause this."""
+    """The workers of one cell were repeatedly killed from outside, without progress. No plan can cause this."""
 
 
 class RebuildDiverged(SandboxError):
-    """A cell that was run again made other calls, printed something else or had another value than the first time."""
+    """A repeated cell differed from its first run in its calls, its output or its value."""
 
 
 class SessionBusy(SandboxError):

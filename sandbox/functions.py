@@ -1,4 +1,4 @@
-"""Functions that a plan may call: their signatures, and the check of arguments on the host before every call."""
+"""Functions that a plan may call: their signatures, and the host's check of the arguments of every call."""
 
 import inspect
 import keyword
@@ -41,7 +41,7 @@ class FunctionSpec:
         """Read the signature, ``__signature__`` first. Raises BadFunction."""
         check_name(name)
         if inspect.iscoroutinefunction(function):
-            raise BadFunction(f"{name} is a coroutine function, and plans wait for no coroutine; give a plain function")
+            raise BadFunction(f"{name} is a coroutine function, which plans cannot await; use a plain function")
         signature = _signature(name, function)
         try:
             arguments = _argument_checker(signature)
@@ -74,13 +74,13 @@ def _signature(name: str, function: Function) -> inspect.Signature:
         return own
     plain = getattr(function, "__func__", function)
     try:
-        return _inspected(plain, bound=plain is not function)
+        return _inspect(plain, bound=plain is not function)
     except (TypeError, ValueError, NameError) as error:
         raise BadFunction(f"{name}: its signature cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=1024)
-def _inspected(function: Function, *, bound: bool) -> inspect.Signature:
+def _inspect(function: Function, *, bound: bool) -> inspect.Signature:
     signature = inspect.signature(function, eval_str=True)
     return signature.replace(parameters=list(signature.parameters.values())[bound:])
 
@@ -101,19 +101,19 @@ class ArgumentChecker:
     def check(
         self, function: str, args: list[JsonValue], kwargs: dict[str, JsonValue], guess: Guess
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        """Check as ``FunctionSpec.check`` does. Calls by position alone, the most frequent, take the short way."""
+        """Check as ``FunctionSpec.check`` does. Calls by position alone, the most frequent, have a fast path."""
         if self._simple and not kwargs and len(self._required) <= len(args) <= len(self._by_position):
             return [check(function, value, guess) for check, value in zip(self._by_position, args, strict=False)], {}
         try:
             bound = self._bind(args, kwargs)
         except TypeError as error:
             raise TypeError(f"{function}(): {error}; it is {function}{self._signature}") from None
-        given = set(bound.arguments)
+        passed = set(bound.arguments)
         for name, value in bound.arguments.items():
-            bound.arguments[name] = self._checked(function, name, value, guess)
-        if self._mutable:  # the function may change them, and no other call of any plan may see that
+            bound.arguments[name] = self._check_value(function, name, value, guess)
+        if self._mutable:  # the function may change them, which no other call may see
             bound.apply_defaults()
-            bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in given}
+            bound.arguments |= {name: deepcopy(bound.arguments[name]) for name in self._mutable if name not in passed}
         return bound.args, bound.kwargs
 
     def _bind(self, args: list[JsonValue], kwargs: dict[str, JsonValue]) -> inspect.BoundArguments:
@@ -123,7 +123,7 @@ class ArgumentChecker:
                 raise TypeError(f"missing a required argument: {name!r}")
         return bound
 
-    def _checked(self, function: str, name: str, value: Any, guess: Guess) -> object:
+    def _check_value(self, function: str, name: str, value: Any, guess: Guess) -> object:
         check, kind = self._checks[name], self._signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
             return tuple(check(function, item, guess) for item in value)
@@ -132,18 +132,18 @@ class ArgumentChecker:
         return check(function, value, guess)
 
 
-_MADE: dict[int, ArgumentChecker] = {}
+_CHECKERS: dict[int, ArgumentChecker] = {}
 """By the signature's id, which stays valid because the checker keeps the signature. Hashing a signature is slower."""
-MAX_MADE = 1024
+MAX_CHECKERS = 1024
 
 
 def _argument_checker(signature: inspect.Signature) -> ArgumentChecker:
-    made = _MADE.get(id(signature))
-    if made is None:
-        if len(_MADE) >= MAX_MADE:
-            _MADE.clear()
-        made = _MADE[id(signature)] = ArgumentChecker(signature)
-    return made
+    checker = _CHECKERS.get(id(signature))
+    if checker is None:
+        if len(_CHECKERS) >= MAX_CHECKERS:
+            _CHECKERS.clear()
+        checker = _CHECKERS[id(signature)] = ArgumentChecker(signature)
+    return checker
 
 
 class ParameterChecker:
@@ -152,7 +152,7 @@ class ParameterChecker:
     def __init__(self, name: str, annotation: Any) -> None:
         self._name = name
         if isinstance(annotation, str):
-            raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is text; give its type")
+            raise BadFunction(f"parameter {name!r}: the annotation {annotation!r} is a string; use the type itself")
         try:
             self._adapter = None if annotation in UNCHECKED else TypeAdapter(annotation)
         except Exception as error:
@@ -163,7 +163,7 @@ class ParameterChecker:
         self._choices = [choice for choice in choices if isinstance(choice, str)]
 
     def __call__(self, function: str, value: JsonValue, guess: Guess) -> object:
-        """Return the value as the function gets it. Raises TypeError or ValueError."""
+        """Return the checked value for the function. Raises TypeError or ValueError."""
         try:
             check_size(value)
             if self._adapter is None or type(value) is self._exact:
@@ -173,7 +173,7 @@ class ParameterChecker:
             return self._adapter.validator.validate_json(to_json(value), strict=True)
         except ValidationError as error:
             kind, reason = _explanation(error)
-            message = f"{function}(): argument {self._name!r} {reason}, not {_short(value)}"
+            message = f"{function}(): argument {self._name!r} {reason}, not {_short_repr(value)}"
             meant = guess(value, self._choices) if isinstance(value, str) and self._choices else None
             raise kind(f"{message}; did you mean {meant!r}?" if meant else message) from None
         except ValueError as error:
@@ -196,7 +196,7 @@ def _is_plain(annotation: object) -> bool:
 
 
 def check_size(value: Any, depth: int = 0) -> None:
-    """Raise ValueError for a value that no function should meet: huge, deep, or text that is not Unicode."""
+    """Raise ValueError for a value that no function should receive: huge, deep, or text that is not Unicode."""
     kind = type(value)
     if kind is str:
         if len(value) > MAX_STRING:
@@ -225,12 +225,12 @@ def _check_unicode(text: str) -> None:
 
 def _explanation(error: ValidationError) -> tuple[type[Exception], str]:
     """Return TypeError or ValueError, and the first few reasons."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in found)
-    reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in found[:3]]
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    wrong_type = any(e["type"].endswith("_type") or e["type"] == "int_from_float" for e in problems)
+    reasons = [e["msg"].removeprefix("Input ") + "".join(f" at {part!r}" for part in e["loc"]) for e in problems[:3]]
     return (TypeError if wrong_type else ValueError), " or ".join(dict.fromkeys(reasons))
 
 
-def _short(value: JsonValue) -> str:
+def _short_repr(value: JsonValue) -> str:
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -38,7 +38,7 @@ ALL_MECHANISMS = REQUIRED + OPTIONAL
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """One way in which the kernel restricts a worker; ``reason`` says why it is not granted."""
+    """A kernel mechanism that restricts workers. ``reason`` says why it is not granted."""
 
     name: str
     granted: bool
@@ -47,17 +47,14 @@ class Mechanism:
 
 
 def read_mechanisms(reported: Mapping[str, str]) -> dict[str, Mechanism]:
-    """Return every mechanism by name. ``reported`` maps mechanisms to "", or to the reason why they are not granted."""
-    found = {}
-    for name in ALL_MECHANISMS:
-        reason = reported.get(name, "not tried")
-        found[name] = Mechanism(name, not reason, name in REQUIRED, reason)
-    return found
+    """Return every mechanism by name. ``reported`` maps names to "" if granted, else to the reason why not."""
+    reasons = {name: reported.get(name, "not tried") for name in ALL_MECHANISMS}
+    return {name: Mechanism(name, not reason, name in REQUIRED, reason) for name, reason in reasons.items()}
 
 
-def require_mechanisms(found: Mapping[str, Mechanism]) -> None:
+def require_mechanisms(mechanisms: Mapping[str, Mechanism]) -> None:
     """Raise MissingMechanism for a required mechanism that is not granted."""
-    for mechanism in found.values():
+    for mechanism in mechanisms.values():
         if mechanism.required and not mechanism.granted:
             raise MissingMechanism(
                 f"{mechanism.name} is not granted here: {mechanism.reason}. Without it a plan can use files, "
@@ -77,9 +74,10 @@ CELLS = (
 
 
 def self_test(open_session: Callable[..., Session], *, guarded: bool) -> None:
-    """Run a few cells at start-up: fail here, not in a plan. Raises WorkerFailed, and what opening a session raises.
+    """Run a few cells at start-up, to fail here and not in a plan.
 
-    Each worker checks by itself, when it is locked, that the kernel refuses what it should (``lockdown.confine``).
+    Each worker checks itself that the kernel refuses system calls (``lockdown.confine``). Raises WorkerFailed, and what
+    ``open_session`` raises.
     """
     with open_session({"echo": _echo}) as session:
         for code, expected in CELLS[: 2 + guarded]:
@@ -125,8 +123,8 @@ class Sandbox:
         self._modules = tuple(modules)
         self._lock = threading.Lock()
         self._zygote = self._new_zygote()
-        self._found = read_mechanisms(self._zygote.granted)
-        self._admitted: object = None
+        self._mechanisms = read_mechanisms(self._zygote.granted)
+        self._reported: object = None
         self._closed = False
         try:
             self_test(self.session, guarded=language_layer)
@@ -151,8 +149,8 @@ class Sandbox:
         - ``values`` are further names; a dict becomes a record (``task.goal``).
         - ``attributes`` returns the current read-only attributes of those objects, by dotted name.
         - ``limits`` are those of each cell; ``seed`` seeds the plan's ``random``.
-        - ``meanwhile`` is called every few milliseconds while plan code runs. What it raises ends the worker and passes
-          through ``run``, so that it can stop a plan.
+        - ``meanwhile`` is called every few milliseconds while plan code runs. To stop the plan it raises: that ends the
+          worker, and the exception passes through ``run``.
 
         Raises BadFunction for a function without a usable signature or a name that plans cannot have, SandboxClosed.
         """
@@ -160,8 +158,8 @@ class Sandbox:
             raise SandboxClosed("the sandbox is closed")
         specs = function_specs(functions)
         answers = Answers(specs, attributes, guarded=self._language_layer, modules=frozenset(self._modules))
-        settings = open_message(specs, values, answers.changed() or {}, seed)
-        return Session(lambda: self._open(settings, limits.memory_mb), answers, limits, meanwhile)
+        settings = open_message(specs, values, answers.take_changes() or {}, seed)
+        return Session(lambda: self._open_worker(settings, limits.memory_mb), answers, limits, meanwhile)
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -169,11 +167,11 @@ class Sandbox:
         return self._modules
 
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        """Return the kernel's mechanisms by name, granted here or not."""
-        return self._found
+        """Return all mechanisms of the kernel by name, including those not granted here."""
+        return self._mechanisms
 
     def close(self) -> None:
-        """End the zygote and every worker, and so every open session. Closing twice is harmless."""
+        """End the zygote, every worker and so every open session. Closing twice is harmless."""
         with self._lock:
             self._closed = True
             self._zygote.close()
@@ -188,7 +186,7 @@ class Sandbox:
         return Zygote(guarded=self._language_layer, without=self._without, modules=self._modules)
 
     def _renew_zygote(self) -> None:
-        """Start another zygote if this one was ended from outside, which ends every worker. Raises WorkerFailed."""
+        """Replace a zygote that was ended from outside, which also ended its workers. Raises WorkerFailed."""
         with self._lock:
             if self._closed:
                 raise WorkerFailed("the sandbox is closed: open a new one")
@@ -196,32 +194,32 @@ class Sandbox:
                 self._zygote.close()
                 self._zygote = self._new_zygote()
 
-    def _open(self, settings: bytes, memory_mb: int) -> WorkerProcess:
-        """Return a worker with a session. Raises WorkerFailed.
+    def _open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
+        """Return a worker with an open session. Raises WorkerFailed.
 
-        The zygote and all workers forked ahead may have been killed; then the last attempt gets new ones.
+        If the zygote and all workers forked ahead were killed, the last attempt gets new ones.
         """
         for _ in range(READY + 1):
             try:
-                return self._opened(settings, memory_mb)
+                return self._try_open_worker(settings, memory_mb)
             except ChannelClosed:
                 self._renew_zygote()
         try:
-            return self._opened(settings, memory_mb)
+            return self._try_open_worker(settings, memory_mb)
         except ChannelClosed as error:
             raise WorkerFailed(f"a worker did not open its session: {error}") from error
 
-    def _opened(self, settings: bytes, memory_mb: int) -> WorkerProcess:
+    def _try_open_worker(self, settings: bytes, memory_mb: int) -> WorkerProcess:
         worker = self._zygote.take_worker(memory_mb)
         deadline = time.monotonic() + OPEN_SECONDS
 
-        def look() -> None:
+        def check_deadline() -> None:
             if time.monotonic() > deadline:
                 raise WorkerFailed(f"a worker did not open its session within {OPEN_SECONDS:g} s")
 
         try:
-            self._admit(parse_message(worker.receive(look)))
-            worker.send(settings, look)
+            self._admit(parse_message(worker.receive(check_deadline)))
+            worker.send(settings, check_deadline)
         except (FrameTooLong, HostileFrame) as error:
             worker.kill()
             raise WorkerFailed(f"a worker did not open its session: {error}") from error
@@ -229,18 +227,18 @@ class Sandbox:
             worker.kill()
             raise
         finally:
-            self._zygote.request_worker(memory_mb)  # only now: this session's worker needs a core
+            self._zygote.request_worker(memory_mb)  # only now, since this session's worker needs a core
         return worker
 
     def _admit(self, message: list[object]) -> None:
         """Record which mechanisms restrict the worker. Raises MissingMechanism."""
         if message[0] != "locked" or not isinstance(message[1], dict):
             raise HostileFrame(f"{message[0]!r} out of turn")
-        if message[1] == self._admitted:
+        if message[1] == self._reported:
             return
         before = self._zygote.granted
         reported = before | {name: before.get(name) or reason for name, reason in message[1].items()}
-        self._found = read_mechanisms(reported)
+        self._mechanisms = read_mechanisms(reported)
         if not self._unsafe:
-            require_mechanisms(self._found)
-        self._admitted = message[1]
+            require_mechanisms(self._mechanisms)
+        self._reported = message[1]

@@ -39,17 +39,17 @@ PIDFD_GET_INFO = 3 << 30 | INFO_BYTES << 16 | 0xFF << 8 | 11
 INFO_EXIT = 1 << 3
 EXIT_CODE_OFFSET = 60
 WAIT_MS = 200
-"""Time that a process which has hung up may take to be gone."""
+"""Time that a process may take to end after it has closed its socket."""
 MAX_OWN_ENDS = 2
-"""Workers that end at the same place of a plan until the plan is held responsible."""
+"""Workers that may end at the same place of a plan before the plan is held responsible."""
 MAX_KILLS = 5
-"""The same for workers ended by SIGKILL, which no plan can send: then the machine is at fault."""
+"""The same for workers ended by SIGKILL. No plan can send it, so the machine is at fault."""
 
 
 def was_killed(pidfd: int) -> bool:
-    """Return whether SIGKILL ended a process, which need not be a child; False where the kernel does not say.
+    """Return whether SIGKILL ended a process, which need not be a child; False if the kernel does not report it.
 
-    Linux says so from 6.15 on. It keeps an ended process's status for as long as somebody has a pidfd of it.
+    Linux reports it since 6.15. It keeps the status of an ended process while a pidfd of it is open.
     """
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
@@ -69,7 +69,7 @@ def was_killed(pidfd: int) -> bool:
 class WorkerLosses:
     """Counts the workers that ended during one piece of work.
 
-    Progress resets the counts: what a plan does to its worker, it does at the same place again.
+    Progress resets the counts: a plan that ends its worker does so at the same place again.
     """
 
     def __init__(self) -> None:
@@ -89,15 +89,15 @@ class WorkerLosses:
 # Workers.
 
 SLICE_SECONDS = 0.01
-"""Time that the host waits in the kernel before it checks the limits again."""
+"""Time that the host waits in the kernel between checks of the limits."""
 _TIMEOUT = struct.pack("ll", 0, int(SLICE_SECONDS * 1e6))
 
 
 class WorkerProcess:
     """A worker of one session. Owns ``sock`` and ``pidfd``; dropping the object ends the process.
 
-    ``orphaned`` returns whether its zygote has ended, and the kernel killed it for that. ``limit`` sets the processor
-    time of a process.
+    ``orphaned`` returns whether its zygote has ended, in which case the kernel has killed the worker. ``limit`` sets
+    the processor time of a process.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class WorkerProcess:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIMEOUT)
         self._is_stopped, self._cpu_limit = False, FIRST_CPU_SECONDS
         self._end = weakref.finalize(self, _end_worker, sock, pidfd, os.getpid())
-        self._end.atexit = False  # at the end of the host the kernel does it
+        self._end.atexit = False  # when the host ends, the kernel does it
         self._channel = Channel(sock, send_cap=MAX_FROM_HOST, receive_cap=MAX_FROM_WORKER)
         self.receive, self.is_quiet = self._channel.receive, self._channel.is_quiet
 
@@ -125,7 +125,7 @@ class WorkerProcess:
         self._channel.send(payload, waiting)
 
     def stop(self) -> None:
-        """Stop the process until the next message is sent to it: until then it has no processor time."""
+        """Stop the process until the next message is sent to it, so that it gets no processor time."""
         self._is_stopped = True
         self._signal(signal.SIGSTOP)
 
@@ -137,7 +137,7 @@ class WorkerProcess:
     def cpu_seconds(self) -> float:
         """Return the processor time that the process has used; infinity once it is gone.
 
-        The pid of a process that has ended may be another's by now; the descriptor is never another's.
+        The pid of an ended process may belong to another one by now; the descriptor never does.
         """
         try:
             used = time.clock_gettime((~self._pid << 3) | 2)  # the kernel's number for a process's cpu clock
@@ -147,9 +147,9 @@ class WorkerProcess:
         return used
 
     def allow(self, seconds: float) -> None:
-        """Let the process use so much more processor time, and up to two seconds beyond; then the kernel ends it.
+        """Let the process use this much more processor time. Up to two seconds later the kernel ends it.
 
-        While the host waits for the worker it checks the time itself. This holds while the host does something else.
+        The host checks the time itself while it waits for the worker. The kernel does so at all other times.
         """
         used = self.cpu_seconds()
         if used < inf and (limit := ceil(used + seconds) + 1) != self._cpu_limit:
@@ -157,19 +157,19 @@ class WorkerProcess:
             self._limit(self._pid, limit)
 
     def was_killed(self) -> bool:
-        """Return whether somebody killed this worker, which has hung up and was not ended here.
+        """Return whether this worker was killed from outside.
 
-        The kernel reports how an orphan ended only once its new parent has asked, which may be never.
+        The kernel reports how an orphan ended only once its new parent has waited for it, which may never happen.
         """
         return self._end.alive and (was_killed(self._pidfd) or self._orphaned())
 
     def kill(self) -> None:
-        """End the process, whatever it does, and close its descriptors. Killing twice is harmless."""
+        """End the process and close its descriptors. Killing twice is harmless."""
         self._end()
 
 
 def _end_worker(sock: socket.socket, pidfd: int, host: int) -> None:
-    """Kill a worker, unless this is a process that the host has forked, and close its descriptors."""
+    """Kill a worker and close its descriptors. A process that the host forked only closes them."""
     if os.getpid() == host:
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
@@ -191,13 +191,12 @@ sys.path.extend(config.pop("path"))
 from planbook.sandbox.worker.zygote import main
 main(control, **config)
 """
-"""Reads its configuration from the socket that is its standard input: a descriptor's number in an argument would move
-what lies in memory once it has another digit. Imports only the worker's modules; ``sandbox/__init__`` and what it
-imports stay out. The library's fork hooks (new random numbers, locks) take longer than the fork itself, and no worker
-needs them."""
+"""The configuration comes from the socket that is standard input: in an argument, another number of digits would change
+the layout of memory. Only the worker's modules are imported, not ``sandbox/__init__`` and its imports. The library's
+fork hooks (new random numbers, locks) take longer than the fork itself, and no worker needs them."""
 FLAGS = ("-S", "-s", "-P")
-"""The standard library alone, and nothing that an installation imports at its start. Never -I or -E: they ignore
-PYTHONHASHSEED."""
+"""Import only the standard library, and nothing that the installation imports at start-up. Never use -I or -E: they
+ignore PYTHONHASHSEED."""
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "LD_BIND_NOW": "1", "TZ": "UTC0"}
 """Fixes the order of sets of strings and the time zone; library functions are resolved once, not in each worker."""
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -208,7 +207,7 @@ START_SECONDS = 60.0
 ANSWER_SECONDS = 30.0
 MAX_ANSWER = 1 << 16
 READY = 2
-"""Workers forked ahead, so that sessions of two threads, or of a nested plan, need not wait for each other's."""
+"""Workers forked ahead, so that sessions of two threads, or of nested plans, need not wait for each other."""
 MAX_SECONDS = 2**31 - 1
 """Seconds of processor time that fit into LIMIT."""
 
@@ -235,11 +234,10 @@ class Zygote:
             os.close(stderr)
 
     def _configure(self, without: Collection[str], modules: Collection[str], *, guarded: bool) -> None:
-        """Send the configuration. In arguments it would stay visible for as long as the zygote lives."""
+        """Send the configuration. In arguments it would stay visible while the zygote lives."""
         folder = str(Path(__file__).resolve().parent)
         path = [entry for entry in sys.path if entry and Path(entry).is_absolute()] if modules else []
-        config = {"folder": folder, "without": [*without], "guarded": guarded}
-        config |= {"modules": [*modules], "path": path}
+        config = {"folder": folder, "without": [*without], "guarded": guarded, "modules": [*modules], "path": path}
         with suppress(OSError):  # a zygote that has ended says why on stderr
             self._control.send(json.dumps(config).encode())
 
@@ -250,43 +248,43 @@ class Zygote:
         except OSError as error:
             report = {"failed": repr(error)}
         if "granted" not in report:
-            said = report.get("failed", "") + os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
-            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {said}".rstrip())
+            output = report.get("failed", "") + os.pread(stderr, MAX_ANSWER, 0).decode(errors="replace")
+            raise WorkerFailed(f"the zygote did not start ({sys.executable}): {output}".rstrip())
         return dict(report["granted"])
 
     def take_worker(self, memory_mb: int) -> WorkerProcess:
-        """Return a worker that was forked ahead and is locked already. The caller requests the next when it has time.
+        """Return a locked worker that was forked ahead. The caller requests the next one when it has time.
 
-        A worker is forked with its memory limit, so those that wait with another are of no use: consecutive sessions
-        should have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it; else
-        WorkerFailed.
+        A worker is forked with its memory limit. Waiting workers with another limit are discarded, so consecutive
+        sessions should have the same. Raises ChannelClosed if the zygote is gone or does not answer, which ends it;
+        WorkerFailed for all else.
         """
         if os.getpid() != self._owner:
             raise WorkerFailed("the sandbox belongs to another process: open one of your own")
         with self._lock:
             while True:
-                worker, its_memory_mb = self._next()
+                worker, its_memory_mb = self._next_worker()
                 if its_memory_mb == memory_mb:
                     return worker
                 worker.kill()
                 self.request_worker(memory_mb)
 
     def request_worker(self, memory_mb: int) -> None:
-        """Request another worker without waiting for it. ``take_worker`` notices a zygote that is gone."""
+        """Request another worker without waiting for it. If the zygote is gone, ``take_worker`` raises."""
         with suppress(OSError):
             self._control.send(memory_mb.to_bytes(MEMORY_BYTES))
 
     def limit(self, pid: int, seconds: int) -> None:
-        """Have the kernel end a worker that has used so much processor time since its start.
+        """Have the kernel end a worker once it has used this much processor time since its start.
 
-        The zygote does it: it has the worker's user id, which the host need not have.
+        The zygote sets the limit: it has the worker's user id, the host may not.
         """
         with suppress(OSError):
             self._control.send(LIMIT.pack(pid, min(seconds, MAX_SECONDS)))
 
-    def _next(self) -> tuple[WorkerProcess, int]:
-        """Return the worker that was requested first, and its memory in MB."""
-        if self.is_gone():  # answers that it sent before could still be read
+    def _next_worker(self) -> tuple[WorkerProcess, int]:
+        """Return the worker that was requested first, and its memory limit in MB."""
+        if self.is_gone():  # answers that it sent before could still be received
             self._end()
             raise ChannelClosed("the zygote ended")
         try:
@@ -340,9 +338,9 @@ def _start(control: socket.socket, stderr: int, environment: Mapping[str, str]) 
 
 @contextmanager
 def _fixed_addresses() -> Iterator[None]:
-    """Load what this thread starts at the same addresses every time, where the kernel grants that.
+    """Load processes that this thread starts at fixed addresses, if the kernel allows it.
 
-    Then ``id``, and the order of a set of objects, are the same in every zygote of a machine.
+    Then ``id`` and the order of a set of objects are the same in every zygote of a machine.
     """
     personality = ctypes.CDLL(None).personality
     before = personality(READ_PERSONALITY)
@@ -354,7 +352,7 @@ def _fixed_addresses() -> Iterator[None]:
 
 
 def _end_zygote(process: "subprocess.Popen[bytes]", control: socket.socket, owner: int) -> None:
-    """Run once: on close, when the handle is collected, or at the interpreter's end; never in a forked copy."""
+    """End the process. Runs once: on close, at garbage collection or at exit. A forked copy only closes the socket."""
     control.close()
     if os.getpid() == owner:
         process.kill()

@@ -33,23 +33,23 @@ MAX_STRING = 100_000
 MAX_MODULE = 100
 """Characters of the name of a module, or of a time zone, that a worker asks for."""
 MAX_CALLERS = 5
-"""Lines that a fault lists of the calls that led to an exception: the innermost ones."""
+"""Callers that a fault lists: the innermost lines that led to an exception."""
 MAX_FAULTS = 50
 """Faults of one cell."""
 MAX_FAULT_TEXT = 5_000
 """Characters of one text of a fault."""
 FIRST_CHUNK, CHUNK = 1 << 12, 1 << 16
-"""Bytes to read at a time. Nearly every frame is short, and a large buffer would be allocated in vain."""
+"""Bytes to read at a time. Nearly every frame is short, so the first buffer is small."""
 PREFIX = 4
 POLLS = 80 if len(os.sched_getaffinity(0)) > 1 else 0
-"""Times that a side looks for the other's frame before it sleeps, some 80 us in all; in between, other processes may
-run. Waking a process on another core takes longer than a whole call."""
+"""Times that a side polls for a frame before it sleeps, some 80 us in all; in between, other processes may run. Waking
+a process on another core takes longer than a whole call."""
 SLEEPS = 10
-"""Frames for which a side sleeps at once after it looked in vain: the other is busy for longer, or waits for a core."""
+"""Frames for which a side does not poll after polling failed: the other is busy for longer, or waits for a core."""
 MEMORY_BYTES = 4
 """Size of the host's request to fork a worker: its memory in MB."""
 FIRST_CPU_SECONDS = 12
-"""Processor time that a worker is forked with: enough for one cell with the default limit, so the host need not ask."""
+"""Processor time limit of a new worker: enough for a cell with the default limit, which so needs no request."""
 LIMIT = Struct("=ii")
 """The host's request to limit a worker: its process id, and its processor time in seconds."""
 
@@ -74,7 +74,7 @@ def pack(payload: bytes, cap: int) -> bytes:
 
 
 class Receiver:
-    """Receives from a socket. Looks for data before it sleeps, for as long as looking finds some."""
+    """Receives from a socket. Polls for data before it sleeps, while polling succeeds."""
 
     def __init__(self, sock: socket) -> None:
         self._sock, self._sleeps = sock, 0
@@ -96,9 +96,9 @@ class Receiver:
 class Channel:
     """One end of a stream socket, read and written frame by frame.
 
-    ``waiting`` is called whenever a frame is incomplete: after each chunk, so that a side that sends or reads in drips
-    gains no time, and, where the socket has a timeout (SO_RCVTIMEO), after each timeout. An exception that it raises
-    leaves the channel in the middle of a frame, unusable.
+    ``waiting`` is called whenever a frame is incomplete: after each chunk, so that a side gains no time by sending or
+    reading slowly, and after each timeout of the socket (SO_RCVTIMEO). If it raises, the channel is left in the middle
+    of a frame and is unusable.
     """
 
     def __init__(self, sock: socket, *, send_cap: int, receive_cap: int) -> None:
@@ -141,12 +141,12 @@ class Channel:
         return payload
 
     def _is_one_frame(self, chunk: bytes) -> bool:
-        """Return whether this is exactly one frame, as nearly always."""
+        """Return whether this is exactly one frame, the usual case."""
         size = len(chunk) - PREFIX
         return 0 <= size <= self._receive_cap and int.from_bytes(chunk[:PREFIX], "big") == size
 
     def is_quiet(self) -> bool:
-        """Return whether nothing has arrived that was not received yet. Raises ChannelClosed."""
+        """Return whether no data is waiting to be received. Raises ChannelClosed."""
         try:
             return not self._buffer and not self._sock.recv(1, MSG_PEEK | MSG_DONTWAIT)
         except BlockingIOError:

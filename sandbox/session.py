@@ -29,9 +29,9 @@ from planbook.sandbox.types import MAX_KEPT, CellResult, Fault, FaultKind, Limit
 # Running cells again.
 
 CPU_FACTOR = 2
-"""Processor time of a cell that is run again, relative to its limit."""
+"""Processor time of a repeated cell, relative to its limit."""
 WALL_FACTOR, WALL_GRACE = 20, 5.0
-"""Wall clock of a cell that is run again, relative to its first run, and seconds on top: it depends on the machine."""
+"""Wall clock time of a repeated cell relative to its first run, and seconds on top: it depends on the machine."""
 
 
 def _run_again(
@@ -44,15 +44,15 @@ def _run_again(
 ) -> None:
     """Run a finished cell in a worker without calling any function. Raises RebuildDiverged or ChannelClosed.
 
-    It may take little longer than the first time: a cell that detects that it is run again must not hold up the host.
+    Its time limit follows from its first run, so a cell that detects the repetition cannot hold up the host.
     """
     wall_seconds = cell.seconds * WALL_FACTOR + WALL_GRACE
     cpu_seconds = min(limits.cpu_seconds, limits.wall_seconds) * CPU_FACTOR
     patient = limits.model_copy(update={"wall_seconds": wall_seconds, "cpu_seconds": cpu_seconds})
     recorded = RecordedAnswers(cell.exchanges, title, complete=True)
-    talk = Conversation(worker, patient, answers.answer, meanwhile, recorded=recorded)
+    conversation = Conversation(worker, patient, answers.answer, meanwhile, recorded=recorded)
     try:
-        ends = [talk.hold(start) for start in cell.starts]
+        ends = [conversation.run(start) for start in cell.starts]
     except LimitReached as reached:
         fault = limit_fault(reached.name, patient)
         raise RebuildDiverged(f"{title}: run again, it did not finish: {fault.message}") from reached
@@ -65,8 +65,8 @@ def _run_again(
 
 # The session.
 
-Ended = tuple[CellEnd, tuple[Fault, ...]]
-"""The end of a cell, or of a part of one, and its faults."""
+PartEnd = tuple[CellEnd, tuple[Fault, ...]]
+"""The end of a cell or a part of one, and its faults."""
 
 
 class Session:
@@ -87,39 +87,39 @@ class Session:
         self._busy = self._closed = False
         self._current: Conversation | None = None
         self._growing: GrowingCell | None = None
-        self._opened: PlanView = answers.seen
+        self._start_view: PlanView = answers.view
         self._worker: WorkerProcess | None = open_worker()
 
     @property
     def output(self) -> str:
-        """The output so far of the cell that runs now, or ran last."""
+        """The output so far of the current or last cell."""
         return self._current.output if self._current is not None else ""
 
     @property
     def line(self) -> int | None:
-        """The plan line of the call that a host function is carrying out; None if no line of the cell led to it."""
+        """The plan line of the current call of a host function; None if no line of the cell led to it."""
         return self._current.line if self._current is not None else None
 
     def run(self, code: str, name: str = "cell") -> CellResult:
-        """Run a cell and return its result. What is wrong with the plan is in the result and is not raised.
+        """Run a cell and return its result. Faults of the plan are in the result and are not raised.
 
-        Names that the cell defines are there for the next one, also after an exception; those of a cell that reached a
-        limit are gone, although the calls that it made are made. ``name`` is that of the cell's file in tracebacks.
+        The next cell sees the names that this one defines, even after an exception. If the cell reaches a limit, its
+        names are lost, but its calls have taken effect. ``name`` names the cell's file in tracebacks.
 
         Raises RebuildDiverged if the worker had to be replaced and its state could not be restored, the other errors of
-        ``planbook.sandbox.errors`` about workers and sessions, BadAnswer, and what a host function raises beyond
-        Exception: such a call ends the worker.
+        ``planbook.sandbox.errors`` about workers and sessions, and BadAnswer. A BaseException of a host function passes
+        through and ends the worker.
         """
-        with self._alone():
+        with self._exclusive():
             self._current = None
             cell = RunningCell(name, self._answers.new_file(name))
-            if refused := self._refused(cell, code, len(code), "run"):
+            if refused := self._check_code(cell, code, len(code), "run"):
                 return CellResult(faults=refused)
             return self._finish(cell, *self._run_part(cell, code, "run"))
 
     def grow(self, name: str = "cell") -> "GrowingCell":
-        """Begin a cell that is run part by part. Until it is finished, the session runs nothing else."""
-        with self._alone():
+        """Begin a cell that is run in parts. Until it is finished, the session runs nothing else."""
+        with self._exclusive():
             self._current = None
             self._growing = GrowingCell(self, RunningCell(name, self._answers.new_file(name)))
             return self._growing
@@ -129,10 +129,10 @@ class Session:
         return len(self._cells)
 
     def rewind(self, mark: int) -> None:
-        """Forget every cell after the first ``mark``. These run again in a new worker, against recorded answers."""
+        """Forget every cell after the first ``mark``, and run those again in a new worker with the recorded answers."""
         if not 0 <= mark <= len(self._cells):
             raise ValueError(f"mark {mark} does not exist: the session has {len(self._cells)} finished cells")
-        with self._alone():
+        with self._exclusive():
             if mark == len(self._cells) and self._worker is not None:
                 return
             self._kill()
@@ -151,8 +151,8 @@ class Session:
         self.close()
 
     @contextmanager
-    def _alone(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
-        """Guard against use from within a cell. Whatever escapes ends the worker."""
+    def _exclusive(self, growing: "GrowingCell | None" = None) -> Iterator[None]:
+        """Guard against use from within a cell. An exception that escapes ends the worker."""
         if self._closed:
             raise SandboxClosed("the session is closed")
         if self._busy or self._growing is not growing:
@@ -167,61 +167,61 @@ class Session:
         finally:
             self._busy = False
 
-    def _refused(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
-        """Return the faults that forbid running this code, which brings its cell to ``chars`` characters."""
+    def _check_code(self, cell: RunningCell, code: str, chars: int, kind: Kind) -> tuple[Fault, ...]:
+        """Return the faults that forbid running this code. ``chars`` counts its cell so far, with this code."""
         if chars > self._limits.source_chars:
             return (limit_fault("source", self._limits),)
-        return self._answers.compiled(code, cell.file, kind).faults
+        return self._answers.compile(code, cell.file, kind).faults
 
-    def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> Ended:
-        """Run a cell, or its next part. If the worker ends, run everything so far again in a new one and go on.
+    def _run_part(self, cell: RunningCell, source: str, kind: Kind) -> PartEnd:
+        """Run a cell, or its next part. If the worker ends, repeat everything so far in a new one and continue.
 
-        Somebody may have killed the worker. What ends a second one at the same place is the plan's own doing.
+        The worker may have been killed from outside. If a second one ends at the same place, the plan is at fault.
         """
         worker, losses = self._worker or self._rebuild(), WorkerLosses()
         cell.starts.append(self._answers.run(source, cell.name, cell.file, kind))
-        talk, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
+        conversation, starts = self._current or self._conversation(worker, cell), cell.starts[-1:]
         while True:
-            self._current, end, ends = talk, NO_END, list[CellEnd]()
+            self._current, end, ends = conversation, NO_END, list[CellEnd]()
             try:
                 for start in starts:
-                    ends.append(talk.hold(start))
+                    ends.append(conversation.run(start))
                 faults = read_faults(ends[-1].faults)
-                talk.recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
+                conversation.recorded.check_ends(ends, cell.ends if len(starts) == len(cell.starts) else ())
                 end = ends[-1]
             except LimitReached as reached:
                 faults = (limit_fault(reached.name, self._limits, reached.detail),)
             except (HostileFrame, FrameTooLong) as error:
                 faults = (limit_fault("protocol", self._limits, str(error)),)
             except ChannelClosed:
-                self._lose(worker, losses, len(talk.exchanges))
+                self._lose(worker, losses, len(conversation.exchanges))
                 if losses.ends == MAX_OWN_ENDS:
                     return NO_END, (limit_fault("crashed", self._limits),)
-                before, seen = max(talk.recorded.before, talk.exchanges, key=len), self._answers.seen
-                worker = self._rebuild()
-                self._answers.return_to(seen)
-                talk, starts = self._conversation(worker, cell, before), cell.starts
+                past = max(conversation.recorded.exchanges, conversation.exchanges, key=len)
+                view, worker = self._answers.view, self._rebuild()
+                self._answers.restore(view)
+                conversation, starts = self._conversation(worker, cell, past), cell.starts
                 continue
             cell.ends.append(end)
             return end, faults
 
-    def _conversation(self, worker: WorkerProcess, cell: RunningCell, before: Sequence[Exchange] = ()) -> Conversation:
-        recorded = RecordedAnswers(before, _title(len(self._cells), cell.name))
+    def _conversation(self, worker: WorkerProcess, cell: RunningCell, past: Sequence[Exchange] = ()) -> Conversation:
+        recorded = RecordedAnswers(past, _title(len(self._cells), cell.name))
         room = MAX_KEPT - sum(cell.size for cell in self._cells)
         return Conversation(worker, self._limits, self._answers.answer, self._meanwhile, room, recorded)
 
     def _finish(self, cell: RunningCell, end: CellEnd, faults: tuple[Fault, ...]) -> CellResult:
-        talk = self._current
-        if talk is None:
+        conversation = self._current
+        if conversation is None:
             return CellResult(faults=faults)
-        seconds, starts, exchanges, ends = talk.seconds, tuple(cell.starts), tuple(talk.exchanges), tuple(cell.ends)
+        seconds, exchanges = conversation.seconds, tuple(conversation.exchanges)
         if any(fault.kind is FaultKind.LIMIT for fault in faults):
             self._kill()
             faults = tuple(limit_fault(f.type, self._limits) if f.type == "memory" else f for f in faults)
         else:
-            seen = self._answers.seen
-            self._cells.append(FinishedCell(cell.name, starts, exchanges, ends, seen, talk.size, seconds))
-        return CellResult(talk.output, end.value, faults, talk.calls, seconds)
+            starts, ends, view = tuple(cell.starts), tuple(cell.ends), self._answers.view
+            self._cells.append(FinishedCell(cell.name, starts, exchanges, ends, view, conversation.size, seconds))
+        return CellResult(conversation.output, end.value, faults, conversation.calls, seconds)
 
     def _kill(self) -> None:
         if self._worker is not None:
@@ -229,7 +229,7 @@ class Session:
             self._worker = None
 
     def _lose(self, worker: WorkerProcess, losses: WorkerLosses, place: int) -> None:
-        """Count a worker that ended without being ended here. Raises WorkersKilled."""
+        """Count a worker that ended by itself or was killed from outside. Raises WorkersKilled."""
         losses.count(place, killed=worker.was_killed())
         self._kill()
         if losses.kills == MAX_KILLS:
@@ -239,15 +239,15 @@ class Session:
             )
 
     def _rebuild(self) -> WorkerProcess:
-        """Return a new worker in which every finished cell has run again. Raises RebuildDiverged or WorkersKilled."""
+        """Start a new worker and run every finished cell in it again. Raises RebuildDiverged or WorkersKilled."""
         losses = WorkerLosses()
         while True:
-            self._answers.return_to(self._opened)
+            self._answers.restore(self._start_view)
             self._worker = worker = self._open_worker()
             try:
                 for number, cell in enumerate(self._cells):
                     _run_again(cell, _title(number, cell.name), worker, self._answers, self._limits, self._meanwhile)
-                    self._answers.return_to(cell.seen)
+                    self._answers.restore(cell.view)
             except ChannelClosed as error:
                 self._lose(worker, losses, 0)
                 if losses.ends == MAX_OWN_ENDS:
@@ -261,36 +261,36 @@ def _title(number: int, name: str) -> str:
 
 
 class GrowingCell:
-    """A cell that is run part by part, while its code is still being written. Made by ``Session.grow``.
+    """A cell that is run in parts while its code is still being written. Made by ``Session.grow``.
 
-    Its parts are one cell: they have one file, one output and one set of limits, and are run again as one. The plan's
-    clock advances only while a part runs.
+    The parts share one file, one output and one set of limits, and are repeated together. The plan's clock advances
+    only while a part runs.
     """
 
     def __init__(self, session: Session, cell: RunningCell) -> None:
         self._session, self._cell = session, cell
         self._chars = 0
-        self._ended: Ended = (NO_END, ())
+        self._end: PartEnd = (NO_END, ())
 
     def run(self, source: str) -> Fault | None:
-        """Run the next part: whole statements, after as many empty lines as there are lines before them.
+        """Run the next part: whole statements, preceded by one empty line for each line of the earlier parts.
 
-        No part may follow a fault. Raises as ``Session.run`` does; then the cell is over.
+        No part may follow a fault. Raises what ``Session.run`` raises; the cell is over then.
         """
         session = self._session
-        with session._alone(self):
+        with session._exclusive(self):
             self._chars += len(source.lstrip("\n"))
-            if refused := session._refused(self._cell, source, self._chars, "part"):
-                self._ended = NO_END, refused
+            if refused := session._check_code(self._cell, source, self._chars, "part"):
+                self._end = NO_END, refused
             else:
-                self._ended = session._run_part(self._cell, source, "part")
-        return self._ended[1][0] if self._ended[1] else None
+                self._end = session._run_part(self._cell, source, "part")
+        return self._end[1][0] if self._end[1] else None
 
     def finish(self) -> CellResult:
-        """End the cell. The result's value is that of a final expression."""
+        """End the cell and return its result, with the value of a final expression."""
         session = self._session
-        with session._alone(self):
-            if self._cell.starts and not self._ended[1]:
-                self._ended = session._run_part(self._cell, "", "run")
+        with session._exclusive(self):
+            if self._cell.starts and not self._end[1]:
+                self._end = session._run_part(self._cell, "", "run")
             session._growing = None
-            return session._finish(self._cell, *self._ended)
+            return session._finish(self._cell, *self._end)

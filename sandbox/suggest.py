@@ -1,18 +1,18 @@
-"""Did you mean ...? The one place that guesses which name was meant."""
+"""Suggestions for misspelt names: "did you mean ...?"."""
 
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
 MAX_KNOWN = 500
-"""Names among which a guess is made: each costs up to a third of a millisecond."""
+"""Known names beyond which no guess is made: each costs up to a third of a millisecond."""
 MAX_LENGTH = 80
 """Characters of a name that are compared."""
 MAX_COMPARED = 3_000
-"""Names that may be compared for one cell: at most a second of the host's time."""
+"""Names that are compared for one cell: at most a second of the host's time."""
 
 Guess = Callable[[str, Collection[str]], str | None]
-"""From a name and the known ones to the one that was most likely meant."""
+"""Maps a name and the known ones to the one that was most likely meant."""
 
 
 def nearest_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
@@ -36,20 +36,20 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str], there_are: str = "there are") -> str:
     """Return the end of a message about an unknown name: ``; did you mean X? There are X, Y``."""
-    listed = list(known)
-    meant = closest(name, listed)
-    hint = f"did you mean {meant}? {there_are.capitalize()}" if meant else there_are
-    return f"; {hint} {', '.join(listed)}"
+    names = list(known)
+    guess = closest(name, names)
+    hint = f"did you mean {guess}? {there_are.capitalize()}" if guess else there_are
+    return f"; {hint} {', '.join(names)}"
 
 
 class Guesses:
-    """Guesses like ``closest`` until one cell has used up its comparisons."""
+    """Guesses like ``closest``, up to MAX_COMPARED comparisons."""
 
     def __init__(self) -> None:
         self._left = MAX_COMPARED
 
     def closest(self, name: str, known: Collection[str]) -> str | None:
-        """Return the known name that was most likely meant; None once too many were compared."""
+        """Return the known name that was most likely meant; None after MAX_COMPARED comparisons."""
         self._left -= len(known)
         return closest(name, known) if self._left >= 0 else None
 

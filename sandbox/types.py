@@ -12,10 +12,10 @@ from planbook.sandbox.suggest import closest
 
 
 class Limits(BaseModel):
-    """Resources that one cell may use. The host enforces every limit, if need be by ending the worker.
+    """Resources that one cell may use. The host enforces every limit, if necessary by ending the worker.
 
-    A cell that reaches one ends with a fault of the kind LIMIT; the session goes on. Raises ValidationError (pydantic)
-    for a limit that does not exist or cannot be.
+    A cell that reaches a limit ends with a fault of the kind LIMIT; the session continues. Raises ValidationError
+    (pydantic) for an unknown limit or an impossible value.
 
     >>> Limits(wall_seconds=2).memory_mb
     256
@@ -24,32 +24,32 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     wall_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Wall clock of the plan itself. It stops while the host works on a call."""
+    """Wall clock time of the plan itself, in seconds. It stops while the host carries out a call."""
     cpu_seconds: float = Field(default=10.0, gt=0, allow_inf_nan=False)
-    """Processor time of the plan, in all its threads."""
+    """Processor time of the plan in seconds, in all its threads."""
     memory_mb: int = Field(default=256, ge=16, le=1 << 20)
-    """Megabytes of address space beyond that of an idle worker."""
+    """Megabytes of address space in addition to that of an idle worker."""
     output_chars: int = Field(default=100_000, ge=0)
     """Characters that the cell may print."""
     host_calls: int = Field(default=2_000, ge=0)
-    """Calls of the functions that were given to the session."""
+    """Calls of the session's functions."""
     source_chars: int = Field(default=MAX_SOURCE, ge=0, le=MAX_SOURCE)
     """Characters of the cell's code."""
 
     @model_validator(mode="before")
     @classmethod
-    def _check_names(cls, given: object) -> object:
-        """Name the limits that exist when one is misspelt."""
-        for name in given if isinstance(given, dict) else ():
+    def _check_names(cls, limits: object) -> object:
+        """Raise an error that names the existing limits if one is misspelt."""
+        for name in limits if isinstance(limits, dict) else ():
             if name not in cls.model_fields:
                 near = closest(str(name), cls.model_fields)
                 meant = f"`{near}` is nearest" if near else f"there are {', '.join(cls.model_fields)}"
                 raise PydanticCustomError("value_error", "{error}", {"error": f"there is no limit `{name}`; {meant}"})
-        return given
+        return limits
 
 
 class FaultKind(StrEnum):
-    """Why a cell did not finish."""
+    """The reason why a cell did not finish."""
 
     CHECK = "check"
     """Refused before running: syntax, policy, unknown names."""
@@ -63,7 +63,7 @@ class FaultKind(StrEnum):
 class Fault:
     """One thing wrong with a plan, described so that a model or a person can repair it.
 
-    ``str(fault)`` is the whole of it: line, type, message, the line of code, and advice.
+    ``str(fault)`` has all of it: line, type, message, the line of code, and advice.
 
     ``line`` counts from 1 and ``column`` from 0, in the cell's own source; ``source`` is the text of that line.
     ``type`` is the exception's class name, the name of the limit, or the name of the check. ``callers`` are the lines
@@ -71,7 +71,7 @@ class Fault:
     """
 
     worded: ClassVar = frozenset({"callers"})
-    """Fields that repeat in other words what ``line`` and the code say."""
+    """Fields that only repeat what ``line`` and the code say."""
 
     kind: FaultKind
     type: str
@@ -84,10 +84,10 @@ class Fault:
 
     def __str__(self) -> str:
         where = f"line {self.line}: " if self.line else ""
-        shown = f"\n    {self.source.strip()}" if self.source.strip() else ""
-        called = f"\n  called from line {', from line '.join(map(str, self.callers[::-1]))}" if self.callers else ""
+        source = f"\n    {self.source.strip()}" if self.source.strip() else ""
+        callers = f"\n  called from line {', from line '.join(map(str, self.callers[::-1]))}" if self.callers else ""
         hint = f"\n  {self.hint}" if self.hint else ""
-        return f"{where}{self.type}: {self.message}{shown}{called}{hint}"
+        return f"{where}{self.type}: {self.message}{source}{callers}{hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ class CellResult:
     """The result of one cell. A cell without ``faults`` ran to its end."""
 
     output: str = ""
-    """What the cell printed."""
+    """The output of the cell."""
     value: JsonValue = None
     """The value of a final expression, as JSON where possible, else its repr; None without such an expression."""
     faults: tuple[Fault, ...] = ()
-    """What is wrong with the cell: all that the check found, or the exception or limit that ended it."""
+    """All faults that the check found, or the exception or limit that ended the cell."""
     host_calls: int = 0
     """Number of calls of the session's functions."""
     seconds: float = 0.0
-    """Wall clock of the plan itself, without the host's work."""
+    """Wall clock time of the plan itself in seconds, without the host's work."""
 
     @property
     def fault(self) -> Fault | None:
@@ -114,7 +114,7 @@ class CellResult:
 # Limits as faults.
 
 MAX_ASKED = 16 << 20
-"""Bytes of all requests of one cell. The host stores, parses and checks them on its own time."""
+"""Bytes of all requests of one cell. The host stores, parses and checks them in its own time."""
 MAX_KEPT = 64 << 20
 """Bytes of memory that a session keeps to run its cells again: requests, answers, output and values."""
 MESSAGES = {
@@ -144,7 +144,7 @@ HINTS = {
     "sleep": "leave the sleeping out, or sleep for less in all",
 }
 MAX_DETAIL = 300
-"""Characters of a worker's own words that a fault repeats. They end up in prompts and logs."""
+"""Characters of a worker's own text that a fault repeats. They appear in prompts and logs."""
 
 
 class LimitReached(Exception):
@@ -156,7 +156,7 @@ class LimitReached(Exception):
 
 
 def limit_fault(name: str, limits: Limits, detail: str = "") -> Fault:
-    """Return the fault for a limit that was reached."""
+    """Return the fault of a reached limit."""
     message = MESSAGES[name].format_map(limits.model_dump())
     message += f" ({detail[:MAX_DETAIL]})" if detail else ""
     return Fault(FaultKind.LIMIT, name, message, hint=HINTS.get(name, ""))

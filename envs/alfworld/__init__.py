@@ -1,8 +1,8 @@
-"""ALFWorld, with two engines: a fast one of our own, and textworld, to which tests hold it equal.
+"""ALFWorld, with two engines: a fast one of our own, and textworld. Tests verify that they agree.
 
 - ``environment``: the class, its options and actions.
 - ``tasks``: downloaded games and named selections. ``generated`` makes games from seeds; ``rooms`` furnishes them.
-- ``engine``: the engines' interface, and textworld. ``direct`` is the fast engine; ``scene`` is what it reads.
+- ``engine``: the engines' interface, and textworld. ``direct``: the fast engine; ``scene``: its reader of games.
 - ``wording``: the sentences of the game and of the paper.
 - ``goals``: task types, and the goals of DEPS. ``preconditions``: what actions need.
 """

@@ -1,7 +1,7 @@
 """A fast engine in plain Python: the rules of all known games, written out.
 
-A differential test holds it equal to textworld at every step. It leaves out ``slice`` and ``help``, which no action of
-ours sends.
+A differential test compares it with textworld at every step. It leaves out ``slice`` and ``help``, which our actions
+never send.
 """
 
 import re
@@ -24,7 +24,7 @@ def is_here(scene: GameScene, state: GameState, receptacle: str) -> bool:
 
 
 def is_accessible(scene: GameScene, state: GameState, receptacle: str) -> bool:
-    """Return whether things can be taken from a receptacle or put there."""
+    """Return whether things can be taken from or put into a receptacle now."""
     is_open = receptacle in state.opened or receptacle not in scene.has("openable")
     return is_open and is_here(scene, state, receptacle)
 
@@ -37,9 +37,9 @@ def fits(scene: GameScene, state: GameState, thing: str, receptacle: str) -> boo
 
 def admissible(scene: GameScene, state: GameState, dialect: Dialect) -> list[str]:
     """Return the commands that are admissible now, sorted."""
-    found = {"inventory", "look", *_here(scene, state), *_in_hand(scene, state, dialect)}
-    found.update(command for command, place in scene.ways if place != state.at)
-    return sorted(found)
+    commands = {"inventory", "look", *_here(scene, state), *_in_hand(scene, state, dialect)}
+    commands.update(command for command, place in scene.ways if place != state.at)
+    return sorted(commands)
 
 
 def _here(scene: GameScene, state: GameState) -> Iterator[str]:
@@ -48,23 +48,23 @@ def _here(scene: GameScene, state: GameState) -> Iterator[str]:
         yield f"examine {name}"
         if receptacle in scene.has("openable"):
             yield f"{'close' if receptacle in state.opened else 'open'} {name}"
-        there = [thing for thing, where in state.inside if where == receptacle]
-        yield from (f"use {scene.names[thing]}" for thing in there if thing in scene.has("toggleable"))
+        things = [thing for thing, holder in state.inside if holder == receptacle]
+        yield from (f"use {scene.names[thing]}" for thing in things if thing in scene.has("toggleable"))
         if state.holding is None and is_accessible(scene, state, receptacle):
             able = scene.has("pickupable")
-            yield from (f"take {scene.names[thing]} from {name}" for thing in there if thing in able)
+            yield from (f"take {scene.names[thing]} from {name}" for thing in things if thing in able)
 
 
 def _in_hand(scene: GameScene, state: GameState, dialect: Dialect) -> Iterator[str]:
-    if not (held := state.holding):
+    if not (thing := state.holding):
         return
-    name = scene.names[held]
+    name = scene.names[thing]
     yield f"examine {name}"
     for receptacle in scene.neighbours.get(state.at, ()):
-        if fits(scene, state, held, receptacle):
+        if fits(scene, state, thing, receptacle):
             yield f"{dialect.put} {name} {dialect.to} {scene.names[receptacle]}"
         for verb, kinds in dialect.machines.items():
-            if scene.kinds[receptacle] in kinds and held in scene.has(ABLE[verb]):
+            if scene.kinds[receptacle] in kinds and thing in scene.has(ABLE[verb]):
                 yield f"{verb} {name} with {scene.names[receptacle]}"
 
 
@@ -103,11 +103,11 @@ class Direct:
         """Start from the beginning."""
         self.state = self.scene.start
         self._won = self._goal.holds(self.state)
-        return GameReply(wording.intro(self.scene, self.state, self._task_line), self._won)
+        return GameReply(wording.intro_text(self.scene, self.state, self._task_line), self._won)
 
     def step(self, command: str) -> GameReply:
-        """Carry out one command."""
-        outcome = self._outcome(command.strip())
+        """Carry out one command, if it is admissible."""
+        outcome = self._carry_out(command.strip())
         if outcome is None:
             return GameReply(NOTHING, self._won)
         state, text = outcome
@@ -116,7 +116,7 @@ class Direct:
         return GameReply(text, self._won)
 
     def save(self) -> object:
-        """Return the state itself, which never changes in place."""
+        """Return the state, which never changes in place."""
         return self.state, self._won
 
     def restore(self, saved: object) -> None:
@@ -132,7 +132,7 @@ class Direct:
 
     # Commands.
 
-    def _outcome(self, command: str) -> Outcome:
+    def _carry_out(self, command: str) -> Outcome:
         verb = command.split(" ", 1)[0]
         if verb == self.dialect.not_put:
             return None
@@ -145,10 +145,10 @@ class Direct:
         return _ACTIONS[verb](self, *things)
 
     def _look(self) -> Outcome:
-        return self.state, wording.around(self.scene, self.state)
+        return self.state, wording.surroundings_text(self.scene, self.state)
 
     def _inventory(self) -> Outcome:
-        return self.state, wording.carried(self.scene, self.state)
+        return self.state, wording.inventory_text(self.scene, self.state)
 
     def _go(self, receptacle: str) -> Outcome:
         place = self.scene.places.get(receptacle)
@@ -197,15 +197,15 @@ class Direct:
         return after, f"You {self.dialect.put} the {names[thing]} {self.dialect.to} the {names[receptacle]}."
 
     def _use(self, thing: str) -> Outcome:
-        here = self.scene.neighbours.get(self.state.at, ())
-        if thing not in self.scene.has("toggleable") or not any((thing, where) in self.state.inside for where in here):
+        holders = self.scene.neighbours.get(self.state.at, ())
+        if thing not in self.scene.has("toggleable") or not any((thing, h) in self.state.inside for h in holders):
             return None
         return self.state._replace(toggled=self.state.toggled | {thing}), f"You turn on the {self.scene.names[thing]}."
 
     def _examine(self, thing: str) -> Outcome:
         if is_here(self.scene, self.state, thing):
             return self.state, wording.contents(self.scene, self.state, thing)
-        return (self.state, wording.looked_at(self.scene, self.state, thing)) if thing == self.state.holding else None
+        return (self.state, wording.object_text(self.scene, self.state, thing)) if thing == self.state.holding else None
 
     def _heat(self, thing: str, machine: str) -> Outcome:
         return self._treat("heat", thing, machine, hot=self.state.hot | {thing}, cool=self.state.cool - {thing})

@@ -1,4 +1,4 @@
-"""The interface of both engines, and the reference engine: textworld as alfworld ships it, slow but right."""
+"""The interface of both engines, and the reference engine: textworld as alfworld ships it, slow but authoritative."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class AlfworldGame:
 
     @property
     def puts(self) -> bool:
-        """True if objects are ``put`` in the game's grammar (alfworld before 0.4) or ``move``d."""
+        """True if objects are ``put`` (alfworld before 0.4), False if they are ``move``d."""
         return "put {o} in/on {r}" in str(self.data["grammar"])
 
 
@@ -62,11 +62,11 @@ class GameEngine(Protocol):
 _LOCK = RLock()
 """Serializes all textworld calls in this process: its loading is not thread-safe."""
 _IDLE: list[Any] = []
-"""Environments to reuse: each new one leaks about a megabyte."""
+"""Environments to reuse, since each new one leaks about a megabyte."""
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _exclusive() -> Iterator[None]:
     """Hold the lock, and restore ``sys.argv``, which loading overwrites."""
     with _LOCK:
         arguments = sys.argv
@@ -83,7 +83,7 @@ def _environment() -> Any:
         import textworld
         from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
         from textworld.envs.pddl import PddlEnv
-    except (ImportError, OSError) as error:  # importing alfworld also makes its data folder
+    except (ImportError, OSError) as error:  # importing alfworld also creates its data folder
         raise MissingRequirement(
             f"alfworld: the engine 'textworld' cannot be imported ({error}); add it with: {install_command('alfworld')}"
         ) from error
@@ -91,7 +91,7 @@ def _environment() -> Any:
 
 
 class Reference:
-    """textworld behind our interface. Many may be open; their calls take turns."""
+    """textworld behind our interface. Many instances may be open; their calls take turns."""
 
     def __init__(self) -> None:
         self._environment: Any = None
@@ -100,25 +100,25 @@ class Reference:
 
     def load(self, game: AlfworldGame) -> None:
         """Translate the game's rules, which takes more than a second."""
-        with _alone():
+        with _exclusive():
             self._environment = self._environment or _environment()
             self._game = game.id
             try:
                 self._environment.load(dict(game.data))
-            except (Exception, SystemExit) as error:  # its translator gives up by exiting
+            except (Exception, SystemExit) as error:  # on failure its translator exits
                 raise EnvironmentBroken(
                     f"alfworld: textworld cannot load {game.id}: {type(error).__name__}: {error}"
                 ) from error
 
     def reset(self) -> GameReply:
-        """Start from the beginning, which takes another translation."""
-        with _alone():
+        """Start from the beginning, which translates the rules again."""
+        with _exclusive():
             self._state = self._environment.reset()
         return GameReply(self._state.feedback, bool(self._state["won"]))
 
     def step(self, command: str) -> GameReply:
         """Carry out one command."""
-        with _alone():
+        with _exclusive():
             self._state, _, _ = self._environment.step(command)
         return GameReply(self._state.feedback, bool(self._state["won"]))
 

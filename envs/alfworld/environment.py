@@ -79,28 +79,28 @@ class Alfworld(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen games, taken in turn from each type; a limit cuts the same list short."""
+        """Return the chosen games, in turn from each type. A limit cuts this list."""
         return tasks.select(selection, cls.splits)
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the games' files, and of what generated games are made from."""
+        """Return the digests of the games' files, and of the sources of generated games."""
         return checksums(tasks)
 
     @classmethod
     def offered(cls, options: BaseModel | None = None) -> Offered:
-        """Return the actions, with full docs or with those that AutoManual's agent had."""
+        """Return the actions with full docs, or with the option ``paper_docs`` with those of AutoManual."""
         offered = super().offered(options)
         return wording.with_paper_docs(offered) if AlfworldOptions.read(options).paper_docs else offered
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether the split is made from seeds: only the generated one is."""
+        """Return whether the split is made from seeds, as only the generated one is."""
         return split == "generated"
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return the three splits on disk, and the package that generated games are made from."""
+        """Return the three splits on disk, and the package that generated games need."""
         on_disk = [Requirement(f"alfworld {split}", folder, tasks.REMEDY) for split, folder in tasks.found_splits()]
         return [*on_disk, rooms.PACKAGE.requirement(f"alfworld {generated.SPLIT}")]
 
@@ -111,7 +111,7 @@ class Alfworld(Environment):
         return preconditions(_game(task), shared_open=chosen.shared_locations == "open")
 
     def versions(self) -> Mapping[str, str]:
-        """Return engine, options, packages, and the verb of the game for putting things down."""
+        """Return options, packages, and the game's verb for putting things down."""
         options = {name: str(value) for name, value in self._chosen.model_dump().items()}
         packages = {package: package_version(package) for package in ("alfworld", "textworld")}
         return {**options, **packages, "grammar": "put" if self._puts else "move"}
@@ -146,10 +146,10 @@ class Alfworld(Environment):
         return AlfworldGoals(self)
 
     def possible_actions(self) -> list[Action]:
-        """Return what the game admits now; with the option "open", also going to receptacles at the same location."""
-        admitted = [taken for command in self._engine.admissible() if (taken := as_action(command))]
-        beside = [each.args for each in admitted if each.name == "examine" and self._opens_up(str(each.args[0]))]
-        return admitted + [Action("go_to", things) for things in beside]
+        """Return the admissible actions; with the option "open", also going to a shared location."""
+        actions = [move for command in self._engine.admissible() if (move := as_action(command))]
+        beside = [move.args for move in actions if move.name == "examine" and self._opens_up(str(move.args[0]))]
+        return actions + [Action("go_to", things) for things in beside]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
         """Return the agent's location and what it holds."""
@@ -169,7 +169,7 @@ class Alfworld(Environment):
         self._engine.restore(engine)
 
     def _send(self, command: str, *things: object) -> GameReply:
-        """Send one command to the engine; ``command`` has a {} for each thing. A name that is no id is refused here."""
+        """Send one command to the engine. ``command`` has a {} for each thing. Names that are no ids are refused."""
         names = [game_name(thing) for thing in things]
         if None in names:
             return GameReply(NOTHING, self._won)

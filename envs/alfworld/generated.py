@@ -1,6 +1,6 @@
-"""The split ``generated``: games made from seeds and what the alfworld wheel ships, without any download.
+"""The split ``generated``: games made from seeds and the files of the alfworld wheel, without any download.
 
-A game follows from its type and seed alone. It is offered only if a search with full knowledge wins it.
+A game depends on its type and seed alone. It is offered only if a search with full knowledge wins it.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from planbook.envs.alfworld import rooms
 from planbook.envs.alfworld.direct import ABLE, Direct
 from planbook.envs.alfworld.engine import NOTHING, AlfworldGame
 from planbook.envs.alfworld.goals import GAME_TYPES, params_of
-from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, mangled, problem_text, strew
+from planbook.envs.alfworld.rooms import LAMP, FurnishedRoom, furnish, kind_of, pddl_name, place_objects, problem_text
 from planbook.envs.errors import EnvironmentBroken
 
 
@@ -35,11 +35,11 @@ class _RefusedError(Exception):
 
 
 def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
-    """Return commands that win the engine's loaded game, or None if no choice of objects and receptacles does.
+    """Return commands that win the engine's loaded game, or None if no choice of objects and receptacles wins it.
 
     The engine is left at the start of the game.
     """
-    for things, places in _orders(engine, wanted):
+    for things, places in _candidates(engine, wanted):
         walk = _Solution(engine)
         try:
             walk.solve(wanted, things, places)
@@ -52,8 +52,8 @@ def find_plan(engine: Direct, wanted: SearchGoal) -> list[str] | None:
     return None
 
 
-def _orders(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield the objects to fetch, in order, and the places needed: machine and target, or the lamp."""
+def _candidates(engine: Direct, wanted: SearchGoal) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield the objects to fetch, in order, and the places that are needed: machine and target, or the lamp."""
     scene = engine.scene
     things = sorted(thing for thing, _ in scene.start.inside if scene.kinds[thing] == f"{wanted.object}type")
     needed = [f"{_MACHINES[wanted.change].lower()}type"] if wanted.change else []
@@ -79,21 +79,21 @@ class _Solution:
                 self._reach(places[0])
                 self._do(f"{wanted.change} {names[thing]} with {names[places[0]]}")
             if wanted.lamp:
-                self._reach(self._holder(places[-1]))
+                self._reach(self._receptacle_of(places[-1]))
                 self._do(f"use {names[places[-1]]}")
             else:
                 self._reach(places[-1], open_up=True)
                 dialect = self._engine.dialect
                 self._do(f"{dialect.put} {names[thing]} {dialect.to} {names[places[-1]]}")
 
-    def _holder(self, thing: str) -> str:
-        holders = sorted(where for what, where in self._engine.state.inside if what == thing)
+    def _receptacle_of(self, thing: str) -> str:
+        holders = sorted(holder for name, holder in self._engine.state.inside if name == thing)
         if not holders:
             raise _RefusedError
         return holders[0]
 
     def _fetch(self, thing: str) -> None:
-        holder, names = self._holder(thing), self._engine.scene.names
+        holder, names = self._receptacle_of(thing), self._engine.scene.names
         self._reach(holder, open_up=True)
         self._do(f"take {names[thing]} from {names[holder]}")
 
@@ -116,7 +116,7 @@ SPLIT = "generated"
 SEEDS = 100
 """Number of games of a type unless a selection says otherwise."""
 MOST_RECEPTACLES = 24
-"""Larger rooms are not used: looking into each receptacle would take more than the paper's 50 actions."""
+"""Maximum size of a room: looking into more receptacles would take more than the paper's 50 actions."""
 _ATTEMPTS = 200
 _ROOMS = {
     "pick_and_place": ("Kitchen", "LivingRoom", "Bathroom", "Bedroom"),
@@ -145,21 +145,21 @@ def game_id(kind: str, seed: int) -> str:
 
 def goal_of(kind: str, seed: int) -> str:
     """Return the goal sentence of a game."""
-    return _made(kind, seed).goal
+    return _make_game(kind, seed).goal
 
 
 def make(kind: str, seed: int) -> AlfworldGame:
     """Return the game of a type and a seed, the same in every process."""
-    return _made(kind, seed).game
+    return _make_game(kind, seed).game
 
 
 @lru_cache(maxsize=16)
-def _made(kind: str, seed: int) -> GeneratedGame:
+def _make_game(kind: str, seed: int) -> GeneratedGame:
     rng = Random(game_id(kind, seed))
     for _ in range(_ATTEMPTS):
-        made = _attempt(kind, seed, rng)
-        if made is not None and _is_worth_playing(kind, made):
-            return made
+        game = _attempt(kind, seed, rng)
+        if game is not None and _is_worth_playing(kind, game):
+            return game
     raise EnvironmentBroken(f"alfworld: seed {seed} makes no solvable game of type {kind!r}; choose another seed")
 
 
@@ -176,7 +176,7 @@ def _attempt(kind: str, seed: int, rng: Random) -> GeneratedGame | None:
 
 
 def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[tuple[str, str]]:
-    """Return the pairs of object kind and target (or lamp) for which this room can have a task."""
+    """Return the pairs of object kind and target (or lamp) that make a task in this room."""
     things = sorted({kind_of(thing) for thing in room.inside} - {*facts.able["Toggleable"]})
     if kind == "look_at_obj":
         return [(thing, LAMP) for thing in things] if room.objects(LAMP) else []
@@ -193,20 +193,20 @@ def _choices(kind: str, room: FurnishedRoom, facts: rooms.Affordances) -> list[t
 def _make_room_for_task(
     kind: str, room: FurnishedRoom, thing: str, target: str, facts: rooms.Affordances, rng: Random
 ) -> None:
-    """Place the objects of the task again, so that none is already where it has to go."""
+    """Place the task's objects again, so that none is in its target already."""
     if kind == "look_at_obj":
         return
     count = max(len(room.objects(thing)), 2 if kind == "pick_two_obj" else 1)
     for old in room.objects(thing):
         del room.inside[old]
-    strew(room, thing, count, facts, rng, without=target)
+    place_objects(room, thing, count, facts, rng, without=target)
 
 
 def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, template: str) -> GeneratedGame:
     goals = rooms.goals()[GAME_TYPES[kind]]
     sentence = template.format(obj=thing.lower(), recep=target.lower(), toggle=target.lower(), mrecep="")
     formal = goals["pddl"].replace("#", "-").format(obj=thing, recep=target, toggle=target, mrecep="")
-    name = mangled(f"{room.plan}_{kind}_{seed}")
+    name = pddl_name(f"{room.plan}_{kind}_{seed}")
     data = {
         "pddl_domain": rooms.domain(),
         "grammar": rooms.grammar().replace("UNKNOWN GOAL", sentence),
@@ -216,12 +216,12 @@ def _game(kind: str, seed: int, room: FurnishedRoom, thing: str, target: str, te
     return GeneratedGame(sentence, AlfworldGame(game_id(kind, seed), data))
 
 
-def wanted(kind: str, goal: str) -> SearchGoal:
+def search_goal(kind: str, goal: str) -> SearchGoal:
     """Return the search goal of a goal sentence."""
     return SearchGoal(change=_CHANGES.get(kind, ""), **params_of(goal))  # type: ignore[arg-type]
 
 
-def _is_worth_playing(kind: str, made: GeneratedGame) -> bool:
+def _is_worth_playing(kind: str, generated: GeneratedGame) -> bool:
     engine = Direct()
-    engine.load(made.game)
-    return not engine.reset().won and find_plan(engine, wanted(kind, made.goal)) is not None
+    engine.load(generated.game)
+    return not engine.reset().won and find_plan(engine, search_goal(kind, generated.goal)) is not None

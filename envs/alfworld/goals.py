@@ -38,10 +38,10 @@ _FORMS = tuple(
 
 
 def params_of(goal: str) -> dict[str, JsonValue]:
-    """Return what a goal sentence says.
+    """Return the parameters of a goal sentence.
 
-    ``object`` always; ``target`` (a kind of receptacle) for all types except look_at_obj, which has ``lamp``; ``count``
-    is 2 for pick_two_obj. Empty for a sentence of an unknown form, as games written by hand may have.
+    All types have ``object``; all but look_at_obj have ``target`` (a kind of receptacle), look_at_obj has ``lamp``;
+    pick_two_obj has ``count`` 2. Empty for a sentence of an unknown form, which games written by hand may have.
     """
     for form in _FORMS:
         if match := form.fullmatch(goal):
@@ -111,13 +111,13 @@ SPECS: Mapping[str, ActionSpec] = {name: _spec(name) for name in _EXAMPLES}
 
 
 class AlfworldGoals(Goals):
-    """The goals of ALFWorld, which a controller reaches."""
+    """The goals of ALFWorld. A controller reaches them."""
 
     direct = False
 
     @property
     def specs(self) -> Mapping[str, ActionSpec]:
-        """The goals by name; the environment's actions are the controller's."""
+        """The goals by name. The environment's actions are for the controller."""
         return SPECS
 
     def known(self) -> Sequence[Action]:

@@ -1,7 +1,7 @@
 """Preconditions of household actions, as the domain of all games states them.
 
-They use only what an agent may know beforehand: the receptacles of the room, which of them open and which share a
-location, and what can be done with each kind of object. Where objects are is left for the agent to find out.
+They use only what an agent may know in advance: the receptacles of the room, which of them open and which share a
+location, and what can be done with each kind of object. The places of objects are unknown.
 """
 
 import re
@@ -16,13 +16,13 @@ from planbook.envs.alfworld.wording import EMPTY_HANDED, ID, START, read_dialect
 from planbook.envs.preconditions import UNKNOWN, Change, Deed, Fact, Given, Need, Preconditions
 
 HOLDING, LOCATION = Fact("holding"), Fact("location")
-Deeds = Callable[..., Deed]
+DeedFunction = Callable[..., Deed]
 _KIND = re.compile(r"(\w+)type - otype")
 _DONE = {"heat": "heated", "cool": "cooled", "clean": "cleaned"}
 
 
 class KnownRoom:
-    """What an agent may know of a game before it looks around, and the deed of each action there."""
+    """The knowledge that an agent may have of a game before it looks around, and the deed of each action."""
 
     def __init__(self, game: AlfworldGame, *, shared_open: bool) -> None:
         """``shared_open`` is the option ``shared_locations``."""
@@ -30,23 +30,22 @@ class KnownRoom:
         self.scene, self._shared_open = read_scene(problem), shared_open
         self._machines = read_dialect(str(game.data["pddl_domain"]), str(game.data["grammar"])).machines
         names = self.scene.names
-        self._receptacles = {names[each].replace(" ", "_"): each for each in self.scene.places if each in names}
+        self._receptacles = {names[entity].replace(" ", "_"): entity for entity in self.scene.places if entity in names}
         self._objects: dict[str, list[str]] = defaultdict(list)
         for entity, name in names.items():
             if entity not in self.scene.places:
                 self._objects[name.partition(" ")[0]].append(entity)
         self._kinds = {*_KIND.findall(problem.lower()), *self._objects}
-        """Every kind of object that the game knows, whether it has one or not."""
+        """Every kind of object that the game knows, even if the room has none."""
 
-    def deeds(self) -> Mapping[str, Deeds]:
-        """Return the function of each action that names only receptacles, or an object and a receptacle."""
-        on_places: dict[str, Deeds] = {"go_to": self._go_to, "open": self._open, "close": self._close}
-        on_things: dict[str, Deeds] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
+    def deeds(self) -> Mapping[str, DeedFunction]:
+        """Return the function of each action on a receptacle, or on an object and a receptacle."""
+        on_places: dict[str, DeedFunction] = {"go_to": self._go_to, "open": self._open, "close": self._close}
+        on_things: dict[str, DeedFunction] = {"use": self._use, "take_from": self._take_from, "put_in_or_on": self._put}
         on_things |= {f"{verb}_with": partial(self._treat, verb) for verb in ABLE}
-        named: dict[str, Deeds] = {
-            name: partial(self._named, deed, ("receptacle",)) for name, deed in on_places.items()
-        }
-        return named | {name: partial(self._named, deed, ("object", "receptacle")) for name, deed in on_things.items()}
+        deeds: dict[str, DeedFunction] = {}
+        deeds |= {name: partial(self._deed, deed, ("receptacle",)) for name, deed in on_places.items()}
+        return deeds | {name: partial(self._deed, deed, ("object", "receptacle")) for name, deed in on_things.items()}
 
     def examine(self, thing: Given) -> Deed:
         """Return the deed of examining a receptacle, or the object in hand."""
@@ -54,20 +53,20 @@ class KnownRoom:
             return Deed([self._at(thing)])
         a_kind = thing is UNKNOWN or _kind(thing) in map(_kind, self._receptacles)
         not_here = Need.equal(HOLDING, thing, f"{thing} is no receptacle of this room, and not held then")
-        return Deed([not_here], impossible="" if a_kind else self._misnamed(thing, "object"))
+        return Deed([not_here], impossible="" if a_kind else self._name_fault(thing, "object"))
 
-    def _named(self, deed: Deeds, whats: Sequence[str], *args: Given) -> Deed:
-        """Return the deed if the names of its arguments are possible, whatever the action does with them."""
-        faults = [self._misnamed(thing, what) for thing, what in zip(args, whats, strict=False)]
+    def _deed(self, deed: DeedFunction, nouns: Sequence[str], *args: Given) -> Deed:
+        """Return the deed, or an impossible one if an argument is no possible name."""
+        faults = [self._name_fault(thing, noun) for thing, noun in zip(args, nouns, strict=False)]
         why = next(filter(None, faults), "")
         return Deed(impossible=why) if why else deed(*args)
 
-    def _misnamed(self, thing: Given, what: str) -> str:
+    def _name_fault(self, thing: Given, noun: str) -> str:
         if thing is UNKNOWN:
             return ""
         if not ID.fullmatch(thing):
             return f"{thing!r} is no id, such as desk_1"
-        if what == "receptacle":
+        if noun == "receptacle":
             return "" if thing in self._receptacles else f"there is no receptacle {thing} in this room"
         known = _kind(thing) in self._kinds
         return "" if known else f"nothing is called {thing}: there is no such kind of object"
@@ -75,7 +74,7 @@ class KnownRoom:
     # Actions.
 
     def _go_to(self, receptacle: Given) -> Deed:
-        """The domain allows going anywhere, the game only where something changes."""
+        """Return the deed of going somewhere. The domain allows any place, the game only a different one."""
 
         def elsewhere(now: str) -> bool:
             return now != receptacle if self._shared_open else self._place(now) != self._place(receptacle)
@@ -87,7 +86,7 @@ class KnownRoom:
     def _open(self, receptacle: Given, opened: bool = False) -> Deed:
         why = "" if self._can_be_opened(receptacle) else f"{receptacle} is nothing that can be opened"
         change = Change(Fact("opened", (receptacle,)), not opened)
-        return Deed([*self._here(receptacle), _opened(receptacle, opened)], [change], why, sure=True)
+        return Deed([*self._here(receptacle), _opened_need(receptacle, opened)], [change], why, sure=True)
 
     def _close(self, receptacle: Given) -> Deed:
         return self._open(receptacle, opened=True)
@@ -101,12 +100,12 @@ class KnownRoom:
         return Deed(needs, [Change(inside, False), Change(HOLDING, thing)], why, sure)
 
     def _put(self, thing: Given, receptacle: Given) -> Deed:
-        needs = [*_held(thing), *self._here(receptacle), *self._accessible(receptacle)]
+        needs = [*_held_needs(thing), *self._here(receptacle), *self._accessible(receptacle)]
         changes = [Change(Fact("inside", (thing, receptacle)), True), Change(HOLDING, EMPTY_HANDED)]
         if receptacle is UNKNOWN:
             return Deed(needs, changes, sure=True)
         scene, kind = self.scene, self.scene.kinds[self._receptacles[receptacle]]
-        fitting = [(kind, scene.kinds.get(each, "")) in scene.can_contain for each in self._same_kind(thing)]
+        fitting = [(kind, scene.kinds.get(entity, "")) in scene.can_contain for entity in self._same_kind(thing)]
         why = f"no {str(thing).rpartition('_')[0]} goes in or on {receptacle}" if fitting and not any(fitting) else ""
         return Deed(needs, changes, why, sure=bool(fitting) and all(fitting))
 
@@ -117,9 +116,9 @@ class KnownRoom:
         why, sure = self._able(thing, ABLE[verb], _DONE[verb])
         kinds = sorted(self._machines[verb])
         if receptacle is not UNKNOWN and self.scene.kinds[self._receptacles[receptacle]] not in kinds:
-            listed = " or ".join(kind.removesuffix("type") for kind in kinds)
-            why = why or f"{receptacle} is no {listed}"
-        return Deed([*self._here(receptacle), *_held(thing)], impossible=why, sure=sure)
+            machines = " or ".join(kind.removesuffix("type") for kind in kinds)
+            why = why or f"{receptacle} is no {machines}"
+        return Deed([*self._here(receptacle), *_held_needs(thing)], impossible=why, sure=sure)
 
     # Needs.
 
@@ -136,7 +135,7 @@ class KnownRoom:
 
     def _accessible(self, receptacle: Given) -> list[Need]:
         shuts = receptacle is not UNKNOWN and self._can_be_opened(receptacle)
-        return [_opened(receptacle, True)] if shuts else []
+        return [_opened_need(receptacle, True)] if shuts else []
 
     def _can_be_opened(self, receptacle: Given) -> bool:
         return receptacle is UNKNOWN or self._receptacles[receptacle] in self.scene.has("openable")
@@ -145,18 +144,18 @@ class KnownRoom:
         return () if thing is UNKNOWN else self._objects.get(_kind(thing), ())
 
     def _able(self, thing: Given, mark: str, done: str) -> tuple[str, bool]:
-        """Return why no object of a thing's kind can be treated so, and whether all can: it is known only by kind."""
-        marked = [each in self.scene.has(mark) for each in self._same_kind(thing)]
+        """Return why no object of a thing's kind can be treated so, or "", and whether all of that kind can."""
+        marked = [entity in self.scene.has(mark) for entity in self._same_kind(thing)]
         why = f"{thing} is nothing that can be {done}" if marked and not any(marked) else ""
         return why, bool(marked) and all(marked)
 
 
-def _opened(receptacle: Given, is_open: bool) -> Need:
+def _opened_need(receptacle: Given, is_open: bool) -> Need:
     why = f"{receptacle} is {'closed' if is_open else 'open'} then"
     return Need.equal(Fact("opened", (receptacle,)), is_open, why)
 
 
-def _held(thing: Given) -> list[Need]:
+def _held_needs(thing: Given) -> list[Need]:
     some = Need.that(HOLDING, lambda now: now != EMPTY_HANDED, "nothing is held then")
     return [some, Need.equal(HOLDING, thing, "{now} is held then")]
 

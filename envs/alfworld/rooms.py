@@ -1,6 +1,6 @@
-"""Generated rooms: floor plans of the alfworld wheel, furnished by chance and written as PDDL problems.
+"""Generated rooms: floor plans of the alfworld wheel, furnished at random and written as PDDL problems.
 
-The wheel is read as data: nothing of it is imported or run.
+The wheel is read as data; nothing in it is imported or run.
 """
 
 import ast
@@ -45,7 +45,7 @@ class FloorPlan:
 
 
 PACKAGE = PackageData("alfworld", "alfworld", ("--no-deps",), ("alfworld",))
-"""The package alone, whose data are all that generated games need."""
+"""The package without its dependencies: generated games need only its data."""
 
 
 def wheel_files() -> list[Path]:
@@ -60,27 +60,27 @@ def wheel_text(path: str) -> str:
     return (PACKAGE.folder() / path).read_text()
 
 
-def _assigned(source: str, key: str | None = None) -> dict[str, Any]:
+def _read_literals(source: str, key: str | None = None) -> dict[str, Any]:
     """Return the literals that a module assigns to names, or to the items of the dictionary ``key``."""
-    found = {}
+    literals = {}
     for node in ast.parse(source).body:
         if not isinstance(node, ast.Assign):
             continue
         target = node.targets[0]
         try:
             if key is None and isinstance(target, ast.Name):
-                found[target.id] = ast.literal_eval(node.value)
+                literals[target.id] = ast.literal_eval(node.value)
             elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == key:
-                found[ast.literal_eval(target.slice)] = ast.literal_eval(node.value)
+                literals[ast.literal_eval(target.slice)] = ast.literal_eval(node.value)
         except ValueError:
             continue
-    return found
+    return literals
 
 
 @lru_cache(maxsize=1)
 def affordances() -> Affordances:
-    """Return what alfworld's constants say."""
-    constants = _assigned(wheel_text(CONSTANTS))
+    """Return the affordances in alfworld's constants."""
+    constants = _read_literals(wheel_text(CONSTANTS))
     movable = frozenset(constants["MOVABLE_RECEPTACLES"])
     holds = {
         kind: tuple(sorted(inner)) for kind, inner in constants["VAL_RECEPTACLE_OBJECTS"].items() if kind not in movable
@@ -97,7 +97,7 @@ def affordances() -> Affordances:
 @lru_cache(maxsize=1)
 def goals() -> dict[str, dict[str, Any]]:
     """Return alfworld's task types with their formal goal (``pddl``) and their sentences (``templates``)."""
-    return _assigned(wheel_text(GOALS), key="gdict")
+    return _read_literals(wheel_text(GOALS), key="gdict")
 
 
 @lru_cache(maxsize=1)
@@ -124,10 +124,10 @@ def floor_plan(number: int) -> FloorPlan:
 _BASINS = {"SinkBasin": "Sink", "BathtubBasin": "Bathtub"}
 """Receptacles that alfworld names as part of another thing (``Sink|...|SinkBasin``)."""
 _LAMP_STANDS = ("SideTable", "Desk", "Dresser", "Shelf", "CoffeeTable", "DiningTable")
-"""Kinds that lamps stand on; alfworld's constants do not say."""
+"""Kinds that lamps stand on, which alfworld's constants do not list."""
 LAMP = "DeskLamp"
 _IN_THE_OPEN = 3
-"""How many times likelier an object lies in the open than behind a door."""
+"""Weight of an open receptacle relative to one with a door."""
 _COUNTS = (1, 1, 1, 2, 2, 3)
 """Numbers of objects of a kind to choose from."""
 
@@ -166,18 +166,20 @@ def furnish(plan: FloorPlan, facts: Affordances, rng: Random) -> FurnishedRoom:
             room.places[receptacle] = _location(*pose)
     for kind in plan.kinds:
         if kind in facts.holds and not room.of_kind(kind):
-            room.places[_named(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
+            room.places[_new_name(kind, rng)] = _location(rng.uniform(-5, 5), rng.uniform(-5, 5), 90, 7)
     for kind in plan.kinds:
-        strew(room, kind, rng.choice(_COUNTS), facts, rng)
+        place_objects(room, kind, rng.choice(_COUNTS), facts, rng)
     return room
 
 
-def strew(room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = "") -> None:
+def place_objects(
+    room: FurnishedRoom, kind: str, count: int, facts: Affordances, rng: Random, without: str = ""
+) -> None:
     """Put objects of a kind into receptacles that hold them, except receptacles of the kind ``without``."""
     stands = [where for where in room.places if holds(where, kind, facts) and kind_of(where) != without]
     weights = [1 if kind_of(where) in facts.openable else _IN_THE_OPEN for where in stands]
     for where in rng.choices(stands, weights, k=count) if stands else []:
-        room.inside[_named(kind, rng)] = where
+        room.inside[_new_name(kind, rng)] = where
 
 
 def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
@@ -186,7 +188,7 @@ def holds(receptacle: str, kind: str, facts: Affordances) -> bool:
     return mine in _LAMP_STANDS if kind == LAMP else kind in facts.holds[mine]
 
 
-def _named(kind: str, rng: Random) -> str:
+def _new_name(kind: str, rng: Random) -> str:
     x, y, z = (f"{rng.uniform(-9.99, 9.99):+06.2f}" for _ in "xyz")
     return f"{_BASINS[kind]}|{x}|{y}|{z}|{kind}" if kind in _BASINS else f"{kind}|{x}|{y}|{z}"
 
@@ -199,12 +201,12 @@ _START = "loc|0|0|0|0|start"
 _ABILITIES = {"Heatable": "heatable", "Coolable": "coolable", "Cleanable": "cleanable", "Sliceable": "sliceable"}
 _MANGLED = {"|": "_bar_", "+": "_plus_", "-": "_minus_", ".": "_dot_"}
 _RULES_NAME = ("Microwave", "Fridge", "SinkBasin")
-"""Kinds of receptacles that alfworld's rules name: they must be declared even if there are none."""
+"""Kinds of receptacles that alfworld's rules name. They must be declared even if the room has none."""
 _RULES_NAME_OBJECTS = ("Knife", "ButterKnife")
 
 
-def mangled(name: str) -> str:
-    """Return a name in the form that PDDL allows."""
+def pddl_name(name: str) -> str:
+    """Convert a name to the form that PDDL allows."""
     for mark, word in _MANGLED.items():
         name = name.replace(mark, word)
     return name
@@ -223,8 +225,8 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def _object_kinds(room: FurnishedRoom, facts: Affordances) -> list[str]:
-    held = {kind for receptacle in room.places for kind in facts.holds[kind_of(receptacle)]}
-    return sorted(held | {kind_of(thing) for thing in room.inside} | {LAMP, *_RULES_NAME_OBJECTS})
+    contained = {kind for receptacle in room.places for kind in facts.holds[kind_of(receptacle)]}
+    return sorted(contained | {kind_of(thing) for thing in room.inside} | {LAMP, *_RULES_NAME_OBJECTS})
 
 
 def _objects(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
@@ -234,28 +236,28 @@ def _objects(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
     for kind in sorted({kind_of(receptacle) for receptacle in room.places} | {*_RULES_NAME}):
         yield f"{kind}Type - rtype"
     for thing in room.inside:
-        yield f"{mangled(thing)} - object"
+        yield f"{pddl_name(thing)} - object"
     for receptacle in room.places:
-        yield f"{mangled(receptacle)} - receptacle"
+        yield f"{pddl_name(receptacle)} - receptacle"
     for location in sorted({_START, *room.places.values()}):
-        yield f"{mangled(location)} - location"
+        yield f"{pddl_name(location)} - location"
 
 
 def _init(room: FurnishedRoom, facts: Affordances) -> Iterator[str]:
-    yield f"(atLocation agent1 {mangled(_START)})"
+    yield f"(atLocation agent1 {pddl_name(_START)})"
     for receptacle, location in room.places.items():
-        name, kind = mangled(receptacle), kind_of(receptacle)
+        name, kind = pddl_name(receptacle), kind_of(receptacle)
         yield f"(receptacleType {name} {kind}Type)"
-        yield f"(receptacleAtLocation {name} {mangled(location)})"
+        yield f"(receptacleAtLocation {name} {pddl_name(location)})"
         if kind in facts.openable:
             yield f"(openable {name})"
     for kind in sorted({kind_of(receptacle) for receptacle in room.places}):
-        for held in facts.holds[kind]:
-            yield f"(canContain {kind}Type {held}Type)"
+        for contained in facts.holds[kind]:
+            yield f"(canContain {kind}Type {contained}Type)"
     for thing, receptacle in room.inside.items():
-        yield from _object_facts(mangled(thing), kind_of(thing), facts)
-        yield f"(inReceptacle {mangled(thing)} {mangled(receptacle)})"
-        yield f"(objectAtLocation {mangled(thing)} {mangled(room.places[receptacle])})"
+        yield from _object_facts(pddl_name(thing), kind_of(thing), facts)
+        yield f"(inReceptacle {pddl_name(thing)} {pddl_name(receptacle)})"
+        yield f"(objectAtLocation {pddl_name(thing)} {pddl_name(room.places[receptacle])})"
 
 
 def _object_facts(name: str, kind: str, facts: Affordances) -> Iterator[str]:

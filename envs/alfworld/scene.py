@@ -1,4 +1,4 @@
-"""A game's problem text as data: entities, start state, and the goal condition."""
+"""A game's problem text as data: entities, start state and goal condition."""
 
 import re
 from collections import Counter, defaultdict
@@ -28,7 +28,7 @@ class GameState(NamedTuple):
     lying: Pairs
     """(object, location)"""
     removed: Pairs
-    """(object, receptacle) of objects taken and not put back: ``look`` lists such objects."""
+    """(object, receptacle) of objects taken and not put back, which ``look`` lists."""
     opened: Names
     clean: Names
     hot: Names
@@ -72,10 +72,10 @@ class GameScene:
     @cached_property
     def neighbours(self) -> dict[str, tuple[str, ...]]:
         """Location to its receptacles, sorted by id."""
-        found: dict[str, list[str]] = defaultdict(list)
+        receptacles: dict[str, list[str]] = defaultdict(list)
         for receptacle in sorted(self.places):
-            found[self.places[receptacle]].append(receptacle)
-        return {location: tuple(there) for location, there in found.items()}
+            receptacles[self.places[receptacle]].append(receptacle)
+        return {location: tuple(names) for location, names in receptacles.items()}
 
     @cached_property
     def ways(self) -> tuple[tuple[str, str], ...]:
@@ -88,7 +88,7 @@ class GameScene:
 
 
 def number_names(entities: set[str]) -> dict[str, str]:
-    """Return the game's names: kind and number; the first id in sorted order gets the highest number."""
+    """Return the game's names: kind and number. The first id in sorted order gets the highest number."""
     kinds = {
         entity: entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
         for entity in entities
@@ -117,15 +117,13 @@ def read_scene(problem: str) -> GameScene:
 
 
 def _scene(facts: dict[str, set[tuple[str, ...]]], goal: str) -> GameScene:
-    entities = {
-        argument for name, found in facts.items() if name != "cancontain" for fact in found for argument in fact
-    }
+    entities = {argument for name, rows in facts.items() if name != "cancontain" for fact in rows for argument in fact}
     conditions = tuple(GoalLiteral(name, tuple(rest.split())) for name, rest in _FACT.findall(_NOT_EQUAL.sub("", goal)))
     return GameScene(
         names=number_names(entities),
         places=dict(_pairs(facts, "receptacleatlocation")),
         kinds=dict(_pairs(facts, "objecttype") | _pairs(facts, "receptacletype")),
-        marked={name: frozenset(first for first, *_ in found) for name, found in facts.items() if _is_unary(found)},
+        marked={name: frozenset(first for first, *_ in rows) for name, rows in facts.items() if _is_unary(rows)},
         can_contain=_pairs(facts, "cancontain"),
         contained=_pairs(facts, "inreceptacleobject"),
         goal=conditions,
@@ -143,7 +141,7 @@ def _pairs(facts: dict[str, set[tuple[str, ...]]], name: str) -> Pairs:
 
 
 def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
-    def having(name: str) -> Names:
+    def entities(name: str) -> Names:
         return frozenset(first for first, *_ in facts.get(name, ()))
 
     if not (at := _pairs(facts, "atlocation")):
@@ -156,11 +154,11 @@ def _start(facts: dict[str, set[tuple[str, ...]]]) -> GameState:
         inside=_pairs(facts, "inreceptacle"),
         lying=_pairs(facts, "objectatlocation"),
         removed=frozenset(),
-        opened=having("opened"),
-        clean=having("isclean"),
-        hot=having("ishot"),
-        cool=having("iscool"),
-        toggled=having("istoggled"),
+        opened=entities("opened"),
+        clean=entities("isclean"),
+        hot=entities("ishot"),
+        cool=entities("iscool"),
+        toggled=entities("istoggled"),
     )
 
 
@@ -191,11 +189,11 @@ class GoalCondition:
         self._unequal = scene.unequal
         self._fixed = {name: list(facts(scene)) for name, facts in _FIXED_PAIRS.items()}
         for literal in scene.goal:
-            self._take(literal, scene)
+            self._add_condition(literal, scene)
         order = [*_CHANGING, *_FIXED_PAIRS]
         self._joined.sort(key=lambda literal: order.index(literal.predicate))
 
-    def _take(self, literal: GoalLiteral, scene: GameScene) -> None:
+    def _add_condition(self, literal: GoalLiteral, scene: GameScene) -> None:
         name, arguments = literal
         if (name in _CHANGING or name in _FIXED_PAIRS) and all(argument.startswith("?") for argument in arguments):
             self._joined.append(literal)

@@ -1,4 +1,4 @@
-"""Tasks: the downloaded games, named selections that papers played, and how a selection becomes tasks."""
+"""Tasks: the downloaded games, the papers' selections by name, and the tasks of a selection."""
 
 import json
 import mmap
@@ -39,7 +39,7 @@ def split_folder(split: str) -> Path:
     folder = data_root() / DATA_FOLDER / split
     if not folder.is_dir():
         raise MissingRequirement(
-            f"alfworld: the games of the split {split!r} are not here ({folder} is no folder). Play games that are "
+            f"alfworld: the games of the split {split!r} are not installed ({folder} does not exist). Play games "
             f"made from seeds instead, --split generated; or {REMEDY}"
         )
     return folder
@@ -80,7 +80,7 @@ def type_of(game_id: str) -> str:
 
 
 def peek(game_id: str) -> tuple[str, bool]:
-    """Return a game's goal sentence and whether it is marked solvable, reading only the pages that say so."""
+    """Return a game's goal sentence, and whether it is marked solvable. Only the pages with these are read."""
     path = game_path(game_id)
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
@@ -105,40 +105,36 @@ def read_game(game_id: str) -> AlfworldGame:
 
 
 def found_splits() -> Iterator[tuple[str, str | None]]:
-    """Yield each split on disk, with its folder if it is there."""
+    """Yield each downloadable split with its folder, or None if it is not on disk."""
     for split in DATA_SPLITS:
         folder = data_root() / DATA_FOLDER / split
         yield split, str(folder) if folder.is_dir() else None
 
 
 DEPS_GAMES = Path(__file__).with_name("deps_games.json")
-"""The ten games that stand in for table 5 of the DEPS paper, with what the paper says of each."""
+"""The ten games that stand in for table 5 of the DEPS paper, with the paper's description of each."""
 DEV_SPLIT, DEV_GAMES = "valid_seen", 10
 """ADaPT's dev set: number of games of each type (here the first by id), from this split."""
 
 
 def _deps() -> dict[str, list[str]]:
-    listed: dict[str, list[str]] = {kind: [] for kind in TYPES}
+    ids: dict[str, list[str]] = {kind: [] for kind in TYPES}
     for game in json.loads(DEPS_GAMES.read_text())["games"]:
         game_id = game["ours"]["id"]
         split, _, rest = game_id.partition("/")
         if not (split_folder(split) / rest / GAME_FILE).is_file():
             raise MissingRequirement(f"alfworld: the split 'deps' needs the game {game_id!r}; {REMEDY}")
-        listed[type_of(game_id)].append(game_id)
-    return listed
+        ids[type_of(game_id)].append(game_id)
+    return ids
 
 
 def _adapt_dev() -> dict[str, list[str]]:
-    listed = list_games(DEV_SPLIT)
-    return {kind: list(islice(filter(_solvable, ids), DEV_GAMES)) for kind, ids in listed.items()}
-
-
-def _solvable(game_id: str) -> bool:
-    return peek(game_id)[1]
+    games = list_games(DEV_SPLIT)
+    return {kind: list(islice((id for id in ids if peek(id)[1]), DEV_GAMES)) for kind, ids in games.items()}
 
 
 NAMED: Mapping[str, Callable[[], dict[str, list[str]]]] = {"deps": _deps, "adapt_dev": _adapt_dev}
-"""Name to what lists a selection's ids by task type. Raises MissingRequirement where a game is not installed."""
+"""Name to a function that lists a selection's ids by task type. Raises MissingRequirement if a game is missing."""
 
 
 def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
@@ -151,22 +147,22 @@ def select(selection: Selection, splits: Sequence[str]) -> list[Task]:
         raise BadSelection(
             f"alfworld: seeds make generated games; the games of {split!r} have none (--split SPLIT:N limits)"
         )
-    found = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
-    return list(islice(found, selection.limit))
+    tasks = _generated(types, selection) if split == generated.SPLIT else _on_disk(split, types)
+    return list(islice(tasks, selection.limit))
 
 
 def checksums(tasks: Sequence[Task]) -> dict[str, str]:
-    """Return the digests of the games of these tasks, and of what generated ones are made from."""
+    """Return the digests of the games of these tasks, and of the sources of generated ones."""
     on_disk = [task.id for task in tasks if task.split != generated.SPLIT]
-    found = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
+    digests = {"games": files_digest(map(game_path, on_disk))} if on_disk else {}
     if len(on_disk) < len(tasks):
-        found["what games are generated from"] = files_digest(rooms.wheel_files())
-    return found
+        digests["what games are generated from"] = files_digest(rooms.wheel_files())
+    return digests
 
 
 def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
-    listed = NAMED[split]() if split in NAMED else list_games(split)
-    for game_id in in_turn(listed[kind] for kind in types):
+    games = NAMED[split]() if split in NAMED else list_games(split)
+    for game_id in in_turn(games[kind] for kind in types):
         goal, solvable = peek(game_id)
         if solvable:
             yield _task(game_id, game_id.partition("/")[0], type_of(game_id), goal)
@@ -174,7 +170,7 @@ def _on_disk(split: str, types: Sequence[str]) -> Iterator[Task]:
 
 def _generated(types: Sequence[str], selection: Selection) -> Iterator[Task]:
     seeds = selection.seeds or range(selection.limit or generated.SEEDS)
-    return (_made(kind, seed) for seed in seeds for kind in types)
+    return (_generated_task(kind, seed) for seed in seeds for kind in types)
 
 
 def _by_id(task_id: str, splits: Sequence[str]) -> Task:
@@ -192,10 +188,10 @@ def _by_id(task_id: str, splits: Sequence[str]) -> Task:
             f"alfworld: {task_id!r} is not a generated task: ids have the form generated/TYPE/SEED, "
             f"with TYPE one of {', '.join(TYPES)}"
         )
-    return _made(kind, int(seed))
+    return _generated_task(kind, int(seed))
 
 
-def _made(kind: str, seed: int) -> Task:
+def _generated_task(kind: str, seed: int) -> Task:
     return _task(generated.game_id(kind, seed), generated.SPLIT, kind, generated.goal_of(kind, seed), seed)
 
 

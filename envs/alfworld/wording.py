@@ -1,6 +1,6 @@
 """The wording of games: the dialects of their grammar, the sentences of the direct engine, and those of the paper.
 
-All known games share one set of rules, in two dialects; the direct engine plays no other.
+All known games share one set of rules, in two dialects. The direct engine plays only these.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ _KNOWN_GRAMMAR = "5102a0330767c5540fc1ad32e1a2dda5db689a67020c1c5a8af80dac74c708
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The differences between games: words, and what one can clean in."""
+    """The differences between games: words, and the receptacles for cleaning."""
 
     puts: bool
     """Objects are put in/on receptacles (before 0.4), not moved to them."""
@@ -93,7 +93,7 @@ def _read(domain: str, grammar: str) -> Dialect | None:
 
 
 def read_dialect(domain: str, grammar: str) -> Dialect:
-    """Return the dialect of a domain and grammar. Raises EnvironmentBroken for rules unknown to the direct engine."""
+    """Return the dialect of a domain and grammar. Raises EnvironmentBroken if the rules are unknown."""
     dialect = _read(domain, _strip_task(grammar))
     if dialect is None:
         raise EnvironmentBroken(
@@ -106,17 +106,17 @@ def read_dialect(domain: str, grammar: str) -> Dialect:
 _ROOM = "You are in the middle of a room. Looking quickly around you, you see "
 
 
-def listed(items: Sequence[str]) -> str:
-    """Return ``a``, ``a, and b``, ``a, b, and c``, or ``nothing``."""
+def enumeration(items: Sequence[str]) -> str:
+    """Join items to ``a``, ``a, and b`` or ``a, b, and c``; ``nothing`` if there are none."""
     if len(items) < 2:
         return items[0] if items else "nothing"
     return f"{', '.join(items[:-1])}, and {items[-1]}"
 
 
-def intro(scene: GameScene, state: GameState, task_line: str) -> str:
+def intro_text(scene: GameScene, state: GameState, task_line: str) -> str:
     """Return the first text of a game."""
-    seen = listed([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
-    room = around(scene, state) if state.at in scene.neighbours else f"{_ROOM}{seen}."
+    seen = enumeration([f"a {scene.names[receptacle]}" for receptacle in sorted(scene.places)])
+    room = surroundings_text(scene, state) if state.at in scene.neighbours else f"{_ROOM}{seen}."
     return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\n{task_line}"
 
 
@@ -126,47 +126,43 @@ def contents(scene: GameScene, state: GameState, receptacle: str) -> str:
     openable = receptacle in scene.has("openable")
     if openable and receptacle not in state.opened:
         return f"The {name} is closed."
-    there = [thing for thing, where in state.inside if where == receptacle]
-    seen = listed([f"a {scene.names[thing]}" for thing in sorted(there)])
+    things = [thing for thing, holder in state.inside if holder == receptacle]
+    seen = enumeration([f"a {scene.names[thing]}" for thing in sorted(things)])
     return f"The {name} is open. In it, you see {seen}." if openable else f"On the {name}, you see {seen}."
 
 
-def around(scene: GameScene, state: GameState) -> str:
-    """Return the text for looking around: the receptacles here. In the middle of the room the game shows nothing."""
-    here = scene.neighbours.get(state.at, ())
-    if not here:
+def surroundings_text(scene: GameScene, state: GameState) -> str:
+    """Return the text for looking around: the receptacles at the agent's place, none in the middle of the room."""
+    receptacles = scene.neighbours.get(state.at, ())
+    if not receptacles:
         return f"{_ROOM}nothing."
     lying = sorted(
-        thing for thing, receptacle in state.removed if receptacle in here and (thing, state.at) in state.lying
+        thing for thing, receptacle in state.removed if receptacle in receptacles and (thing, state.at) in state.lying
     )
     beside = [f"a {scene.names[thing]}" for thing in lying]
-    facing = listed([scene.names[receptacle] for receptacle in here])
-    return f"You are facing the {facing}. Next to it, you see {listed(beside)}."
+    facing = enumeration([scene.names[receptacle] for receptacle in receptacles])
+    return f"You are facing the {facing}. Next to it, you see {enumeration(beside)}."
 
 
-def carried(scene: GameScene, state: GameState) -> str:
-    """Return the inventory."""
+def inventory_text(scene: GameScene, state: GameState) -> str:
+    """Return the text of the inventory."""
     return f"You are carrying: a {scene.names[state.holding]}." if state.holding else "You are not carrying anything."
 
 
-def looked_at(scene: GameScene, state: GameState, thing: str) -> str:
+def object_text(scene: GameScene, state: GameState, thing: str) -> str:
     """Return the text for examining an object."""
     name = scene.names[thing]
     if thing in scene.has("isreceptacleobject"):
-        within = listed([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
+        within = enumeration([f"a {scene.names[inner]}" for inner, outer in sorted(scene.contained) if outer == thing])
         return f"This is a normal {name}. In it, you see {within}."
     clean, hot, cool = (thing in marked for marked in (state.clean, state.hot, state.cool))
     warmth = "hot" if hot else "cool" if cool else ""
     if clean or warmth:
-        alone = "cold" if warmth == "cool" and not clean else _joined(warmth, clean)
-        return f"This is a {alone} {name}."
+        treated = " and ".join(filter(None, (warmth, "clean" * clean)))
+        return f"This is a {'cold' if treated == 'cool' else treated} {name}."
     if thing in scene.has("toggleable") and thing in state.toggled:
         return f"This {name} is on."
     return f"There's nothing special about {name}."
-
-
-def _joined(warmth: str, clean: bool) -> str:
-    return f"{warmth} and clean" if warmth and clean else warmth or "clean"
 
 
 START = "middle_of_room"
@@ -207,12 +203,12 @@ def get_object_with_id(observation, object_name):
 
 
 def game_name(thing: object) -> str | None:
-    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None for what is no id."""
+    """Return the game's name of an id (``desk 1`` for ``desk_1``), or None if it is no id."""
     return thing.replace("_", " ") if isinstance(thing, str) and ID.fullmatch(thing) else None
 
 
 def paper_text(text: str) -> str:
-    """Return a result in the paper's words, whatever the game's grammar; refusals stay as they are."""
+    """Return a game's text in the paper's words, for either dialect. Refusals stay as they are."""
     if text == NOTHING:
         return text
     text = _NAMED.sub(r"\1_\2", text)
@@ -222,7 +218,7 @@ def paper_text(text: str) -> str:
 
 
 def first_text(intro: str, goal: str) -> str:
-    """Return the first observation: the room and the task. ``intro`` is the game's, with its welcome and task line."""
+    """Return the first observation: the room and the task. ``intro`` is the game's, with its welcome and task lines."""
     room = next((part for part in intro.split("\n\n") if part.startswith("You are ")), "")
     return f"{paper_text(room)}\nYour task is to: {goal}."
 
@@ -266,10 +262,10 @@ DOCS = {
     "heat_with": "Heat an object with a receptacle.",
     "cool_with": "Cool an object with a receptacle.",
 }
-"""Docs by action: without the preconditions, which the agent has to learn."""
+"""The paper's docs by action, without the preconditions, which the agent has to learn."""
 
 
 def with_paper_docs(offered: Offered) -> Offered:
-    """Return the offered actions, with the docs of the paper where it had the action."""
+    """Return the offered actions with the paper's docs, for those that the paper has."""
     actions = {name: replace(spec, doc=DOCS.get(name, spec.doc)) for name, spec in offered.actions.items()}
     return Offered(actions, offered.queries)

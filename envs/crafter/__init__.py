@@ -2,7 +2,7 @@
 
 - ``environment``: the class, its options and tasks.
 - ``game``: the genuine game without its pictures, with snapshots. ``rules``: the package's tables.
-- ``view``: what the player sees, in words. ``actions``: what it can do, and why it cannot.
+- ``view``: the player's view in words. ``actions``: the player's actions, and reasons why one fails.
 """
 
 from planbook.envs.crafter.environment import Crafter, CrafterOptions

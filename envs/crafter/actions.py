@@ -1,6 +1,6 @@
-"""The player's actions, and why one would fail: judged by the game's tables before the step is taken.
+"""The player's actions, and the reason why one would fail, from the game's tables before the step.
 
-Reasons name what is missing, never how much of it: that is for the player to find out.
+Reasons name what is missing but never how much of it: the player has to find that out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,11 @@ Placeable = Literal["stone", "table", "furnace", "plant"]
 Tool = Literal["wood_pickaxe", "stone_pickaxe", "iron_pickaxe", "wood_sword", "stone_sword", "iron_sword"]
 MOVES = {"north": "up", "south": "down", "east": "right", "west": "left"}
 CREATURES = ("cow", "zombie", "skeleton")
-SAID = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
+SENTENCES = {"collect_drink": "You drink", "eat_cow": "You eat the cow", "eat_plant": "You eat the plant's fruit"}
 
 
 class CrafterAction(NamedTuple):
-    """One of our actions: its name, and its argument if it has one."""
+    """One of our actions: its name, and its argument, if it has one."""
 
     verb: str
     thing: str = ""
@@ -37,27 +37,27 @@ class CrafterAction(NamedTuple):
 
 @cache
 def all_actions() -> Sequence[CrafterAction]:
-    """Return every action of the game, in the order of its list."""
+    """Return every action of the game, in the game's order."""
     things = {"move": MOVES, "place": rules().place, "make": rules().make, "do": [""], "sleep": [""], "noop": [""]}
     acts = [CrafterAction(verb, thing) for verb, named in things.items() for thing in named]
     return sorted(acts, key=lambda act: rules().actions.index(act.code))
 
 
 def refusal(game: "CrafterGame", act: CrafterAction) -> str:
-    """Return why an action would not have its effect now; empty if it would."""
+    """Return the reason why an action would fail now; empty if it would succeed."""
     if is_fast_asleep(game) and act.verb not in ("sleep", "noop"):
         return "you are asleep, and sleep on"
-    judge = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
-    return judge(game, act.thing) if judge else ""
+    check = {"move": _move, "do": _do, "sleep": _sleep, "place": _place, "make": _make}.get(act.verb)
+    return check(game, act.thing) if check else ""
 
 
 def is_fast_asleep(game: "CrafterGame") -> bool:
-    """Return whether any action now becomes sleep."""
+    """Return whether every action now becomes sleep."""
     return bool(game.player.sleeping and game.player.inventory["energy"] < rules().most["energy"])
 
 
-def is_luckless(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
-    """Return whether collecting, which takes luck on some materials, gave nothing."""
+def collected_nothing(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> bool:
+    """Return whether collecting gave nothing. Some materials need luck."""
     if act.verb != "do" or faced not in rules().collect:
         return False
     counts = game.player.achievements
@@ -65,22 +65,22 @@ def is_luckless(game: "CrafterGame", act: CrafterAction, faced: str, before: Map
 
 
 def outcome(game: "CrafterGame", act: CrafterAction, faced: str, before: Mapping[str, int]) -> str:
-    """Return what an action did, according to the game's own counts, without a full stop."""
+    """Return a sentence about an action's effect, from the game's own counts, without a full stop."""
     for name, count in game.player.achievements.items():
         if count > before[name] and name != "wake_up":
             verb, _, thing = name.partition("_")
-            return SAID.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
+            return SENTENCES.get(name) or f"You {verb} {'the ' if verb == 'defeat' else ''}{thing}"
     if act.verb == "do":
         return f"You hit the {faced}"
     return {"move": f"You move {act.thing}", "sleep": "You sleep", "noop": "You wait"}[act.verb]
 
 
 def faced_kind(game: "CrafterGame") -> str:
-    """Return what the player faces."""
-    return kind_at(game, *_faced(game))
+    """Return the kind of thing that the player faces."""
+    return kind_at(game, *_faced_square(game))
 
 
-def _faced(game: "CrafterGame") -> tuple[int, int]:
+def _faced_square(game: "CrafterGame") -> tuple[int, int]:
     (x, y), (dx, dy) = map(int, game.player.pos), game.player.facing
     return x + dx, y + dy
 
@@ -99,42 +99,42 @@ def _do(game: "CrafterGame", _: str) -> str:
         return ""
     if kind == "plant":
         return "the plant is not ripe"
-    collected = rules().collect.get(kind)
-    if collected is None:
+    recipe = rules().collect.get(kind)
+    if recipe is None:
         return f"there is nothing to be done with {kind}"
-    if _lacking(game, collected["require"]):
+    if _missing(game, recipe["require"]):
         return f"you have no tool for {kind}"
-    full = [name for name in collected["receive"] if name in rules().things and _held(game)[name] >= rules().most[name]]
+    full = [name for name in recipe["receive"] if name in rules().things and _items(game)[name] >= rules().most[name]]
     return f"you cannot carry more {' and '.join(full)}" if full else ""
 
 
 def _sleep(game: "CrafterGame", _: str) -> str:
-    return "" if _held(game)["energy"] < rules().most["energy"] else "you are not tired"
+    return "" if _items(game)["energy"] < rules().most["energy"] else "you are not tired"
 
 
 def _place(game: "CrafterGame", thing: str) -> str:
-    placed, kind = rules().place[thing], faced_kind(game)
-    if kind not in placed["where"]:
+    recipe, kind = rules().place[thing], faced_kind(game)
+    if kind not in recipe["where"]:
         return f"{thing} cannot be placed on {kind}" if kind != EDGE else "the world ends there"
-    return _not_enough(game, placed["uses"])
+    return _not_enough(game, recipe["uses"])
 
 
 def _make(game: "CrafterGame", tool: str) -> str:
-    made, near = rules().make[tool], game.land.nearby(game.player.pos, 1)[0]
-    if absent := [station for station in made["nearby"] if station not in near]:
+    recipe, near = rules().make[tool], game.land.nearby(game.player.pos, 1)[0]
+    if absent := [station for station in recipe["nearby"] if station not in near]:
         return f"there is no {' and no '.join(absent)} right beside you"
-    return _not_enough(game, made["uses"])
+    return _not_enough(game, recipe["uses"])
 
 
 def _not_enough(game: "CrafterGame", uses: Mapping[str, int]) -> str:
-    lacking = _lacking(game, uses)
-    return f"you do not have enough {' and '.join(lacking)}" if lacking else ""
+    missing = _missing(game, uses)
+    return f"you do not have enough {' and '.join(missing)}" if missing else ""
 
 
-def _lacking(game: "CrafterGame", needs: Mapping[str, int]) -> list[str]:
-    return [name for name, count in needs.items() if _held(game)[name] < count]
+def _missing(game: "CrafterGame", needs: Mapping[str, int]) -> list[str]:
+    return [name for name, count in needs.items() if _items(game)[name] < count]
 
 
-def _held(game: "CrafterGame") -> Mapping[str, Any]:
-    held: Mapping[str, Any] = game.player.inventory
-    return held
+def _items(game: "CrafterGame") -> Mapping[str, Any]:
+    inventory: Mapping[str, Any] = game.player.inventory
+    return inventory

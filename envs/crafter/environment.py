@@ -14,12 +14,12 @@ from planbook.envs.crafter.actions import (
     Placeable,
     Tool,
     all_actions,
+    collected_nothing,
     faced_kind,
-    is_luckless,
     outcome,
     refusal,
 )
-from planbook.envs.crafter.view import STEPS, beside, found_in
+from planbook.envs.crafter.view import STEPS, beside, find_sightings
 from planbook.envs.errors import EpisodeEnded
 from planbook.envs.resources import folder_digest
 from planbook.envs.selection import chosen_split, chosen_types, in_turn, read_seeded_id
@@ -51,7 +51,7 @@ class CrafterOptions(EnvironmentOptions):
 
 
 def select(selection: Selection) -> Sequence[Task]:
-    """Return one task for each chosen type and seed. Types named without a split come from either split."""
+    """Return one task for each chosen type and seed. Types named without a split may be of either split."""
     if selection.ids:
         return [task_of(*read_seeded_id(task_id, TYPES, NAME)) for task_id in selection.ids]
     split = chosen_split(selection, SPLITS, NAME)
@@ -82,10 +82,10 @@ ENDED, TIME_IS_UP = " Everything wanted is unlocked.", " The game's time is up."
 
 
 class Crafter(Environment):
-    """One game. A task's id is its type and seed (``survive/3``): the whole game, or one achievement alone.
+    """One game. A task's id is its type and seed (``survive/3``): the whole game, or a single achievement.
 
-    The whole game is solved, and ends, with all achievements unlocked; its score is the share that is. A single
-    achievement ends its task as soon as it is unlocked. Dying ends either; ``length`` steps cut either short.
+    The whole game is solved, and ends, when all achievements are unlocked; its score is their share. A single
+    achievement ends its task as soon as it is unlocked. Dying ends either; ``length`` steps truncate either.
     """
 
     name = NAME
@@ -102,7 +102,7 @@ class Crafter(Environment):
     )
     types = TYPES
     splits = SPLITS
-    parts = {"open": SPLITS}  # types named without a split come from either
+    parts = {"open": SPLITS}  # types named without a split may be of either
     seeded = True
     action_limit = 10_000
     all_milestones = ACHIEVEMENTS
@@ -122,13 +122,13 @@ class Crafter(Environment):
         super().__init__(options)
         self._length = CrafterOptions.read(options).length
         self._game: CrafterGame | None = None
-        self._moment: view.PlayerView | None = None
+        self._view: view.PlayerView | None = None
 
     # Tasks.
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, taken in turn from each type."""
+        """Return the chosen tasks, in turn from each type."""
         return select(selection)
 
     @classmethod
@@ -149,10 +149,10 @@ class Crafter(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Begin a new game, made from the seed (a third of a second)."""
-        from planbook.envs.crafter.game import CrafterGame  # imports numpy and the game, which takes half a second
+        from planbook.envs.crafter.game import CrafterGame  # takes half a second, since it imports numpy and the game
 
         self._game = CrafterGame(task.seed, self._length)
-        self._moment = view.moment_of(self._game)
+        self._view = view.player_view(self._game)
         return Observation(f"{self.scene()}\n\nYour task is to: {task.goal}.")
 
     @property
@@ -163,43 +163,43 @@ class Crafter(Environment):
         return self._game
 
     @property
-    def moment(self) -> view.PlayerView:
-        """What the player knows now."""
-        if self._moment is None:
+    def player_view(self) -> view.PlayerView:
+        """The player's current knowledge."""
+        if self._view is None:
             raise EpisodeEnded(f"{self.name}: no episode has begun; call reset(task) first")
-        return self._moment
+        return self._view
 
     def scene(self) -> str:
-        """Return everything in view: nothing of the first observation stays true."""
-        return f"Step {self.moment.step}.\n{view.description(self.moment)}"
+        """Return everything in view, since nothing in the first observation stays true."""
+        return f"Step {self.player_view.step}.\n{view.description(self.player_view)}"
 
     def state(self) -> str:
         """Return vitals and inventory."""
-        return view.status(self.moment)
+        return view.status(self.player_view)
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return what happened and changed."""
+        """Return the line about what happened and changed."""
         return observation.text.partition("\n")[0]
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
-        """Return what the player knows, as data."""
-        if self._moment is None:
+        """Return the player's knowledge as data."""
+        if self._view is None:
             return {}
-        values: dict[str, Any] = self._moment._asdict()
-        return {**values, "view": list(map(list, self.moment.view)), "remaining": list(self.moment.remaining)}
+        values: dict[str, Any] = self._view._asdict()
+        return {**values, "view": list(map(list, self.player_view.view)), "remaining": list(self.player_view.remaining)}
 
     def verdict(self) -> Verdict:
-        """Return whether everything wanted is unlocked, and the share that is."""
-        wanted = self._wanted()
+        """Return solved if all wanted achievements are unlocked. The score is their share."""
+        wanted = self._wanted_achievements()
         unlocked = sum(name in self.game.unlocked for name in wanted)
         return Verdict(unlocked == len(wanted), unlocked / len(wanted))
 
-    def _wanted(self) -> Sequence[str]:
+    def _wanted_achievements(self) -> Sequence[str]:
         achievement = self.task.params.get("achievement") if self.task else None
         return [str(achievement)] if achievement else rules.rules().achievements
 
     def milestones(self) -> Sequence[str]:
-        """Return the achievements, in the order in which they were unlocked."""
+        """Return the achievements in the order in which they were unlocked."""
         return tuple(self.game.unlocked)
 
     def measures(self) -> Mapping[str, float]:
@@ -212,10 +212,10 @@ class Crafter(Environment):
         return [Action(act.verb, (act.thing,) if act.thing else ()) for act in acts]
 
     def _save(self) -> object:
-        return self.game.save(), self.moment
+        return self.game.save(), self.player_view
 
     def _load(self, native: Any) -> None:
-        saved, self._moment = native
+        saved, self._view = native
         self.game.load(saved)
 
     # Actions.
@@ -253,25 +253,25 @@ class Crafter(Environment):
     @query("agent.nearby('tree') -> [{'direction': 'north-west', 'steps': 3, 'dx': -1, 'dy': -2}]")
     def nearby(self, kind: str) -> list[JsonValue]:
         """Everything of a kind in view, the nearest first; dx counts steps east, dy steps south."""
-        found = found_in(self.moment.view, [kind])
-        return [{"direction": each.direction, "steps": each.steps, "dx": each.dx, "dy": each.dy} for each in found]
+        sightings = find_sightings(self.player_view.view, [kind])
+        return [{"direction": s.direction, "steps": s.steps, "dx": s.dx, "dy": s.dy} for s in sightings]
 
     @query("agent.around() -> {'north': 'grass', 'south': 'tree', 'east': 'grass', 'west': 'water'}")
     def around(self) -> dict[str, str]:
         """What is on the four squares beside the agent."""
-        return {direction: beside(self.moment.view, direction) for direction in STEPS}
+        return {direction: beside(self.player_view.view, direction) for direction in STEPS}
 
     def _take(self, act: CrafterAction) -> Observation:
         """Take one step of the game and return the observation."""
-        game, before = self.game, self.moment
+        game, before = self.game, self.player_view
         if act not in all_actions():
             return Observation.refused(f"there is no {act.verb} {act.thing!r}")
         reason, faced, counts = refusal(game, act), faced_kind(game), dict(game.player.achievements)
         game.advance(act.code)
-        if not reason and is_luckless(game, act, faced, counts):
+        if not reason and collected_nothing(game, act, faced, counts):
             reason = f"the {faced} holds nothing this time"
         happened = f"Nothing happens: {reason}" if reason else outcome(game, act, faced, counts)
-        now = self._moment = view.moment_of(game)
+        now = self._view = view.player_view(game)
         changed = view.changes(before, now)
         text = f"{happened}. Step {now.step}{f': {changed}' if changed else ''}."
         solved = self.verdict().solved

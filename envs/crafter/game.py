@@ -1,8 +1,8 @@
 """The genuine game without its pictures: the same, step for step, as ``crafter.Env`` with its default options.
 
-Drawing at night takes numbers from the game's own random stream, so they are taken here too. One thing is settled that
-the game leaves open: where it picks one of a region's creatures to vanish, it picks from a set in the order of memory
-addresses, which differ between runs; here the creatures are in the order of their creation.
+Drawing at night takes numbers from the game's own random stream, so this game takes them, too. One thing is fixed that
+the game leaves open: when one of a region's creatures vanishes, the game picks it from a set in the order of memory
+addresses, which differ between runs. Here the creatures are in the order of their creation.
 """
 
 import pickle
@@ -22,14 +22,14 @@ Gradient = tuple[int, int, int]
 
 
 class Noise:
-    """A faster ``opensimplex.OpenSimplex`` for making a map."""
+    """A faster ``opensimplex.OpenSimplex`` for generating a map."""
 
     def __init__(self, seed: int) -> None:
         drawn = opensimplex.OpenSimplex(seed)
         gradients = opensimplex.internals.GRADIENTS3.tolist()
         self._permutation: Table = drawn._perm.tolist()
         self._gradients = [_gradient(gradients, start) for start in drawn._perm_grad_index3.tolist()]
-        self._value = _on_lists()
+        self._value = _noise_function()
 
     def noise3(self, x: float, y: float, z: float) -> float:
         """Return the noise at a point, between -1 and 1."""
@@ -41,8 +41,8 @@ def _gradient(flat: list[int], start: int) -> Gradient:
 
 
 @cache
-def _on_lists() -> Callable[[float, float, float, Table, list[Gradient]], float]:
-    """Return the package's function with our lookup of gradients."""
+def _noise_function() -> Callable[[float, float, float, Table, list[Gradient]], float]:
+    """Return the package's noise function with our lookup of gradients."""
     internals = opensimplex.internals
     plain: Any = getattr(internals._noise3, "py_func", internals._noise3)  # numba, if installed, wraps it
     return FunctionType(plain.__code__, {**vars(internals), "_extrapolate3": _extrapolate})
@@ -66,11 +66,11 @@ DARK = 0.5
 
 
 class CrafterGame(Env):  # type: ignore[misc]
-    """One game, begun by making it. ``save`` and ``load`` copy everything that the next steps depend on."""
+    """One game, begun on construction. ``save`` and ``load`` copy everything that the next steps depend on."""
 
     def __init__(self, seed: int, length: int) -> None:
         self._seed, self._length, self._area, self._view, self._reward = seed, length, AREA, VIEW, True
-        self.load(_beginning(seed))
+        self.load(_start_of_game(seed))
 
     @property
     def land(self) -> Any:
@@ -131,21 +131,21 @@ class CrafterGame(Env):  # type: ignore[misc]
         self._unlocked = set(self.unlocked)
 
     def render(self, size: Any = None) -> None:
-        """Draw what the picture would draw from the random stream."""
+        """Draw the random numbers that the picture would take."""
         if self._world.daylight < DARK:
             self._world.random.random_sample(PIXELS)
 
     def _sem_view(self) -> None:
-        """Leave out the package's map of what everything means."""
+        """Skip the package's semantic map."""
 
     def _balance_chunk(self, chunk: Any, objs: Iterable[Any]) -> None:
         numbers = self._world._obj_map
-        super()._balance_chunk(chunk, sorted(objs, key=lambda each: int(numbers[tuple(each.pos)])))
+        super()._balance_chunk(chunk, sorted(objs, key=lambda thing: int(numbers[tuple(thing.pos)])))
 
 
 @lru_cache(maxsize=16)
-def _beginning(seed: int) -> bytes:
-    """Return the beginning of the game of a seed. Making a map takes half a second, which every reset would take."""
+def _start_of_game(seed: int) -> bytes:
+    """Return the start of the game of a seed. It is cached, since generating a map takes half a second."""
     game = CrafterGame.__new__(CrafterGame)
     land = game._world = World(AREA, constants.materials, CHUNK)
     land.reset(seed=hash((seed, 1)) % (2**31 - 1))
@@ -160,7 +160,7 @@ def _beginning(seed: int) -> bytes:
 
 
 def _generate(land: World, player: Any) -> None:
-    """Make a map as the package does, with faster noise."""
+    """Generate a map as the package does, with faster noise."""
     noise = Noise(land.random.randint(0, 2**31 - 1))
     tunnels = np.zeros(AREA, bool)
     places = [(x, y) for x in range(AREA[0]) for y in range(AREA[1])]

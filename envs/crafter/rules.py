@@ -20,11 +20,11 @@ class GameRules(NamedTuple):
     materials: Sequence[str]
     walkable: Sequence[str]
     collect: Mapping[str, Mapping[str, Any]]
-    """What collecting from a material requires (``require``), and gives at most (``receive``)."""
+    """Material to the requirements of collecting it (``require``) and its maximum yield (``receive``)."""
     place: Mapping[str, Mapping[str, Any]]
-    """What placing a thing uses (``uses``), and the materials it can be placed on (``where``)."""
+    """Thing to the items that placing it uses (``uses``), and the materials it can be placed on (``where``)."""
     make: Mapping[str, Mapping[str, Any]]
-    """What making a tool uses (``uses``), and the materials that must be nearby (``nearby``)."""
+    """Tool to the items that making it uses (``uses``), and the materials that must be nearby (``nearby``)."""
     most: Mapping[str, int]
     """Maximum of each item, vitals included."""
     achievements: tuple[str, ...]
@@ -37,9 +37,9 @@ class GameRules(NamedTuple):
 
 @cache
 def rules() -> GameRules:
-    """Return the tables, read once a process. Raises MissingRequirement."""
+    """Return the tables, read once per process. Raises MissingRequirement."""
     tables = YAML(typ="safe", pure=True).load((PACKAGE.folder() / "data.yaml").read_text(encoding="utf-8"))
-    most = {name: each["max"] for name, each in tables["items"].items()}
+    most = {name: item["max"] for name, item in tables["items"].items()}
     acting = tables["collect"], tables["place"], tables["make"]
     return GameRules(
         tables["actions"], tables["materials"], tables["walkable"], *acting, most, tuple(tables["achievements"])

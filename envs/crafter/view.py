@@ -17,7 +17,7 @@ EAST, SOUTH = WIDE // 2, HIGH // 2
 STEPS = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
 """Direction to steps east and steps south."""
 YOU, EDGE = "you", "edge"
-"""Names for the player's place, and for what is beyond the map."""
+"""Names for the player's place, and for places beyond the map."""
 NEAREST_FIRST = sorted(
     ((dx, dy) for dy in range(-SOUTH, SOUTH + 1) for dx in range(-EAST, EAST + 1) if dx or dy),
     key=lambda place: abs(place[0]) + abs(place[1]),
@@ -61,12 +61,12 @@ def kind_of(thing: Any) -> str:
 
 
 def kind_at(game: "CrafterGame", x: int, y: int) -> str:
-    """Return what is at a place: a creature, plant or arrow, or else the material."""
+    """Return the kind of thing at a place: a creature, plant or arrow, else the material."""
     material, thing = game.land[x, y]
     return kind_of(thing) if thing is not None else material or EDGE
 
 
-def look(game: "CrafterGame") -> Rows:
+def visible_rows(game: "CrafterGame") -> Rows:
     """Return the window as it is now."""
     x, y = map(int, game.player.pos)
     west, north = x - EAST, y - SOUTH
@@ -85,12 +85,12 @@ def look(game: "CrafterGame") -> Rows:
 
 
 def beside(rows: Rows, direction: str) -> str:
-    """Return what is one step away."""
+    """Return the kind of thing one step away."""
     dx, dy = STEPS[direction]
     return rows[SOUTH + dy][EAST + dx]
 
 
-def found_in(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
+def find_sightings(rows: Rows, kinds: Collection[str]) -> Iterator[Sighting]:
     """Yield everything of these kinds in the window, the nearest first, then the northernmost, then the westernmost."""
     for dx, dy in NEAREST_FIRST:
         if (kind := rows[SOUTH + dy][EAST + dx]) in kinds:
@@ -105,7 +105,7 @@ def further(rows: Rows, direction: str) -> Counter[str]:
 
 
 SHOWN = 2
-"""Number of each kind that are listed."""
+"""Number of things of each kind that are listed."""
 
 
 class PlayerView(NamedTuple):
@@ -120,42 +120,42 @@ class PlayerView(NamedTuple):
     remaining: tuple[str, ...]
 
 
-def moment_of(game: "CrafterGame") -> PlayerView:
-    """Return what the player knows now."""
-    held, facing = game.player.inventory, tuple(map(int, game.player.facing))
+def player_view(game: "CrafterGame") -> PlayerView:
+    """Return the player's current view."""
+    inventory, facing = game.player.inventory, tuple(map(int, game.player.facing))
     return PlayerView(
         step=game.steps,
-        view=look(game),
+        view=visible_rows(game),
         facing=next(name for name, step in STEPS.items() if step == facing),
-        vitals={name: held[name] for name in VITALS},
-        inventory={name: held[name] for name in rules().things if held[name]},
+        vitals={name: inventory[name] for name in VITALS},
+        inventory={name: inventory[name] for name in rules().things if inventory[name]},
         sleeping=game.player.sleeping,
         remaining=tuple(name for name in rules().achievements if name not in game.unlocked),
     )
 
 
-def description(moment: PlayerView) -> str:
+def description(player: PlayerView) -> str:
     """Return the description of everything in view."""
-    faced = {moment.facing: " (you face it)"}
-    around = ", ".join(f"{name} {beside(moment.view, name)}{faced.get(name, '')}" for name in STEPS)
-    ahead = ", ".join(f"{count} {kind}" for kind, count in further(moment.view, moment.facing).most_common())
+    faced = {player.facing: " (you face it)"}
+    around = ", ".join(f"{name} {beside(player.view, name)}{faced.get(name, '')}" for name in STEPS)
+    ahead = ", ".join(f"{count} {kind}" for kind, count in further(player.view, player.facing).most_common())
     return "\n".join(
         [
             f"Beside you: {around}.",
             f"In view ({WIDE} wide, {HIGH} high, you in the middle; the closest {SHOWN} of a kind):",
-            *(_nearest(moment.view) or ["- nothing but open ground"]),
-            f"Further {moment.facing}: {ahead}.",
-            status(moment),
-            f"Remaining achievements: {', '.join(moment.remaining) or 'none'}.",
+            *(_nearest(player.view) or ["- nothing but open ground"]),
+            f"Further {player.facing}: {ahead}.",
+            status(player),
+            f"Remaining achievements: {', '.join(player.remaining) or 'none'}.",
         ]
     )
 
 
-def status(moment: PlayerView) -> str:
+def status(player: PlayerView) -> str:
     """Return the player's condition and inventory."""
-    vitals = ", ".join(f"{name} {value}/{rules().most[name]}" for name, value in moment.vitals.items())
-    held = ", ".join(f"{count} {name}" for name, count in moment.inventory.items()) or "nothing"
-    return f"Vitals: {vitals}. Inventory: {held}. You are {'asleep' if moment.sleeping else 'awake'}."
+    vitals = ", ".join(f"{name} {value}/{rules().most[name]}" for name, value in player.vitals.items())
+    items = ", ".join(f"{count} {name}" for name, count in player.inventory.items()) or "nothing"
+    return f"Vitals: {vitals}. Inventory: {items}. You are {'asleep' if player.sleeping else 'awake'}."
 
 
 def changes(before: PlayerView, now: PlayerView) -> str:
@@ -165,8 +165,8 @@ def changes(before: PlayerView, now: PlayerView) -> str:
         f"{name} {before.vitals[name]} -> {value}" for name, value in now.vitals.items() if value != before.vitals[name]
     ]
     for name in rules().things:
-        if (had := before.inventory.get(name, 0)) != (has := now.inventory.get(name, 0)):
-            changed.append(f"{name} {had} -> {has}")
+        if (old := before.inventory.get(name, 0)) != (new := now.inventory.get(name, 0)):
+            changed.append(f"{name} {old} -> {new}")
     if before.sleeping != now.sleeping:
         changed.append("you fell asleep" if now.sleeping else "you woke up")
     seen, gone = _kinds(now.view) - _kinds(before.view), _kinds(before.view) - _kinds(now.view)
@@ -176,12 +176,12 @@ def changes(before: PlayerView, now: PlayerView) -> str:
 
 
 def _nearest(rows: Rows) -> Sequence[str]:
-    """Return the closest of each kind, a line a kind; open ground does not count as a kind."""
-    listed: dict[str, list[str]] = {}
-    for each in found_in(rows, _kinds(rows)):
-        if len(places := listed.setdefault(each.kind, [])) < SHOWN:
-            places.append(f"{each.steps} step{'s' * (each.steps > 1)} {each.direction} ({each.short})")
-    return [f"- {kind}: {'; '.join(places)}" for kind, places in listed.items()]
+    """Return one line for each kind with its closest things, without open ground."""
+    places_by_kind: dict[str, list[str]] = {}
+    for sighting in find_sightings(rows, _kinds(rows)):
+        if len(places := places_by_kind.setdefault(sighting.kind, [])) < SHOWN:
+            places.append(f"{sighting.steps} step{'s' * (sighting.steps > 1)} {sighting.direction} ({sighting.short})")
+    return [f"- {kind}: {'; '.join(places)}" for kind, places in places_by_kind.items()]
 
 
 def _kinds(rows: Rows) -> set[str]:

@@ -1,4 +1,4 @@
-"""Work out the effects of a goal from recipes, tools and inventory, or the reason why it cannot be reached."""
+"""Determine the effects of a goal from recipes, tools and inventory, or the reason why it cannot be reached."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ from planbook.envs.minecraft.terrain import Terrain, trip
 from planbook.envs.types import Action
 
 CRAFTING = {None: 10, TABLE: 30}
-"""Ticks for repeating a recipe in the hand or at a table, any number of times."""
+"""Ticks for any number of repetitions of a recipe, in the hand or at a table."""
 SMELTING = 200
 """Ticks for one item in the furnace."""
 WEARING = 10
@@ -37,54 +37,54 @@ class GoalRefused(Exception):
 
 
 class NoneLeft(GoalRefused):
-    """This map does not have enough of it, which only trying finds out."""
+    """This map does not have enough of it, which the player learns only by trying."""
 
 
 def effects_of(terrain: Terrain, player: MinecraftPlayer, action: Action) -> GoalEffects:
-    """Return the effects of a goal from the current state, changing nothing. Raises GoalRefused, NoneLeft."""
+    """Return the effects of a goal from the current state, without applying them. Raises GoalRefused, NoneLeft."""
     return _VERBS[action.name](terrain, player, *action.args)
 
 
 def _gather(
     verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, tool: JsonValue = None
 ) -> GoalEffects:
-    item, count = one_kind(obj)
-    source = wanted_source(verb, item)
-    held = _stated(player, tool)
-    suits(source, held, item)
-    given = item if item in source.gives else next(iter(source.gives))
-    units = -(-count // source.gives[given])
-    done = trip(terrain, player.spot, player.gone, source, units, DIGGING.get(held, 0))
-    if done is None:
+    item, count = read_object(obj)
+    source = find_source(verb, item)
+    held_tool = _held_tool(player, tool)
+    check_tool(source, held_tool, item)
+    gained = item if item in source.gives else next(iter(source.gives))
+    units = -(-count // source.gives[gained])
+    route = trip(terrain, player.spot, player.gone, source, units, DIGGING.get(held_tool, 0))
+    if route is None:
         raise NoneLeft(f"there are not {count} {item} left to be found in this world")
-    gains = {name: each * units for name, each in source.gives.items()}
-    text = f"mine {gains[given]} {given}" + ("" if item in source.gives else f" from {source.name}")
+    gains = {name: number * units for name, number in source.gives.items()}
+    text = f"mine {gains[gained]} {gained}" + ("" if item in source.gives else f" from {source.name}")
     if verb == "kill":
         text = f"kill {units} {source.name}"
-    return GoalEffects(text, source.name, ceil(done.spot.tick - player.spot.tick), gains, {}, done)
+    return GoalEffects(text, source.name, ceil(route.spot.tick - player.spot.tick), gains, {}, route)
 
 
 def _make(
     verb: str, terrain: Terrain, player: MinecraftPlayer, obj: JsonValue, materials: JsonValue, tool: JsonValue = None
 ) -> GoalEffects:
-    item, count = one_kind(obj)
-    recipe = recipe_for(verb, item, amounts(materials, "the materials"))
+    item, count = read_object(obj)
+    recipe = find_recipe(verb, item, read_counts(materials, "the materials"))
     needs = recipe.needs(count)
-    covers(recipe, count, amounts(materials, "the materials"))
+    check_materials(recipe, count, read_counts(materials, "the materials"))
     short = [f"{n} {name} (you hold {player.held(name)})" for name, n in needs.items() if player.held(name) < n]
     if short:
         raise GoalRefused(f"not enough material: to {verb} {count} {item} takes {' and '.join(short)}")
-    _station(recipe, player, _stated(player, tool))
+    _station(recipe, player, _held_tool(player, tool))
     gains = {item: recipe.makes * recipe.times(count)}
     ticks = SMELTING * recipe.times(count) if verb == "smelt" else CRAFTING[recipe.station]
     skill = f"{verb} at {recipe.station}" if recipe.station else verb
-    return GoalEffects(f"{verb} {listed(gains)} from {listed(needs)}", skill, ticks, gains, needs)
+    return GoalEffects(f"{verb} {quantities(gains)} from {quantities(needs)}", skill, ticks, gains, needs)
 
 
 def _equip(terrain: Terrain, player: MinecraftPlayer, obj: JsonValue) -> GoalEffects:
     if not isinstance(obj, str):
         raise GoalRefused(f"equip takes the name of one item, not {obj!r}")
-    known_item(obj)
+    check_item(obj)
     if not wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     if not player.held(obj):
@@ -101,30 +101,30 @@ _VERBS: Mapping[str, Callable[..., GoalEffects]] = {
 }
 
 
-def one_kind(obj: JsonValue) -> tuple[str, int]:
-    """Return the one item that a goal names, and its count. Raises GoalRefused."""
-    counts = amounts(obj, "what is wanted")
+def read_object(obj: JsonValue) -> tuple[str, int]:
+    """Read the one item that a goal names, and its count. Raises GoalRefused."""
+    counts = read_counts(obj, "what is wanted")
     if len(counts) != 1:
         raise GoalRefused(f"a goal names one kind of thing, not {len(counts)}: {obj!r}")
     item, count = next(iter(counts.items()))
-    known_item(item)
+    check_item(item)
     return item, count
 
 
-def amounts(given: JsonValue, what: str) -> dict[str, int]:
-    """Return names with whole counts, from 1 to the capacity of an inventory. Raises GoalRefused."""
-    if not isinstance(given, dict):
-        raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {given!r}')
+def read_counts(value: JsonValue, what: str) -> dict[str, int]:
+    """Read names with whole counts from 1 to the capacity of an inventory. Raises GoalRefused."""
+    if not isinstance(value, dict):
+        raise GoalRefused(f'{what} must be written like {{"log": 3}}, not {value!r}')
     counts: dict[str, int] = {}
-    for name, count in given.items():
+    for name, count in value.items():
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
             raise GoalRefused(f"{what} must be counted in whole numbers from 1 to {MOST}; {name} has {count!r}")
         counts[name] = count
     return counts
 
 
-def known_item(item: str) -> None:
-    """Raise GoalRefused for a name that is no item, with the nearest that is."""
+def check_item(item: str) -> None:
+    """Raise GoalRefused for a name that is no item, and suggest the nearest one."""
     if item not in ITEMS and item in SOURCES:
         raise GoalRefused(f"a {item} is no item: ask for what it gives, {' or '.join(SOURCES[item].gives)}")
     if item not in ITEMS:
@@ -132,8 +132,8 @@ def known_item(item: str) -> None:
         raise GoalRefused(f"unknown item: there is no {item}" + (f"; there is {near[0]}" if near else ""))
 
 
-def wanted_source(verb: str, item: str) -> Source:
-    """Return the source that a mine or kill goal means. Raises GoalRefused."""
+def find_source(verb: str, item: str) -> Source:
+    """Find the source that a mine or kill goal means. Raises GoalRefused."""
     source = source_of(item)
     if source is not None and source.verb == verb:
         return source
@@ -144,7 +144,7 @@ def wanted_source(verb: str, item: str) -> Source:
 
 
 def _other_way(item: str) -> str:
-    """Return how an item is obtained, for a goal that wants it otherwise."""
+    """Return how an item is obtained, for a goal that tries another way."""
     if source := source_of(item):
         return ": it is mined" if source.verb == "mine" else f": it comes from killing a {source.name}"
     ways = dict.fromkeys(_PAST[recipe.verb] for recipe in RECIPES.get(item, ()))
@@ -154,8 +154,8 @@ def _other_way(item: str) -> str:
 _PAST = {"craft": "crafted", "smelt": "smelted"}
 
 
-def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
-    """Return the recipe that the plan means: the one of exactly these materials. Raises GoalRefused."""
+def find_recipe(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
+    """Find the recipe that the plan means: the one with exactly these materials. Raises GoalRefused."""
     recipes = [recipe for recipe in RECIPES.get(item, ()) if recipe.verb == verb]
     if not recipes:
         raise GoalRefused(f"{item} cannot be {_PAST[verb]}{_other_way(item)}")
@@ -164,49 +164,49 @@ def recipe_for(verb: str, item: str, stated: Mapping[str, int]) -> Recipe:
             return recipe
     first = max(recipes, key=lambda recipe: len(set(recipe.ingredients) & set(stated)))
     raise GoalRefused(
-        f"the recipe is another: {first.makes} {item} takes {listed(first.ingredients)}, "
-        f"and the plan states {listed(stated)}"
+        f"the recipe is another: {first.makes} {item} takes {quantities(first.ingredients)}, "
+        f"and the plan states {quantities(stated)}"
     )
 
 
-def covers(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
+def check_materials(recipe: Recipe, count: int, stated: Mapping[str, int]) -> None:
     """Check that the materials that the plan states are enough. Raises GoalRefused."""
     needs = recipe.needs(count)
     if any(stated[name] < needed for name, needed in needs.items()):
         times = recipe.times(count)
         raise GoalRefused(
-            f"the recipe takes more: {recipe.makes} {recipe.output} takes {listed(recipe.ingredients)}, so {count} "
-            f"({times} times the recipe) takes {listed(needs)}, and the plan states {listed(stated)}"
+            f"the recipe takes more: {recipe.makes} {recipe.output} takes {quantities(recipe.ingredients)}, "
+            f"so {count} ({times} times the recipe) takes {quantities(needs)}, and the plan states {quantities(stated)}"
         )
 
 
-def named_tool(tool: JsonValue) -> str:
-    """Return the tool that the plan names; empty for none. Raises GoalRefused."""
+def read_tool(tool: JsonValue) -> str:
+    """Read the tool that the plan names; empty for none. Raises GoalRefused."""
     if tool is None:
         return ""
     if not isinstance(tool, str):
         raise GoalRefused(f"the tool must be a name or None, not {tool!r}")
     if tool != GIVEN_TOOL:
-        known_item(tool)
+        check_item(tool)
     return tool
 
 
-def _stated(player: MinecraftPlayer, tool: JsonValue) -> str:
-    """Return the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
-    named = named_tool(tool)
+def _held_tool(player: MinecraftPlayer, tool: JsonValue) -> str:
+    """Read the tool that the plan names, which must be held; empty for none. Raises GoalRefused."""
+    named = read_tool(tool)
     if named not in ("", GIVEN_TOOL) and not player.held(named):
         raise GoalRefused(f"no tool: you hold no {named}")
     return named
 
 
-def suits(source: Source, held: str, item: str) -> None:
+def check_tool(source: Source, tool: str, item: str) -> None:
     """Check that the tool works for the source. Raises GoalRefused."""
-    enough = held == source.tool if not source.tier else PICKAXES.get(held, 0) >= source.tier
+    enough = tool == source.tool if not source.tier else PICKAXES.get(tool, 0) >= source.tier
     if not source.tool or enough:
         return
-    needed = source.tool_named + (" or better" if source.tier else "")
-    if held:
-        raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {held}")
+    needed = source.lowest_tool + (" or better" if source.tier else "")
+    if tool:
+        raise GoalRefused(f"wrong tool: to mine {item} takes {needed}, and the plan uses {tool}")
     raise GoalRefused(f"no tool: to mine {item} takes {needed}, and the plan uses none")
 
 
@@ -225,6 +225,6 @@ def lacks_station(recipe: Recipe, stated: str) -> bool:
     return recipe.station is not None and stated != recipe.station
 
 
-def listed(counts: Mapping[str, int]) -> str:
+def quantities(counts: Mapping[str, int]) -> str:
     """Return counts as the paper writes an inventory: "10 planks, 4 stick"."""
     return ", ".join(f"{count} {item}" for item, count in counts.items()) or "nothing"

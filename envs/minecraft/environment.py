@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from planbook.envs.base import Environment, action, query
 from planbook.envs.minecraft import tasks
-from planbook.envs.minecraft.actions import GoalRefused, effects_of, listed
+from planbook.envs.minecraft.actions import GoalRefused, effects_of, quantities
 from planbook.envs.minecraft.game_data import FILE as RECIPES
 from planbook.envs.minecraft.game_data import GIVEN_TOOL, VERSION, milestones
 from planbook.envs.minecraft.planning import RECORDED, MinecraftGoals, preconditions
@@ -54,7 +54,7 @@ NO_REASONS = (
 
 
 class Minecraft(Environment):
-    """One world a seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
+    """One world per seed. A goal that cannot be reached costs no time; one that is reached takes its ticks."""
 
     name = "minecraft"
     about = (
@@ -89,7 +89,7 @@ class Minecraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return one task for each object (or number of parallel goals) and seed; seed 0 unless others are chosen."""
+        """Return one task for each object (or number of parallel goals) and seed; by default for seed 0."""
         return tasks.select(selection, MinecraftOptions.read(options).ticks)
 
     @classmethod
@@ -113,7 +113,7 @@ class Minecraft(Environment):
 
     @property
     def goals(self) -> Goals:
-        """What a selector may ask about goals."""
+        """The goals, for selectors."""
         return MinecraftGoals(self)
 
     @property
@@ -130,7 +130,7 @@ class Minecraft(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Place the player at the spawn of the seed's map."""
-        self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted(task)
+        self._terrain, self._wanted = terrain_of(task.seed), tasks.wanted_items(task)
         parallel = task.type in tasks.PARALLEL
         self._player = MinecraftPlayer(inventory=dict(tasks.PARALLEL_START) if parallel else {})
         self._player.first = dict.fromkeys(self._player.inventory, 0)
@@ -141,7 +141,7 @@ class Minecraft(Environment):
         return Observation(f"{self.scene()} {self.state()} Your task is to: {task.goal}.")
 
     def scene(self) -> str:
-        """Return only the place: inventory and position change, and ``state`` gives them."""
+        """Return only the place, since inventory and position change. ``state`` has them."""
         return f"You are in Minecraft, with an {GIVEN_TOOL} in hand."
 
     def state(self) -> str:
@@ -155,7 +155,7 @@ class Minecraft(Environment):
         )
         used = int(player.spot.tick)
         return (
-            f"Inventory: {listed(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
+            f"Inventory: {quantities(player.inventory)}.{worn} Biome: {self.biome()}, {depth}. In sight: {seen}. "
             f"Ticks: {used} used, {self._limit - used} left."
         )
 
@@ -211,24 +211,24 @@ class Minecraft(Environment):
         try:
             effects = effects_of(self._terrain, self._player, Action(name, args))
         except GoalRefused as why:
-            return self._failed(f"Nothing happens: {why}.")
+            return self._failure(f"Nothing happens: {why}.")
         ticks, failure = self._outcome(effects)
         self._player.tries += 1
         if self._player.spot.tick + ticks > self._limit:
             wait(self._terrain, self._player, self._limit - int(self._player.spot.tick))
-            return self._failed(f"In vain: the time is over before you {effects.text}.")
+            return self._failure(f"In vain: the time is over before you {effects.text}.")
         if failure:
             wait(self._terrain, self._player, ticks)
-            return self._failed(f"In vain: {failure}.")
+            return self._failure(f"In vain: {failure}.")
         carry_out(self._terrain, self._player, effects)
         return self._observe(f"You {effects.text}.")
 
     def ticks_for(self, effects: GoalEffects) -> int:
-        """Return the ticks that a goal takes, unless luck is bad."""
+        """Return the ticks that a goal takes without bad luck."""
         return min(effects.ticks, time_limit(effects)) if self._chosen.time_limits else effects.ticks
 
     def _outcome(self, effects: GoalEffects) -> tuple[int, str]:
-        """Return the ticks that a goal takes now, and why it fails; empty if it does not."""
+        """Return the ticks that a goal takes now, and the reason why it fails, if it does."""
         limit = time_limit(effects)
         if self._chosen.time_limits and effects.ticks > limit:
             return limit, f"to {effects.text} takes longer than the {limit} ticks that such a goal may take"
@@ -236,25 +236,25 @@ class Minecraft(Environment):
             return limit, f"bad luck: you did not {effects.text} within {limit} ticks; it may go well another time"
         return effects.ticks, ""
 
-    def _failed(self, text: str) -> Observation:
+    def _failure(self, text: str) -> Observation:
         return self._observe(f"It failed. Biome: {self.biome()}." if self._chosen.terse else text, accepted=False)
 
     def _observe(self, text: str, accepted: bool = True) -> Observation:
-        solved = self._solved()
+        solved = self._is_solved()
         over = not solved and self._player.spot.tick >= self._limit
-        full = f"{text} Inventory: {listed(self._player.inventory)}."
+        full = f"{text} Inventory: {quantities(self._player.inventory)}."
         return Observation(full, accepted=accepted, terminated=solved, truncated=over)
 
     # Judging.
 
     def verdict(self) -> Verdict:
-        """Return solved if everything wanted is held (equipment: worn). The score is the share of milestones."""
+        """Return solved if every wanted item is held (equipment: worn). The score is the share of milestones."""
         if not self.task:
             return Verdict(False, 0.0)
-        solved, ahead = self._solved(), self.milestones_of(self.task)
+        solved, ahead = self._is_solved(), self.milestones_of(self.task)
         return Verdict(solved, 1.0 if solved else len(self.milestones()) / (len(ahead) or 1))
 
-    def _solved(self) -> bool:
+    def _is_solved(self) -> bool:
         return all(self._has(item, count) for item, count in self._wanted.items())
 
     def _has(self, item: str, count: int) -> bool:
@@ -265,11 +265,11 @@ class Minecraft(Environment):
     def milestones_of(cls, task: Task) -> list[str]:
         """Return the milestones of a task, in order: items, and "equip ITEM" where it must be worn.
 
-        For a single object, everything that back-chaining from it finds (for the diamond, the twelve of figure 8); for
+        For a single object these are all items that back-chaining finds (for the diamond, the twelve of figure 8); for
         parallel goals, the goals themselves.
         """
         if task.type in tasks.PARALLEL:
-            return list(tasks.wanted(task))
+            return list(tasks.wanted_items(task))
         item = str(task.params["object"])
         return [*milestones(item), *([f"equip {item}"] if task.type == tasks.EQUIP else [])]
 
@@ -280,7 +280,7 @@ class Minecraft(Environment):
         if self.task.type in tasks.PARALLEL:
             return [item for item, count in self._wanted.items() if self._has(item, count)]
         worn = {f"equip {item}" for item in self._player.worn}
-        return [each for each in self.milestones_of(self.task) if each in self._player.first or each in worn]
+        return [item for item in self.milestones_of(self.task) if item in self._player.first or item in worn]
 
     # Snapshots.
 

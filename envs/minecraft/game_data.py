@@ -1,7 +1,7 @@
 """Minecraft 1.11.2 as data: trees, animals, ores, biomes, the tools they take, and all recipes.
 
-Lengths are in blocks, times in ticks (20 a second). The tiers are the game's; quartz, which the game has in another
-dimension only, lies in ordinary ground here, so that the paper's task of making a block of it can be done.
+Lengths are in blocks, times in ticks (20 per second). The tiers are the game's. Quartz, which the game has only in
+another dimension, lies in ordinary ground here, so that the paper's task of making a block of it is possible.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 GIVEN_TOOL = "axe"
-"""The tool of the agent from the start (table 1). It is no item: it is in no inventory, and no task makes it."""
+"""The agent's tool from the start (table 1). It is no item: it is in no inventory, and no task makes it."""
 PICKAXES: Mapping[str, int] = {
     "wooden_pickaxe": 1,
     "golden_pickaxe": 1,
@@ -36,19 +36,19 @@ class Source(NamedTuple):
     name: str
     """Name of the thing in sight."""
     verb: str
-    asked: str
-    """Name by which a goal asks for exactly this source, such as oak_log."""
+    goal_name: str
+    """Name of exactly this source in goals, such as oak_log."""
     gives: Mapping[str, int]
     work: int
-    """Ticks for one; for sources that take a pickaxe, in blocks of stone."""
+    """Ticks for one; for sources that need a pickaxe, in blocks of stone."""
     tool: str = ""
     tier: int = 0
     depth: tuple[int, int] = (0, 0)
     amount: tuple[int, int] = (3, 8)
 
     @property
-    def tool_named(self) -> str:
-        """The least tool that works."""
+    def lowest_tool(self) -> str:
+        """The lowest tool that works."""
         return next(name for name, tier in PICKAXES.items() if tier == self.tier) if self.tier else self.tool
 
     @property
@@ -70,10 +70,10 @@ def _plain(name: str, work: int = 15, tool: str = "") -> Source:
 
 
 def _ore(
-    name: str, tier: int, depth: tuple[int, int], amount: tuple[int, int], item: str = "", asked: str = ""
+    name: str, tier: int, depth: tuple[int, int], amount: tuple[int, int], item: str = "", goal_name: str = ""
 ) -> Source:
     item = item or name
-    return Source(name, "mine", asked or item, {item: 1}, 2, "pickaxe", tier, depth, amount)
+    return Source(name, "mine", goal_name or item, {item: 1}, 2, "pickaxe", tier, depth, amount)
 
 
 STONE = Source("stone", "mine", "cobblestone", {"cobblestone": 1}, 1, "pickaxe", 1)
@@ -108,13 +108,13 @@ _ALL = (
 )
 SOURCES: Mapping[str, Source] = {source.name: source for source in _ALL}
 ANIMALS = tuple(source.name for source in _ALL if source.verb == "kill")
-_ASKED = {item: source for source in reversed(_ALL) for item in (*source.gives, source.asked)}
+_SOURCE_OF = {item: source for source in reversed(_ALL) for item in (*source.gives, source.goal_name)}
 
 
 @cache
 def source_of(item: str) -> Source | None:
     """Return the source that a goal means by an item: a plain log is an oak's."""
-    return _ASKED.get(item)
+    return _SOURCE_OF.get(item)
 
 
 def sources_giving(item: str) -> list[Source]:
@@ -131,7 +131,7 @@ class Biome(NamedTuple):
 
 
 def _biome(weight: int, soil: int, sites: str) -> Biome:
-    return Biome(weight, soil, {name: int(count) for name, count in (each.split(":") for each in sites.split())})
+    return Biome(weight, soil, {name: int(count) for name, count in (pair.split(":") for pair in sites.split())})
 
 
 BIOMES: Mapping[str, Biome] = {
@@ -172,18 +172,18 @@ class Recipe(NamedTuple):
 
 def _read() -> tuple[str, dict[str, list[Recipe]]]:
     data = json.loads(FILE.read_text(encoding="utf-8"))
-    found: dict[str, list[Recipe]] = {}
+    recipes: dict[str, list[Recipe]] = {}
     for row in data["recipes"]:
         recipe = Recipe(*row)
-        found.setdefault(recipe.output, []).append(recipe)
-    return data["version"], found
+        recipes.setdefault(recipe.output, []).append(recipe)
+    return data["version"], recipes
 
 
 VERSION, RECIPES = _read()
 ITEMS = frozenset(
     [*RECIPES]
     + [item for recipes in RECIPES.values() for recipe in recipes for item in recipe.ingredients]
-    + [name for source in SOURCES.values() for name in (source.asked, *source.gives)]
+    + [name for source in SOURCES.values() for name in (source.goal_name, *source.gives)]
 )
 """Every name that a plan may use for a thing."""
 EQUIPMENT = tuple("helmet chestplate leggings boots shield pickaxe axe hoe shovel sword shears bow".split())
@@ -196,7 +196,7 @@ def wearable(item: str) -> bool:
 
 @cache
 def best_recipe(item: str) -> Recipe | None:
-    """Return the recipe that a player would take: the first obtainable one with the fewest things before it."""
+    """Return the recipe that a player would use: the first obtainable one with the fewest steps."""
     ranked = [
         (len(steps), recipe) for recipe in RECIPES.get(item, ()) if (steps := _steps(recipe, (item,))) is not None
     ]
@@ -204,7 +204,7 @@ def best_recipe(item: str) -> Recipe | None:
 
 
 def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
-    """Return what is needed for a recipe's ingredients, or None if one cannot be obtained."""
+    """Return the items needed for a recipe's ingredients, or None if one cannot be obtained."""
     steps: list[str] = []
     for item in recipe.ingredients:
         if source_of(item) is not None:
@@ -212,11 +212,11 @@ def _steps(recipe: Recipe, before: tuple[str, ...]) -> list[str] | None:
         elif item in before:
             return None
         else:
-            ways = [_steps(each, (*before, item)) for each in RECIPES.get(item, ())]
-            found = [way for way in ways if way is not None]
-            if not found:
+            ways = [_steps(way, (*before, item)) for way in RECIPES.get(item, ())]
+            possible = [way for way in ways if way is not None]
+            if not possible:
                 return None
-            steps += [*min(found, key=len), item]
+            steps += [*min(possible, key=len), item]
     return steps
 
 
@@ -230,7 +230,7 @@ def _chain(item: str) -> Iterator[str]:
     source = source_of(item)
     if source is not None:
         if source.tool:
-            yield from _chain(source.tool_named)
+            yield from _chain(source.lowest_tool)
     elif recipe := best_recipe(item):
         if recipe.station == TABLE:
             yield from _chain(TABLE)

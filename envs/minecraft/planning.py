@@ -10,16 +10,16 @@ from planbook.envs.minecraft import tasks
 from planbook.envs.minecraft.actions import (
     GoalRefused,
     NoneLeft,
-    amounts,
-    covers,
+    check_item,
+    check_materials,
+    check_tool,
     effects_of,
-    known_item,
+    find_recipe,
+    find_source,
     lacks_station,
-    named_tool,
-    one_kind,
-    recipe_for,
-    suits,
-    wanted_source,
+    read_counts,
+    read_object,
+    read_tool,
 )
 from planbook.envs.minecraft.game_data import (
     GIVEN_TOOL,
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
 
 @cache
 def known_goals() -> tuple[Action, ...]:
-    """Return every goal once: each thing from each source by each tool, each recipe, and what can be equipped."""
+    """Return every goal once: each item from each source with each tool, each recipe, and each wearable item."""
     worn = (Action("equip", (item,)) for item in sorted(ITEMS) if wearable(item))
     return (*_gathering_goals(), *_making_goals(), *worn)
 
 
 def _gathering_goals() -> Iterator[Action]:
     for source in SOURCES.values():
-        for item in dict.fromkeys((*source.gives, source.asked)):
+        for item in dict.fromkeys((*source.gives, source.goal_name)):
             yield from (Action(source.verb, ({item: 1}, tool)) for tool in _tools(source))
 
 
 def _tools(source: Source) -> list[str | None]:
-    """Return the tools that work, the least first."""
+    """Return the tools that work, the lowest first."""
     if not source.tier:
         return [source.tool or None]
     better = [name for name, tier in PICKAXES.items() if tier >= source.tier]
-    return [source.tool_named, *(name for name in better if name != source.tool_named)]
+    return [source.lowest_tool, *(name for name in better if name != source.lowest_tool)]
 
 
 def _making_goals() -> Iterator[Action]:
@@ -70,10 +70,10 @@ def _making_goals() -> Iterator[Action]:
 
 
 NEVER = -1.0
-"""Stands for a time or distance that does not exist."""
+"""A time or distance that does not exist."""
 GATHERING = ("mine", "kill")
 RECORDED = Path(__file__).with_name("horizons.csv")
-"""The table that envs/minecraft/recording.py writes."""
+"""The table that ``envs/minecraft/recording.py`` writes."""
 
 
 class MinecraftGoals(Goals):
@@ -84,7 +84,7 @@ class MinecraftGoals(Goals):
     def refusal(self, goal: Action) -> str:
         """Return the reason that the action would give; empty if it would be tried.
 
-        That the map has none of a thing is no reason: no agent knows it beforehand.
+        A thing that the map does not have is no reason, since no agent knows that in advance.
         """
         try:
             effects_of(self.environment.terrain, self.environment.player, goal)
@@ -95,7 +95,7 @@ class MinecraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the stated materials and the stated tool are held, whatever the recipe is."""
+        """Return whether the stated materials and the stated tool are held, regardless of the recipe."""
         tool = goal.args[-1] if goal.args else None
         takes = {**self.materials(goal), **({str(tool): 1} if isinstance(tool, str) and tool != GIVEN_TOOL else {})}
         return all(self.environment.player.held(item) >= count for item, count in takes.items())
@@ -105,48 +105,48 @@ class MinecraftGoals(Goals):
         if goal.name not in ("craft", "smelt"):
             return {}
         try:
-            return amounts(goal.args[1], "the materials")
+            return read_counts(goal.args[1], "the materials")
         except GoalRefused:
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, other sources of the thing, and recipes from what can be gathered (wool from string)."""
+        """Return the goal, other sources of the item, and recipes from gathered items (wool from string)."""
         if goal.name not in GATHERING:
             return (goal,)
         try:
-            item, count = one_kind(goal.args[0])
+            item, count = read_object(goal.args[0])
         except GoalRefused:
             return (goal,)
         source = source_of(item)
         if source is None or source.verb != goal.name:
             return (goal,)
-        given = item if item in source.gives else next(iter(source.gives))
-        others = [_from(other, given, count, goal) for other in sources_giving(given) if other is not source]
-        made = [_by(recipe, count) for recipe in RECIPES.get(given, ()) if _gathered(recipe)]
-        return (goal, *others, *made)
+        gained = item if item in source.gives else next(iter(source.gives))
+        others = [_goal_from(other, gained, count, goal) for other in sources_giving(gained) if other is not source]
+        crafted = [_goal_by(recipe, count) for recipe in RECIPES.get(gained, ()) if _is_gathered(recipe)]
+        return (goal, *others, *crafted)
 
     def known(self) -> Sequence[Action]:
         """Return every goal once."""
         return known_goals()
 
     def names(self, goal: Action) -> Sequence[str]:
-        """Return the source of what is gathered."""
-        source = source_of(_named(goal)[0]) if goal.name in GATHERING else None
+        """Return the source of a gathered item."""
+        source = source_of(_object_of(goal)[0]) if goal.name in GATHERING else None
         return (source.name,) if source else ()
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal for this many of the object, with materials for all; equipping is not counted."""
+        """Return the goal for this many of the object, with materials for all. Equipping has no count."""
         if goal.name == "equip":
             return goal
-        item, _ = _named(goal)
+        item, _ = _object_of(goal)
         if goal.name in GATHERING:
             return Action(goal.name, ({item: count}, *goal.args[1:]))
-        needs = recipe_for(goal.name, item, self.materials(goal)).needs(count)
+        needs = find_recipe(goal.name, item, self.materials(goal)).needs(count)
         return Action(goal.name, ({item: count}, {**needs}, *goal.args[2:]))
 
     def features(self, goal: Action) -> Features:
-        """Return what the agent knows: the goal, the place, and when and how far off its source was last seen."""
-        player, item, count = self.environment.player, *_named(goal)
+        """Return the agent's knowledge: the goal, the place, and when and how far away its source was last seen."""
+        player, item, count = self.environment.player, *_object_of(goal)
         source = source_of(item) if goal.name in GATHERING else None
         tool = goal.args[-1] if goal.name in GATHERING else None
         seen, since, remembered = _sighting(self.environment, source)
@@ -168,7 +168,7 @@ class MinecraftGoals(Goals):
     def horizon(self, goal: Action) -> float:
         """Return the ticks that the goal takes from here, without bad luck and if time allows.
 
-        Infinite for what the map does not have enough of.
+        Infinite if the map does not have enough of it.
         """
         try:
             effects = effects_of(self.environment.terrain, self.environment.player, goal)
@@ -183,31 +183,31 @@ class MinecraftGoals(Goals):
         return RECORDED
 
 
-def _from(source: Source, item: str, count: int, goal: Action) -> Action:
-    asked = source.asked if source_of(item) is not source else item
-    return Action(source.verb, ({asked: count}, *goal.args[1:]))
+def _goal_from(source: Source, item: str, count: int, goal: Action) -> Action:
+    name = source.goal_name if source_of(item) is not source else item
+    return Action(source.verb, ({name: count}, *goal.args[1:]))
 
 
-def _gathered(recipe: Recipe) -> bool:
+def _is_gathered(recipe: Recipe) -> bool:
     return all(source_of(item) is not None for item in recipe.ingredients)
 
 
-def _by(recipe: Recipe, count: int) -> Action:
+def _goal_by(recipe: Recipe, count: int) -> Action:
     return Action(recipe.verb, ({recipe.output: count}, {**recipe.needs(count)}, recipe.station))
 
 
-def _named(goal: Action) -> tuple[str, int]:
+def _object_of(goal: Action) -> tuple[str, int]:
     obj = goal.args[0] if goal.args else None
     if isinstance(obj, str):
         return obj, 1
     try:
-        return one_kind(obj)
+        return read_object(obj)
     except GoalRefused:
         return "none", 0
 
 
 def _sighting(environment: "Minecraft", source: Source | None) -> tuple[str, float, float]:
-    """Return the distance of the source in a word, the time since it was seen, and how far off that was."""
+    """Return the distance of the source as a word, the time since it was last seen, and its distance then."""
     if source is None:
         return "none", NEVER, NEVER
     player, sight = environment.player, environment.player.sight(environment.terrain)
@@ -230,47 +230,47 @@ def preconditions(task: Task) -> Preconditions:
         "smelt": lambda obj, materials, tool: _make("smelt", obj, materials, tool),
         "equip": _equip,
     }
-    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held(UNKNOWN)) for name, way in ways.items()}
-    return Preconditions(deeds, start={_held(item): count for item, count in start.items()}, usual={"held": 0})
+    deeds = {name: deed_from_rules(way, GoalRefused, unclear=_held_fact(UNKNOWN)) for name, way in ways.items()}
+    return Preconditions(deeds, start={_held_fact(item): count for item, count in start.items()}, usual={"held": 0})
 
 
-def _held(item: Given) -> Fact:
+def _held_fact(item: Given) -> Fact:
     return Fact("held", (item,))
 
 
-def _tool(tool: Given) -> list[Need]:
-    named = named_tool(tool)
+def _tool_needs(tool: Given) -> list[Need]:
+    named = read_tool(tool)
     return [_enough(named, 1)] if named not in ("", GIVEN_TOOL) else []
 
 
 def _enough(item: str, count: int) -> Need:
-    return Need.at_least(_held(item), count, f"it takes {count} {item}, and {{now}} are held then")
+    return Need.at_least(_held_fact(item), count, f"it takes {count} {item}, and {{now}} are held then")
 
 
 def _gather(verb: str, obj: Given, tool: Given) -> Deed:
-    item, count = one_kind(obj)
-    source, needs = wanted_source(verb, item), _tool(tool)
-    suits(source, tool or "", item)
-    given = item if item in source.gives else next(iter(source.gives))
-    units = -(-count // source.gives[given])
-    changes = [Change.by(_held(name), each * units) for name, each in source.gives.items()]
+    item, count = read_object(obj)
+    source, needs = find_source(verb, item), _tool_needs(tool)
+    check_tool(source, tool or "", item)
+    gained = item if item in source.gives else next(iter(source.gives))
+    units = -(-count // source.gives[gained])
+    changes = [Change.by(_held_fact(name), number * units) for name, number in source.gives.items()]
     return Deed(needs, changes)
 
 
 def _make(verb: str, obj: Given, materials: Given, tool: Given) -> Deed:
-    item, count = one_kind(obj)
-    recipe = recipe_for(verb, item, amounts(materials, "the materials"))
-    covers(recipe, count, amounts(materials, "the materials"))
+    item, count = read_object(obj)
+    recipe = find_recipe(verb, item, read_counts(materials, "the materials"))
+    check_materials(recipe, count, read_counts(materials, "the materials"))
     if lacks_station(recipe, tool or ""):
         raise GoalRefused(f"to {verb} {item} takes {recipe.station} as tool, and the plan uses {tool or 'none'}")
     used = recipe.needs(count)
-    changes = [Change.by(_held(name), -each) for name, each in used.items()]
-    made = Change.by(_held(item), recipe.makes * recipe.times(count))
-    return Deed([*(_enough(name, each) for name, each in used.items()), *_tool(tool)], [*changes, made])
+    changes = [Change.by(_held_fact(name), -number) for name, number in used.items()]
+    product = Change.by(_held_fact(item), recipe.makes * recipe.times(count))
+    return Deed([*(_enough(name, number) for name, number in used.items()), *_tool_needs(tool)], [*changes, product])
 
 
 def _equip(obj: Given) -> Deed:
-    known_item(obj)
+    check_item(obj)
     if not wearable(obj):
         raise GoalRefused(f"{obj} cannot be equipped")
     return Deed([_enough(obj, 1)])

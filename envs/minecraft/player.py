@@ -1,6 +1,6 @@
-"""The player: inventory, place and memory, and the effects of a goal, with the chance to reach it (DEPS, table 18).
+"""The player: inventory, place and memory, the effects of a goal, and the chance to reach it (DEPS, table 18).
 
-The paper measured a learned controller on some skills; each other skill has the figures of the listed one most like it.
+The paper measured a learned controller on some skills. Other skills have the figures of the most similar one.
 """
 
 import random
@@ -15,7 +15,7 @@ START = Spot(0.0, 0.0, 0, 0)
 
 @dataclass(frozen=True)
 class GoalEffects:
-    """A goal that can be reached, and everything that reaching it changes."""
+    """The effects of a goal that can be reached."""
 
     text: str
     skill: str
@@ -37,13 +37,13 @@ class MinecraftPlayer:
     gone: dict[int, int] = field(default_factory=dict)
     """Amount taken from each site, by number."""
     memory: dict[str, tuple[float, float, float]] = field(default_factory=dict)
-    """By source: when one was last seen at the end of a successful goal, and where."""
+    """By source: the time and position of the last sighting at the end of a successful goal."""
     first: dict[str, float] = field(default_factory=dict)
     """Tick at which each item was first held."""
     tries: int = 0
-    """Number of goals begun."""
+    """Number of goals tried."""
     _seen: tuple[Spot, Sight] | None = None
-    """The last result of ``sight``, which depends on the spot only, as that has the time."""
+    """The last result of ``sight``. It depends only on the spot, which includes the time."""
 
     def copy(self) -> "MinecraftPlayer":
         """Return a copy that shares nothing mutable."""
@@ -56,7 +56,7 @@ class MinecraftPlayer:
         )
 
     def held(self, item: str) -> int:
-        """Return how many of an item are held."""
+        """Return the number of an item that is held."""
         return self.inventory.get(item, 0)
 
     def exchange(self, losses: Mapping[str, int], gains: Mapping[str, int]) -> None:
@@ -111,10 +111,10 @@ def chance(effects: GoalEffects) -> float:
     """Return the probability that the goal is reached within its time."""
     if effects.skill == "iron_ore" and sum(effects.gains.values()) >= 3:
         return THREE_IRON_ORES
-    return CHANCES.get(effects.skill, _other(effects.skill))
+    return CHANCES.get(effects.skill, _default_chance(effects.skill))
 
 
-def _other(skill: str) -> float:
+def _default_chance(skill: str) -> float:
     source = SOURCES.get(skill)
     if source is None:
         return 1.0
@@ -126,7 +126,7 @@ def _other(skill: str) -> float:
 
 
 def time_limit(effects: GoalEffects) -> int:
-    """Return the ticks that the goal may take."""
+    """Return the time limit of a goal in ticks."""
     if effects.skill == "diamond_ore":
         return LONG
     source = SOURCES.get(effects.skill)
@@ -134,12 +134,12 @@ def time_limit(effects: GoalEffects) -> int:
 
 
 def succeeds(effects: GoalEffects, task_id: str, tries: int) -> bool:
-    """Return whether the goal is reached this time: drawn for each goal that is begun, the same in every replay."""
+    """Return whether the goal is reached this time. It is drawn for each try, the same in every replay."""
     return random.Random(f"luck/{task_id}/{tries}").random() < chance(effects)
 
 
 def wait(terrain: Terrain, player: MinecraftPlayer, ticks: int) -> None:
-    """Let time pass without effect; the player ends where it was."""
+    """Let time pass without effect. The player stays at its place."""
     player.spot = player.spot._replace(tick=player.spot.tick + ticks)
     player.look(terrain)
 

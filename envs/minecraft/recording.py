@@ -1,4 +1,4 @@
-"""The recorded goals from which horizons are learned, reached on maps that no test uses.
+"""Record goals from which horizons are learned, on maps that no test uses.
 
 Nothing is calculated: each row holds the features before a goal, and the ticks until it was reached. Order and routes
 are random. ``python -m planbook.envs.minecraft.recording`` writes the table that ships.
@@ -20,9 +20,9 @@ from planbook.envs.types import Action, Task
 SEEDS = range(100_000, 100_150)
 """Seeds of maps on which no figure is measured."""
 TICKS = 20_000
-"""Ticks of an episode: enough for all of it, so that no distant goal is missing from the table."""
+"""Ticks of an episode: enough that no distant goal is missing from the table."""
 FREE_GOALS, MOST, MAKING = 12, 4, 0.5
-"""Free play: goals of an episode, maximum gathered at once, and probability of making a thing if possible."""
+"""Free play: goals per episode, maximum count of a goal, and probability of making an item if possible."""
 FREE = "diamond"
 """The task of free play, which it hardly ever reaches."""
 HEADER = (
@@ -33,17 +33,17 @@ Row = tuple[Features, int]
 
 
 def recorded() -> str:
-    """Return the table that ships, made again."""
-    rows = [row for seed in SEEDS for row in _of_seed(seed)]
+    """Generate the table that ships."""
+    rows = [row for seed in SEEDS for row in _rows_of_seed(seed)]
     file = io.StringIO(HEADER)
     file.seek(0, io.SEEK_END)
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*rows[0][0], "ticks"])
-    writer.writerows([*map(_short, features.values()), ticks] for features, ticks in rows)
+    writer.writerows([*map(_without_point, features.values()), ticks] for features, ticks in rows)
     return file.getvalue()
 
 
-def _of_seed(seed: int) -> Iterator[Row]:
+def _rows_of_seed(seed: int) -> Iterator[Row]:
     dice = random.Random(f"recording/{seed}")
     for kind in tasks.PARALLEL:
         yield from _parallel(tasks.parallel_task(kind, seed, TICKS), dice)
@@ -52,29 +52,29 @@ def _of_seed(seed: int) -> Iterator[Row]:
 
 def _parallel(task: Task, dice: random.Random) -> Iterator[Row]:
     """Yield the goals of a task in random order, each by a random route."""
-    environment = _begun(task)
+    environment = _start(task)
     goals = tasks.parallel_goals(task)
     for goal in dice.sample(goals, len(goals)):
-        yield from _tried(environment, dice.choice(_open(environment, environment.goals.routes(goal))))
+        yield from _try_goal(environment, dice.choice(_possible(environment, environment.goals.routes(goal))))
 
 
 def _free(task: Task, dice: random.Random) -> Iterator[Row]:
-    """Yield rows of free play, gathering and making at random."""
-    environment = _begun(task)
+    """Yield the rows of free play: gathering and making at random."""
+    environment = _start(task)
     for _ in range(FREE_GOALS):
-        makings = _open(environment, _makings(environment))
-        pool = makings if makings and dice.random() < MAKING else _open(environment, _gatherings(environment, dice))
-        yield from _tried(environment, dice.choice(pool))
+        makings = _possible(environment, _makings(environment))
+        pool = makings if makings and dice.random() < MAKING else _possible(environment, _gatherings(environment, dice))
+        yield from _try_goal(environment, dice.choice(pool))
 
 
-def _begun(task: Task) -> Minecraft:
+def _start(task: Task) -> Minecraft:
     environment = Minecraft(MinecraftOptions(ticks=TICKS))
     environment.reset(task)
     return environment
 
 
-def _tried(environment: Minecraft, goal: Action) -> Iterator[Row]:
-    """Yield the row of a goal if it is reached."""
+def _try_goal(environment: Minecraft, goal: Action) -> Iterator[Row]:
+    """Try a goal, and yield its row if it is reached."""
     if environment.ended:
         return
     features, begun = environment.goals.features(goal), environment.player.spot.tick
@@ -82,32 +82,32 @@ def _tried(environment: Minecraft, goal: Action) -> Iterator[Row]:
         yield features, int(environment.player.spot.tick - begun)
 
 
-def _open(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
+def _possible(environment: Minecraft, goals: Sequence[Action]) -> list[Action]:
     return [goal for goal in goals if not environment.goals.refusal(goal)]
 
 
 def _makings(environment: Minecraft) -> list[Action]:
-    """Return the goals to make one of everything possible, and to equip what is held."""
+    """Return goals to make one of every possible item, and to equip held items."""
     recipes = [recipe for ways in RECIPES.values() for recipe in ways]
     held = set(environment.player.inventory)
-    made = [
+    crafted = [
         Action(recipe.verb, ({recipe.output: 1}, dict(recipe.ingredients), recipe.station))
         for recipe in recipes
         if held.issuperset(recipe.ingredients)
     ]
-    return made + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
+    return crafted + [Action("equip", (item,)) for item in environment.player.inventory if wearable(item)]
 
 
 def _gatherings(environment: Minecraft, dice: random.Random) -> list[Action]:
     """Return goals to gather from each source, with the best pickaxe held where one is needed."""
     held = [name for name in PICKAXES if name in environment.player.inventory]
     return [
-        Action(source.verb, ({source.asked: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
+        Action(source.verb, ({source.goal_name: dice.randint(1, MOST)}, held[-1] if source.tier and held else None))
         for source in SOURCES.values()
     ]
 
 
-def _short(value: float | str) -> float | str:
+def _without_point(value: float | str) -> float | str:
     """Return whole numbers without a decimal point."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 

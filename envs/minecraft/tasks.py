@@ -21,7 +21,7 @@ ALIASES: Mapping[str, str] = {
     "level": "lever",
     "heavy_weighted_plate": "heavy_weighted_pressure_plate",
 }
-"""Names in the paper's tables that are no items of 1.11.2, and the items they mean."""
+"""Names in the paper's tables that are no items of 1.11.2, mapped to the items that they mean."""
 NOT_IN_TABLE_21 = frozenset(
     "armor_stand quartz_block stonebrick stone stone_brick_stairs stone_pressure_plate stone_button".split()
 )
@@ -70,13 +70,13 @@ GROUPS: Mapping[str, Group] = {
     "MT8_challenge": _group(12000, "diamond"),
 }
 EQUIP = "MT5_equipment"
-"""The group whose objects must be worn."""
+"""Group whose objects must be worn."""
 PARALLEL: Mapping[str, int] = {"parallel_2": 2, "parallel_3": 3, "parallel_4": 4}
 """Task type to its number of goals."""
 PARALLEL_TICKS = 3000
-"""Long enough for any order; the option ``ticks`` shortens episodes, as figure 4 does."""
+"""Enough for any order. The option ``ticks`` shortens episodes, as in figure 4."""
 PARALLEL_START: Mapping[str, int] = {"stone_pickaxe": 1}
-"""The inventory at the start of parallel tasks, so that each goal can be reached at once."""
+"""The inventory at the start of parallel tasks, so that every goal can be reached first."""
 CANDIDATES: Mapping[str, tuple[str, int]] = {
     "log": ("mine", 4),
     "sand": ("mine", 3),
@@ -165,8 +165,8 @@ def parallel_task(kind: str, seed: int, ticks: int | None) -> Task:
     )
 
 
-def wanted(task: Task) -> dict[str, int]:
-    """Return the counts that the inventory must hold at the end (or, for equipment, what must be worn)."""
+def wanted_items(task: Task) -> dict[str, int]:
+    """Return the counts that the inventory must hold at the end. Equipment must also be worn."""
     goals = task.params.get("goals")
     if isinstance(goals, list):
         return {item: int(str(count)) for goal in goals if isinstance(goal, dict) for item, count in goal.items()}
@@ -177,7 +177,7 @@ def parallel_goals(task: Task) -> list[Action]:
     """Return the goals of a parallel task in the order of its sentence, as a plan would write them."""
     return [
         Action(CANDIDATES[item][0], ({item: count}, "stone_pickaxe" if _takes_pickaxe(item) else None))
-        for item, count in wanted(task).items()
+        for item, count in wanted_items(task).items()
     ]
 
 

@@ -1,4 +1,4 @@
-"""The map of a seed: biomes and sites of each source, what is in sight, and how long the way to a site takes."""
+"""The map of a seed: biomes, sites of each source, the sight, and the duration of ways to sites."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ ORES: Mapping[str, int] = {
     "diamond_ore": 20,
     "obsidian": 16,
 }
-"""Number of veins under the map, whatever the biome."""
+"""Number of veins under the map, in any biome."""
 CERTAIN: Mapping[str, int] = {
     "oak_tree": 14,
     "sheep": 8,
@@ -35,11 +35,11 @@ CERTAIN: Mapping[str, int] = {
     "reeds": 6,
     "pumpkin": 4,
 }
-"""Sources with a lasting site of this size within reach of the spawn, so that no task depends on luck alone."""
+"""Sources with a permanent site of this size near the spawn, so that no task depends on luck alone."""
 MEADOWS, REACH, SPREAD = 3, (90, 140), 8
-"""Certain sources: number of places, distance from the spawn, and spread around each place."""
+"""Certain sources: number of places, their distance from the spawn, and the spread around each place."""
 NEARBY, CLOSE, SOON = 0.6, (5, 20), (200, 600)
-"""Probability that certain sources are also close to the spawn, their distance, and when such a herd is gone."""
+"""Probability that certain sources are also close to the spawn, their distance, and when such herds are gone."""
 LATER = (300, 3000)
 """When the other herds are gone."""
 
@@ -79,7 +79,7 @@ SIGHT, VEIN_SIGHT = 48, 7
 
 @dataclass(frozen=True)
 class Terrain:
-    """A map at the start. The player records what was taken from it."""
+    """A map at the start of an episode. The player records what was taken from it."""
 
     regions: Regions
     sites: tuple[Location, ...]
@@ -96,22 +96,22 @@ class Terrain:
 
 @lru_cache(maxsize=128)
 def terrain_of(seed: int) -> Terrain:
-    """Return the map of a seed, always the same."""
+    """Return the map of a seed."""
     dice = random.Random(f"minecraft/{seed}")
     names, weights = list(BIOMES), [biome.weight for biome in BIOMES.values()]
     regions = tuple(
         (dice.uniform(-HALF, HALF), dice.uniform(-HALF, HALF), dice.choices(names, weights)[0]) for _ in range(REGIONS)
     )
-    sites = [_site(*each, dice) for each in _places(regions, dice)]
-    sites += [_early(source, dice) for source in CERTAIN if dice.random() < NEARBY]
-    meadows = [_around(dice, *REACH) for _ in range(MEADOWS)]
-    sites += [_lasting(source, *dice.choice(meadows), dice) for source in CERTAIN]
-    sites = [_numbered(site, number, regions) for number, site in enumerate(sites)]
+    sites = [_site(*place, dice) for place in _places(regions, dice)]
+    sites += [_close_site(source, dice) for source in CERTAIN if dice.random() < NEARBY]
+    meadows = [_random_position(dice, *REACH) for _ in range(MEADOWS)]
+    sites += [_certain_site(source, *dice.choice(meadows), dice) for source in CERTAIN]
+    sites = [_number_site(site, number, regions) for number, site in enumerate(sites)]
     by_source = {name: tuple(site for site in sites if site.source == name) for name in SOURCES}
     return Terrain(regions, tuple(sites), by_source)
 
 
-def _numbered(site: Location, number: int, regions: Regions) -> Location:
+def _number_site(site: Location, number: int, regions: Regions) -> Location:
     soil = BIOMES[_region(site.x, site.y, regions)[2]].soil if site.depth else 0
     return replace(site, number=number, soil=min(soil, site.depth))
 
@@ -132,7 +132,7 @@ def _places(regions: Regions, dice: random.Random) -> Iterator[tuple[str, float,
 
 
 def _near(x: float, y: float, regions: Regions, dice: random.Random) -> tuple[float, float]:
-    """Return a position in the region around a point; after some tries, one near the point in any region."""
+    """Return a position in the region around a point; after some tries, one near the point, in any region."""
     for _ in range(4):
         px, py = x + dice.uniform(-60, 60), y + dice.uniform(-60, 60)
         if _region(px, py, regions)[:2] == (x, y):
@@ -148,15 +148,15 @@ def _site(source: str, x: float, y: float, dice: random.Random) -> Location:
     return Location(source, x, y, depth, amount, *_drift(dice), gone_at=dice.randint(*LATER))
 
 
-def _early(source: str, dice: random.Random) -> Location:
-    x, y = _around(dice, *CLOSE)
+def _close_site(source: str, dice: random.Random) -> Location:
+    x, y = _random_position(dice, *CLOSE)
     amount = CERTAIN[source] // 2
     if source not in ANIMALS:
         return Location(source, x, y, 0, amount)
     return Location(source, x, y, 0, amount, *_drift(dice), gone_at=dice.randint(*SOON))
 
 
-def _lasting(source: str, x: float, y: float, dice: random.Random) -> Location:
+def _certain_site(source: str, x: float, y: float, dice: random.Random) -> Location:
     near = dice.uniform(-SPREAD, SPREAD), dice.uniform(-SPREAD, SPREAD)
     return Location(source, x + near[0], y + near[1], 0, CERTAIN[source])
 
@@ -165,7 +165,7 @@ def _drift(dice: random.Random) -> tuple[float, float]:
     return dice.uniform(-PACE, PACE), dice.uniform(-PACE, PACE)
 
 
-def _around(dice: random.Random, least: float, most: float) -> tuple[float, float]:
+def _random_position(dice: random.Random, least: float, most: float) -> tuple[float, float]:
     """Return a position at that distance from the spawn, in any direction."""
     x, y = dice.uniform(-1, 1), dice.uniform(-1, 1)
     stretch = dice.uniform(least, most) / max(sqrt(x * x + y * y), 0.01)
@@ -193,7 +193,7 @@ class Spot(NamedTuple):
 
 @dataclass
 class Trip:
-    """Everything that gathering takes. ``taken`` counts by the site's number."""
+    """The end of a trip to gather a source. ``taken`` counts by site number."""
 
     spot: Spot
     taken: dict[int, int] = field(default_factory=dict)
@@ -205,18 +205,18 @@ def trip(terrain: Terrain, start: Spot, gone: Mapping[int, int], source: Source,
     ``gone`` is the amount taken from each site before, ``dig`` the ticks for a block of stone.
     """
     work = source.work * dig if source.tool == "pickaxe" else source.work
-    done = Trip(start)
+    result = Trip(start)
     while units > 0:
-        reached = _nearest(terrain, done, gone, source, dig)
+        reached = _nearest(terrain, result, gone, source, dig)
         if reached is None:
             return None
         spot, site, left = reached
         took = min(left, units)
         units -= took
-        done.taken[site] = done.taken.get(site, 0) + took
-        done.spot = spot._replace(tick=spot.tick + took * work)
-    done.taken.pop(NOWHERE, None)
-    return done
+        result.taken[site] = result.taken.get(site, 0) + took
+        result.spot = spot._replace(tick=spot.tick + took * work)
+    result.taken.pop(NOWHERE, None)
+    return result
 
 
 NOWHERE = -1
@@ -224,20 +224,20 @@ NOWHERE = -1
 
 
 def _nearest(
-    terrain: Terrain, done: Trip, gone: Mapping[int, int], source: Source, dig: int
+    terrain: Terrain, so_far: Trip, gone: Mapping[int, int], source: Source, dig: int
 ) -> tuple[Spot, int, int] | None:
-    """Return the quickest way to a site that has something left, with its number and how many are left."""
+    """Return the end of the quickest way to a site that is not exhausted, the site's number, and its amount left."""
     if source.name in EVERYWHERE:
-        return _below(terrain, done.spot, source), NOWHERE, FOREVER
+        return _below(terrain, so_far.spot, source), NOWHERE, FOREVER
     best: tuple[Spot, int, int] | None = None
-    spot = done.spot
+    spot = so_far.spot
     for site in terrain.by_source[source.name]:
-        left = site.amount - gone.get(site.number, 0) - done.taken.get(site.number, 0)
+        left = site.amount - gone.get(site.number, 0) - so_far.taken.get(site.number, 0)
         if left <= 0 or (best and site.gone_at == FOREVER and _at_least(spot, site) >= best[0].tick):
             continue
-        there = way(spot, site, dig)
-        if there.tick <= site.gone_at and (best is None or there.tick < best[0].tick):
-            best = there, site.number, left
+        end = way(spot, site, dig)
+        if end.tick <= site.gone_at and (best is None or end.tick < best[0].tick):
+            best = end, site.number, left
     return best
 
 
@@ -255,7 +255,7 @@ def _below(terrain: Terrain, spot: Spot, source: Source) -> Spot:
 
 
 def way(spot: Spot, site: Location, dig: int) -> Spot:
-    """Return where and when the faster way ends: over the surface, or through the stone where the agent is deep."""
+    """Return the end of the faster way: over the surface, or through the stone if the agent is underground."""
     over = _over(spot, site, dig)
     if not spot.depth or not site.depth or not dig:
         return over
@@ -280,13 +280,13 @@ def _over(spot: Spot, site: Location, dig: int) -> Spot:
 
 
 WORDS = ((8, "next to you"), (24, "near"), (SIGHT, "far"))
-"""The distance in blocks up to which each word reaches."""
+"""Words for distances, each with its maximum in blocks."""
 Sight = dict[str, tuple[float, float, float]]
 """By source: distance of the nearest, and its position."""
 
 
 def seen_words(sight: Sight) -> dict[str, str]:
-    """Return what is in sight, nearest first, each with its distance in a word."""
+    """Return the sources in sight, nearest first, each with its distance as a word."""
     return {name: distance_word(sight[name][0]) for name in sorted(sight, key=lambda name: (sight[name][0], name))}
 
 
@@ -303,10 +303,10 @@ def visible(terrain: Terrain, spot: Spot, gone: Mapping[int, int]) -> Sight:
     for site in terrain.sites:
         if bool(site.depth) != bool(depth):
             continue
-        there = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
-        square = (there[0] - x) ** 2 + (there[1] - y) ** 2 + (site.depth - depth) ** 2
+        position = (site.x, site.y) if site.gone_at == FOREVER else site.at(tick)
+        square = (position[0] - x) ** 2 + (position[1] - y) ** 2 + (site.depth - depth) ** 2
         if square > reach * reach or tick > site.gone_at or site.amount <= gone.get(site.number, 0):
             continue
         if site.source not in squares or square < squares[site.source][0]:
-            squares[site.source] = square, *there
-    return {source: (sqrt(square), there_x, there_y) for source, (square, there_x, there_y) in squares.items()}
+            squares[site.source] = square, *position
+    return {source: (sqrt(square), site_x, site_y) for source, (square, site_x, site_y) in squares.items()}

@@ -1,6 +1,6 @@
 """The tabletop environment of DEPS: blocks, bowls, rings, kits and a box, moved by a robot arm, in words.
 
-- ``environment``: the class. ``scenes``: the scenes of the five tasks, and the share that is done.
+- ``environment``: the class. ``scenes``: the scenes of the five tasks, and their scores.
 - ``table``: things, places, and the rules for moves. ``planning``: goals for a selector, and preconditions.
 """
 

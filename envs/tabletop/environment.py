@@ -21,7 +21,7 @@ DEV_SEEDS = 10_000
 
 
 class Tabletop(Environment):
-    """One scene at a time, all of it seen. ``score`` is the share of the task's placements that are done."""
+    """One scene at a time, fully observed. ``score`` is the share of the task's placements that are done."""
 
     name = "tabletop"
     about = (
@@ -79,13 +79,13 @@ class Tabletop(Environment):
 
     def scene(self) -> str:
         """Return the places, which never change."""
-        fixed = [each.label for each in self.table.things.values() if each.name not in self.table.on]
-        places = ", ".join(each for each in fixed if not each.startswith("spot_"))
+        fixed = [thing.label for thing in self.table.things.values() if thing.name not in self.table.on]
+        places = ", ".join(label for label in fixed if not label.startswith("spot_"))
         return f"You see a table with spot_1 to spot_12, and {places}."
 
     @property
     def goals(self) -> TabletopGoals:
-        """The moves, and whether the table allows them now."""
+        """The moves, for selectors."""
         return TabletopGoals(self)
 
     @action("agent.pick_place('red_block', 'red_bowl') -> 'You put red_block in red_bowl.'")
@@ -110,8 +110,8 @@ class Tabletop(Environment):
     @query("agent.places() -> {'red_bowl': ['red_block'], 'star_hole': []}")
     def places(self) -> dict[str, list[str]]:
         """The places other than spots, each with what is directly on or in it."""
-        fixed = [each for each in self.table.things.values() if each.name not in self.table.on]
-        return {each.name: list(self.table.upon(each.name)) for each in fixed if each.kind != "spot"}
+        fixed = [thing for thing in self.table.things.values() if thing.name not in self.table.on]
+        return {thing.name: list(self.table.upon(thing.name)) for thing in fixed if thing.kind != "spot"}
 
     @query("agent.free_spots() -> ['spot_2', 'spot_5']")
     def free_spots(self) -> list[str]:
@@ -128,13 +128,13 @@ class Tabletop(Environment):
             return {}
         thing = self.table.things[name]
         plain = {"kind": thing.kind, "colour": thing.colour, "shape": thing.shape, "size": SIZES[thing.size]}
-        said: dict[str, object] = {key: value for key, value in plain.items() if value}
+        details: dict[str, object] = {key: value for key, value in plain.items() if value}
         if name not in self.table.on:
-            said.pop("size")
+            details.pop("size")
         if thing.kind == "box":
-            said["room left"] = thing.room - self.table.filled(name)
+            details["room left"] = thing.room - self.table.filled(name)
         carried, position = list(self.table.upon(name)), list(self.table.position(name))
-        return {**said, "carries": carried, "position": position}
+        return {**details, "carries": carried, "position": position}
 
     def _where(self, name: str) -> str:
         supports: Supports = self.table.on[name]
@@ -142,7 +142,7 @@ class Tabletop(Environment):
         return f"{'in' if inside else 'on'} {JOINED.join(supports)}"
 
     def state(self) -> str:
-        """Return what is where."""
+        """Return a sentence with the place of every thing."""
         lying = [f"{self.table.things[name].label} {self._where(name)}" for name in self.table.on]
         return f"On the table: {'; '.join(lying)}."
 

@@ -19,28 +19,28 @@ KNOWN = 2_000
 
 
 class TabletopGoals(Goals):
-    """The goals of the table: each is one move. Of two that need the same place, only one can be reached."""
+    """The goals of the table. Each is one move. Of two that need the same place, only one can be reached."""
 
     def __init__(self, environment: "Tabletop") -> None:
         super().__init__(environment)
         self._table: Table = environment.table
 
     def refusal(self, goal: Action) -> str:
-        """Return why the move would be refused now; nothing is moved."""
+        """Return the reason why the move would be refused now. Nothing is moved."""
         return self._table.refusal(*goal.args)
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the arm can make the move, which is visible."""
+        """Return whether the arm can make the move, which the agent can see."""
         return not self.refusal(goal)
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the moved thing, and the place that it takes up; a box takes several."""
+        """Return the moved thing and the place that it occupies, unless that is a box, which takes several."""
         moved, supports = str(goal.args[0]), self._supports(goal)
-        taken = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
-        return dict.fromkeys((moved, *taken), 1)
+        places = [] if not supports or self._kind(supports[0]) == "box" else [JOINED.join(supports)]
+        return dict.fromkeys((moved, *places), 1)
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the goal, and the same with any other free spot in place of a spot."""
+        """Return the goal and, if its target is a spot, the same goal with every other free spot."""
         thing, target = goal.args
         if self._kind(target) != "spot":
             return (goal,)
@@ -48,7 +48,7 @@ class TabletopGoals(Goals):
         return (goal, *(Action(goal.name, (thing, spot)) for spot in others))
 
     def known(self) -> Sequence[Action]:
-        """Return each thing put wherever its kind may go, also across two blocks if there are bases side by side.
+        """Return the moves of each thing to every place for its kind, also across two blocks if there are bases.
 
         At most KNOWN of them.
         """
@@ -66,7 +66,7 @@ class TabletopGoals(Goals):
                     yield Action("pick_place", (moved, JOINED.join(pair)))
 
     def features(self, goal: Action) -> Features:
-        """Return what is moved, onto what, how high that is, and how much is in the way."""
+        """Return the kinds of the moved thing and its target, the target's level, and the things in the way."""
         supports = self._supports(goal)
         levels = [self._table.position(name)[2] for name in supports]
         return {
@@ -77,7 +77,7 @@ class TabletopGoals(Goals):
         }
 
     def horizon(self, goal: Action) -> float:
-        """Return one move, and one for each thing that must be moved away before."""
+        """Return the number of moves: one, and one for each thing in the way."""
         return 1.0 + self._in_the_way(goal)
 
     def _kind(self, name: object) -> str:
@@ -90,21 +90,21 @@ class TabletopGoals(Goals):
         return tuple(name for name in names if name in self._table.things)
 
     def _in_the_way(self, goal: Action) -> int:
-        """Return the number of things on what is moved, and on a single place that it is moved to."""
+        """Return the number of things on the moved thing, and on a target that holds only one."""
         supports = self._supports(goal)
         single = supports if len(supports) == 1 and self._kind(supports[0]) != "box" else ()
         moved = goal.args[0]
         roots = [name for name in (moved, *single) if isinstance(name, str) and name in self._table.things]
-        found: set[str] = set()
+        things: set[str] = set()
         while roots:
-            above = set(self._table.upon(roots.pop())) - found - {str(moved)}
-            found |= above
+            above = set(self._table.upon(roots.pop())) - things - {str(moved)}
+            things |= above
             roots += above
-        return len(found)
+        return len(things)
 
 
 LYING = Fact("what lies where")
-"""Its value: pairs of a thing and what it lies on, as in ``Table.on``."""
+"""Its value: pairs of a thing and its supports, as in ``Table.on``."""
 
 
 def preconditions(scene: TableScene) -> Preconditions:

@@ -13,7 +13,7 @@ BOX = "brown_box"
 
 @dataclass
 class TableScene:
-    """The start of a task. ``wanted`` is where things must go; empty for the pyramid, where any block counts."""
+    """The start of a task. ``wanted`` maps things to their targets; empty for the pyramid, where any block counts."""
 
     things: dict[str, Thing]
     on: dict[str, Supports] = field(default_factory=dict)
@@ -26,8 +26,8 @@ class TableScene:
 
     def scatter(self, dice: random.Random, things: Iterable[Thing]) -> None:
         """Place each thing on a free spot at the start."""
-        taken = {name for supports in self.on.values() for name in supports}
-        free = [name for name, thing in self.things.items() if thing.kind == "spot" and name not in taken]
+        occupied = {name for supports in self.on.values() for name in supports}
+        free = [name for name, thing in self.things.items() if thing.kind == "spot" and name not in occupied]
         for thing, spot in zip(things, dice.sample(free, len(free)), strict=False):
             self.place(thing, spot)
 
@@ -37,7 +37,7 @@ def _scene(*places: list[Thing]) -> TableScene:
 
 
 def _cover(scene: TableScene, dice: random.Random, covers: Iterable[Thing], under: Iterable[str]) -> None:
-    """Place each of the first things upon one of the others with probability a half; else on a free spot."""
+    """Place each cover on the thing below it with probability 0.5; else on a free spot."""
     for thing, below in zip(covers, under, strict=False):
         if dice.random() < 0.5:
             scene.place(thing, below)
@@ -46,7 +46,7 @@ def _cover(scene: TableScene, dice: random.Random, covers: Iterable[Thing], unde
 
 
 def _assembling_kits(dice: random.Random) -> TableScene:
-    """Return five holes, some of their objects, and some that fit into none."""
+    """Return five holes, objects for some of them, and objects that fit none."""
     forms = dice.sample(SHAPES, 7)
     scene = _scene(row("hole", [f"{form}_hole" for form in sorted(forms[:5])]))
     fitting = [shape(dice.choice(COLOURS), form) for form in forms[: dice.randint(3, 5)]]
@@ -88,7 +88,7 @@ def _put_block_in_bowl(dice: random.Random) -> TableScene:
 
 
 def _packing_shapes(dice: random.Random) -> TableScene:
-    """Return a box with room for just the shapes, and blocks that must stay out; one may be in there."""
+    """Return a box with room for exactly the shapes, and blocks that must stay out; one may be inside."""
     shapes = [
         shape(dice.choice(COLOURS), form, dice.choice((1, 3))) for form in dice.sample(SHAPES, dice.randint(3, 5))
     ]
@@ -131,9 +131,9 @@ GOALS: Mapping[str, str] = {
 
 
 def make_scene(kind: str, seed: int) -> TableScene:
-    """Return the start of a task: the same for a type and a seed, always."""
+    """Return the start of a task, which is always the same for a type and a seed."""
     scene = SCENES[kind](random.Random(f"tabletop/{kind}/{seed}"))
-    scene.on = dict(sorted(scene.on.items()))  # the original order would reveal which things matter
+    scene.on = dict(sorted(scene.on.items()))  # the original order reveals which things matter
     return scene
 
 
@@ -150,7 +150,7 @@ def done_share(scene: TableScene, table: Table) -> float:
         return sum(_in_pyramid(table, name) for name in table.on) / PYRAMID
     settled: set[str] = set()
     for name, supports in scene.wanted.items():  # supports come before what lies on them
-        if table.on[name] == supports and all(each in settled or each not in table.on for each in supports):
+        if table.on[name] == supports and all(support in settled or support not in table.on for support in supports):
             settled.add(name)
     return len(settled) / len(scene.wanted)
 

@@ -1,4 +1,4 @@
-"""The table: things the arm moves, fixed places, what is on what, and which moves the rules allow."""
+"""The table: movable things, fixed places, their positions, and the rules for moves."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 COLOURS = ("blue", "gray", "green", "orange", "pink", "purple", "red", "white", "yellow")
 SHAPES = ("circle", "cross", "diamond", "flower", "heart", "hexagon", "moon", "pentagon", "star", "triangle")
 SIZES = ("", "small", "medium", "large")
-"""The word for a size, by its number."""
+"""The word for each size, by its number."""
 
 MOVABLE = ("block", "shape", "ring")
 PLACES = ("spot", "bowl", "hole", "box", "peg", "base")
@@ -23,7 +23,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 }
 """Kind of support to the kinds of things that it takes."""
 CONTAINERS = ("bowl", "hole", "box")
-"""Kinds whose content carries nothing."""
+"""Kinds whose content cannot carry anything."""
 JOINED = " and "
 """Separates the names of the two blocks that carry a third."""
 
@@ -83,17 +83,17 @@ def spots() -> list[Thing]:
 
 
 Supports = tuple[str, ...]
-"""What a thing lies on or in: one name, or the two neighbouring blocks that carry it, left one first."""
+"""The support of a thing: one name, or the two neighbouring blocks that carry it, left one first."""
 
 
 class Table:
-    """The positions of all things. ``on`` is replaced with each move, never changed, so that it can be kept."""
+    """The positions of all things. Each move replaces ``on``, so a reference to it is a snapshot."""
 
     def __init__(self, things: Mapping[str, Thing], on: Mapping[str, Supports]) -> None:
         self.things, self.on = things, on
 
     def upon(self, name: str) -> list[str]:
-        """Return what lies directly on or in something."""
+        """Return the things directly on or in a thing or place."""
         return [thing for thing, supports in self.on.items() if name in supports]
 
     def position(self, name: str) -> tuple[float, float, int]:
@@ -105,22 +105,22 @@ class Table:
 
     def free_spots(self) -> list[str]:
         """Return the spots with nothing on them."""
-        taken = {name for supports in self.on.values() for name in supports}
-        return [thing.name for thing in self.things.values() if thing.kind == "spot" and thing.name not in taken]
+        occupied = {name for supports in self.on.values() for name in supports}
+        return [thing.name for thing in self.things.values() if thing.kind == "spot" and thing.name not in occupied]
 
     def filled(self, box: str) -> int:
-        """Return how much of a box's room is taken."""
+        """Return the occupied room of a box."""
         return sum(self.things[name].size for name in self.upon(box))
 
     def supports(self, target: str) -> Supports:
-        """Return the target of a move as names; two are put in order from left to right."""
+        """Return the names in the target of a move, two of them in order from left to right."""
         names = target.split(JOINED)
         if len(names) == 2 and all(name in self.things for name in names):
             names.sort(key=lambda name: self.position(name)[0])
         return tuple(names)
 
     def refusal(self, thing: object, target: object) -> str:
-        """Return why a move cannot be made; empty if it can."""
+        """Return the reason why a move cannot be made; empty if it can."""
         if not isinstance(thing, str) or thing not in self.things:
             return f"nothing is called {thing!r}"
         supports = self.supports(target) if isinstance(target, str) else (str(target),)
@@ -134,20 +134,20 @@ class Table:
         self.on = {**self.on, thing: self.supports(target)}
 
 
-def _lifted(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_liftable(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.kind not in MOVABLE:
         return f"{thing.name} is fixed to the table"
     above = table.upon(thing.name)
-    return f"{_listed(above)} on {thing.name}; it must be moved first" if above else ""
+    return f"{_names_are(above)} on {thing.name}; it must be moved first" if above else ""
 
 
-def _elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_elsewhere(table: Table, thing: Thing, supports: Supports) -> str:
     if thing.name in supports:
         return f"{thing.name} cannot be put on itself"
     return f"{thing.name} is there already" if table.on[thing.name] == supports else ""
 
 
-def _taken_by_kind(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_kind(table: Table, thing: Thing, supports: Supports) -> str:
     for support in (table.things[name] for name in supports):
         takes = TAKES[support.kind]
         if thing.kind not in takes:
@@ -155,7 +155,7 @@ def _taken_by_kind(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _not_upon_content(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_no_content(table: Table, thing: Thing, supports: Supports) -> str:
     for name in supports:
         where = table.on[name][0] if name in table.on else ""
         if where and table.things[where].kind in CONTAINERS:
@@ -163,8 +163,8 @@ def _not_upon_content(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _across(table: Table, thing: Thing, supports: Supports) -> str:
-    """Return why a block cannot lie across two supports, which must be blocks side by side with nothing between."""
+def _check_across(table: Table, thing: Thing, supports: Supports) -> str:
+    """Return the reason why a block cannot lie across two supports: these must be free blocks side by side."""
     if len(supports) == 1:
         return ""
     if len(supports) > 2 or {thing.kind, *(table.things[name].kind for name in supports)} != {"block"}:
@@ -179,18 +179,18 @@ def _across(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _room(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_room(table: Table, thing: Thing, supports: Supports) -> str:
     if len(supports) > 1:
         return ""
     support = table.things[supports[0]]
     if support.kind != "box":
-        there = [name for name in table.upon(support.name) if name != thing.name]
-        return f"{support.name} is taken: {_listed(there)} there" if there else ""
+        others = [name for name in table.upon(support.name) if name != thing.name]
+        return f"{support.name} is taken: {_names_are(others)} there" if others else ""
     left = support.room - table.filled(support.name)
     return f"{support.name} has room for {left} more, and {thing.name} needs {thing.size}" if thing.size > left else ""
 
 
-def _fits(table: Table, thing: Thing, supports: Supports) -> str:
+def _check_fit(table: Table, thing: Thing, supports: Supports) -> str:
     support = table.things[supports[0]]
     if support.kind == "hole" and support.shape != thing.shape:
         return f"{thing.name} does not fit into {support.name}"
@@ -201,17 +201,17 @@ def _fits(table: Table, thing: Thing, supports: Supports) -> str:
     return ""
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_are(names: Sequence[str]) -> str:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 RULES: tuple[Callable[[Table, Thing, Supports], str], ...] = (
-    _lifted,
-    _elsewhere,
-    _taken_by_kind,
-    _not_upon_content,
-    _across,
-    _room,
-    _fits,
+    _check_liftable,
+    _check_elsewhere,
+    _check_kind,
+    _check_no_content,
+    _check_across,
+    _check_room,
+    _check_fit,
 )
-"""Functions that return why a move is refused, or ""; the first reason is given."""
+"""Functions that return the reason why a move is refused, or "". The first reason counts."""

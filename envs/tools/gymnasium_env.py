@@ -63,7 +63,8 @@ class GymEnvironment(ToolEnvironment):
         if getattr(options, "tasks", ""):
             return super().tasks(selection, options)
         if selection.ids:
-            seeds = [int(each.rpartition("/")[2]) for each in selection.ids if each.rpartition("/")[2].isdecimal()]
+            numbers = [task_id.rpartition("/")[2] for task_id in selection.ids]
+            seeds = [int(number) for number in numbers if number.isdecimal()]
         else:
             seeds = list(selection.seeds or DEFAULT_SEEDS)
         split, goal = selection.split or cls.splits[0], f"Play {cls.id} for as high a total reward as you can."
@@ -71,11 +72,11 @@ class GymEnvironment(ToolEnvironment):
 
     @classmethod
     def takes_seeds(cls, split: str, options: BaseModel | None = None) -> bool:
-        """Return whether a seed makes a task: without a file of tasks."""
+        """Return whether a seed makes a task, which it does without a file of tasks."""
         return not getattr(options, "tasks", "")
 
     def start(self, task: Task) -> str:
-        """Reset the environment by the task's seed."""
+        """Reset the environment with the task's seed."""
         self.close()
         try:
             self._env = gymnasium.make(self.id, **self._make)
@@ -83,7 +84,7 @@ class GymEnvironment(ToolEnvironment):
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} cannot begin: {type(error).__name__}: {error}") from error
         self._rewards, self._over = [], False
-        return self._seen(observation)
+        return self._observation_text(observation)
 
     def close(self) -> None:
         """Close the environment."""
@@ -95,17 +96,17 @@ class GymEnvironment(ToolEnvironment):
     def step(self, action: Any) -> Observation:
         """Take a step, and return what is observed then."""
         try:
-            taken = read_action(self._env.action_space, action)
+            native = read_action(self._env.action_space, action)
         except ValueError as error:
             return Observation(f"step: {error}", accepted=False, failed=True)
         try:
-            observation, reward, terminated, truncated, _ = self._env.step(taken)
+            observation, reward, terminated, truncated, _ = self._env.step(native)
         except Exception as error:
             raise EnvironmentBroken(f"gym:{self.id} failed in step: {type(error).__name__}: {error}") from error
         self._rewards.append(float(reward))
         self._over = bool(terminated or truncated)
         ended = " The episode is over." if self._over else ""
-        text = f"{self._seen(observation)}\nreward {float(reward):g}.{ended}"
+        text = f"{self._observation_text(observation)}\nreward {float(reward):g}.{ended}"
         return Observation(text, terminated=bool(terminated), truncated=bool(truncated))
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
@@ -121,7 +122,7 @@ class GymEnvironment(ToolEnvironment):
         return {"reward": sum(self._rewards), "steps": float(len(self._rewards))}
 
     def verdict(self) -> Verdict:
-        """Return the judge's verdict; without a file of tasks, that of the reward."""
+        """Return the judge's verdict; without a file of tasks, the verdict of the reward."""
         if getattr(self.options, "tasks", ""):
             return super().verdict()
         total = sum(self._rewards)
@@ -142,12 +143,12 @@ class GymEnvironment(ToolEnvironment):
 
     @property
     def _make(self) -> dict[str, Any]:
-        given = dict(getattr(self.options, "make", {}))
+        options = dict(getattr(self.options, "make", {}))
         spec = gymnasium.spec(self.id)
         modes = getattr(_class_of(spec), "metadata", {}).get("render_modes", ())
-        return {"render_mode": "ansi", **given} if "ansi" in modes else given
+        return {"render_mode": "ansi", **options} if "ansi" in modes else options
 
-    def _seen(self, observation: Any) -> str:
+    def _observation_text(self, observation: Any) -> str:
         values = readable(observation)
         if self._env.render_mode != "ansi":
             return str(values)
@@ -160,35 +161,35 @@ def _class_of(spec: Any) -> Any:
 
 
 def without_colours(text: str) -> str:
-    """Return a text with its highlighted parts in square brackets, such as the place of the player."""
+    """Return a text with highlighted parts, such as the player's place, in square brackets instead of colours."""
     bracketed = re.sub(r"\x1b\[(?!0?m)[\d;]*m(.*?)\x1b\[0?m", r"[\1]", text, flags=re.DOTALL)
     return re.sub(r"\x1b\[[\d;]*[A-Za-z]", "", bracketed)
 
 
 def readable(observation: Any) -> JsonValue:
-    """Return an observation as plain data, numbers to six digits."""
+    """Convert an observation to plain data, with numbers to six digits."""
     plain = observation.tolist() if hasattr(observation, "tolist") else observation
     if isinstance(plain, float):
         return float(f"{plain:.6g}") if math.isfinite(plain) else str(plain)
     if isinstance(plain, list | tuple):
-        return [readable(each) for each in plain]
+        return [readable(item) for item in plain]
     if isinstance(plain, dict):
-        return {str(key): readable(each) for key, each in plain.items()}
+        return {str(key): readable(item) for key, item in plain.items()}
     return plain_data(plain)
 
 
 def read_action(space: Any, value: Any) -> Any:
-    """Return an action of a space. Raises ValueError, saying what the space takes."""
-    taken = value
+    """Convert a value to an action of a space. Raises ValueError with a description of the space."""
+    native = value
     if isinstance(space, spaces.Discrete):
-        taken = value if type(value) is int else None
+        native = value if type(value) is int else None
     elif isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
         kinds = (int, float) if isinstance(space, spaces.Box) else (int,)
         flat = _flat(value)
-        taken = _array(space, value) if all(type(each) in kinds for each in flat) else None
-    if taken is None or not space.contains(taken):
-        raise ValueError(f"the action must be {space_told(space)}, not {str(value)[:100]!r}")
-    return taken
+        native = _array(space, value) if all(type(number) in kinds for number in flat) else None
+    if native is None or not space.contains(native):
+        raise ValueError(f"the action must be {describe_space(space)}, not {str(value)[:100]!r}")
+    return native
 
 
 def _array(space: Any, value: Any) -> Any:
@@ -201,11 +202,11 @@ def _array(space: Any, value: Any) -> Any:
 
 
 def _flat(value: Any) -> list[Any]:
-    return [each for part in value for each in _flat(part)] if isinstance(value, list) else [value]
+    return [item for part in value for item in _flat(part)] if isinstance(value, list) else [value]
 
 
-def space_told(space: Any) -> str:
-    """Return what the values of a space are, in words. Raises UnknownEnvironment for a kind that plans cannot give."""
+def describe_space(space: Any) -> str:
+    """Describe the values of a space. Raises UnknownEnvironment for a kind that plans cannot use."""
     if isinstance(space, spaces.Discrete):
         return f"a whole number from {space.start} to {space.start + space.n - 1}"
     if isinstance(space, spaces.Box):
@@ -218,24 +219,24 @@ def space_told(space: Any) -> str:
     if isinstance(space, spaces.Text):
         return f"a text of {space.min_length} to {space.max_length} characters"
     raise UnknownEnvironment(
-        f"the action space {space} is none that plans can use; there are discrete, box, multi-discrete and text"
+        f"plans cannot use the action space {space}; they can use discrete, box, multi-discrete, multi-binary and text"
     )
 
 
 def environment(rest: str) -> type[ToolEnvironment]:
     """Return the environment of an ID. Raises UnknownEnvironment."""
     try:
-        made = gymnasium.make(rest)
+        env = gymnasium.make(rest)
     except Exception as error:
         raise UnknownEnvironment(f"gym:{rest}: {type(error).__name__}: {error}") from error
     try:
-        action_told, seen = space_told(made.action_space), str(made.observation_space)
+        action_text, space = describe_space(env.action_space), str(env.observation_space)
     finally:
-        made.close()
-    doc = (type(made.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
+        env.close()
+    doc = (type(env.unwrapped).__doc__ or "").strip().partition("\n## ")[0].split("\n\n")[0]
     about = (
         f"The Gymnasium environment {rest}. {' '.join(doc.split())}\n\n`agent.step(action)` takes one step; the action "
-        f"is {action_told}. It returns what is observed, from the space {seen}, and the reward. The episode ends by "
+        f"is {action_text}. It returns what is observed, from the space {space}, and the reward. The episode ends by "
         "itself; agent.answer(value) ends it before."
     )
     return GymEnvironment.with_tools(f"gym_{python_name(rest).lower()}", about, (), id=rest)

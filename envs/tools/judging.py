@@ -1,4 +1,4 @@
-"""Judge a task of tools: assertions over the state, an exact answer, a Python function, or nobody."""
+"""Judge a task of tools: by assertions over the state, an exact answer, or a Python function."""
 
 import atexit
 from collections.abc import Callable, Mapping
@@ -17,27 +17,27 @@ _ONE = Lock()
 
 
 class Situation(BaseModel):
-    """What a judge looks at."""
+    """The input of a judge."""
 
     task: Task
     answered: bool
     answer: JsonValue
     folder: Path
-    """The folder of the file of tasks; a judge's own file is named from there."""
+    """The folder of the file of tasks. Paths of judges are relative to it."""
 
 
-def judged(
-    judge: Judge, now: Situation, state: object, looking: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
+def judge_task(
+    judge: Judge, case: Situation, state: object, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox | None
 ) -> Verdict:
-    """Return the verdict. Raises EnvironmentBroken if the judge fails.
+    """Return the verdict of a judge. Raises EnvironmentBroken if it fails.
 
-    ``looking`` are the tools that only read. Assertions run in the given sandbox, or in one of this process.
+    ``tools`` are the read-only ones. Assertions run in ``sandbox``, or in one that this process shares.
     """
     if judge.python:
-        return _by_function(judge.python, now, state)
+        return _by_function(judge.python, case, state)
     if judge.assertions:
-        return _by_assertions(judge.assertions, now, looking, sandbox or _sandbox())
-    solved = now.answered and same(now.answer, judge.answer)
+        return _by_assertions(judge.assertions, case, tools, sandbox or _sandbox())
+    solved = case.answered and same(case.answer, judge.answer)
     return Verdict(solved, float(solved))
 
 
@@ -54,30 +54,30 @@ def same(value: JsonValue, expected: JsonValue) -> bool:
     return value == expected
 
 
-def _by_function(name: str, now: Situation, state: object) -> Verdict:
+def _by_function(name: str, case: Situation, state: object) -> Verdict:
     try:
-        found = call_with(judge_function(name, now.folder), state=state, answer=now.answer, task=now.task)
+        result = call_with(judge_function(name, case.folder), state=state, answer=case.answer, task=case.task)
     except Exception as error:
-        told = f"{type(error).__name__}: {error} ({raised_at(error)[0] or 'outside'})"
-        raise EnvironmentBroken(f"{now.task.id}: the judge {name} failed: {told}") from error
-    if not isinstance(found, bool | int | float):
+        reason = f"{type(error).__name__}: {error} ({raised_at(error)[0] or 'outside'})"
+        raise EnvironmentBroken(f"{case.task.id}: the judge {name} failed: {reason}") from error
+    if not isinstance(result, bool | int | float):
         raise EnvironmentBroken(
-            f"{now.task.id}: the judge {name} returned {str(found)[:80]!r}; return True, False or a share from 0 to 1"
+            f"{case.task.id}: the judge {name} returned {str(result)[:80]!r}; return True, False or a share from 0 to 1"
         )
-    score = min(max(float(found), 0.0), 1.0)
+    score = min(max(float(result), 0.0), 1.0)
     return Verdict(score == 1.0, score)
 
 
 def _by_assertions(
-    code: tuple[str, ...], now: Situation, looking: Mapping[str, Callable[..., object]], sandbox: Sandbox
+    code: tuple[str, ...], case: Situation, tools: Mapping[str, Callable[..., object]], sandbox: Sandbox
 ) -> Verdict:
-    values = {"answer": now.answer, "task": now.task.model_dump(mode="json", include={"id", "type", "goal", "params"})}
+    task = case.task.model_dump(mode="json", include={"id", "type", "goal", "params"})
     try:
-        with sandbox.session(dict(looking), values=values) as session:
-            held = [_holds(session, each, now.task) for each in code]
+        with sandbox.session(dict(tools), values={"answer": case.answer, "task": task}) as session:
+            results = [_holds(session, assertion, case.task) for assertion in code]
     except SandboxError as error:
-        raise EnvironmentBroken(f"{now.task.id}: its assertions cannot run: {error}") from error
-    return Verdict(all(held), sum(held) / len(held))
+        raise EnvironmentBroken(f"{case.task.id}: its assertions cannot run: {error}") from error
+    return Verdict(all(results), sum(results) / len(results))
 
 
 def _holds(session: Session, code: str, task: Task) -> bool:
@@ -101,11 +101,11 @@ def _is_expression(code: str) -> bool:
 def _sandbox() -> Sandbox:
     """Return the sandbox for assertions outside an episode."""
     with _ONE:
-        return _made()
+        return _shared_sandbox()
 
 
 @cache
-def _made() -> Sandbox:
+def _shared_sandbox() -> Sandbox:
     sandbox = Sandbox()
     atexit.register(sandbox.close)
     return sandbox

@@ -1,8 +1,8 @@
 """Connections to MCP servers, by the official SDK, in a thread of their own.
 
-Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started,
-and every such value, and every value of ``env`` and ``headers``, is struck from all that the server sends. What looks
-like a secret in a command or a URL is refused, as these are recorded with the run.
+Secrets come from variables: ``$NAME`` in a command, a URL or a file of servers is replaced when the server is started.
+Each such value, and each value of ``env`` and ``headers``, is removed from everything that the server sends. A command
+or URL that seems to contain a secret is refused, since both are recorded with the run.
 """
 
 import asyncio
@@ -34,22 +34,22 @@ try:
 except ImportError as error:
     raise missing_extra("mcp", "--env mcp:") from error
 
-logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # what goes wrong is told as an error
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())  # faults are reported as exceptions
 T = TypeVar("T")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-STRUCK = "***"
+REDACTED = "***"
 LAST_WORDS = 500
 """Characters of a dead server's standard error that a message repeats."""
 CONNECTION_CLOSED = -32000
 PAGES = 100
 WAIT = 30.0
-"""Seconds that a server may take to get ready."""
+"""Seconds that a server may take to start."""
 FILE_SHAPE = '{"mcpServers": {NAME: {"command": ..., "args": [...], "env": {...}} or {"url": ..., "headers": {...}}}}'
 
 
 @dataclass(frozen=True)
 class McpServer:
-    """A server as it was named, variables not yet replaced."""
+    """A server as it was named, with variables unfilled."""
 
     name: str
     command: tuple[str, ...] = ()
@@ -57,11 +57,11 @@ class McpServer:
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def replaced(self) -> tuple["McpServer", tuple[str, ...]]:
-        """Return the server with its variables replaced, and its secrets. Raises EnvironmentBroken."""
+    def fill_variables(self) -> tuple["McpServer", tuple[str, ...]]:
+        """Return the server with its variables filled, and its secrets. Raises EnvironmentBroken."""
         secrets: set[str] = set()
 
-        def filled(text: str) -> str:
+        def fill(text: str) -> str:
             def value(match: re.Match[str]) -> str:
                 name = match[1] or match[2]
                 if name not in os.environ:
@@ -71,12 +71,13 @@ class McpServer:
 
             return _VARIABLE.sub(value, text)
 
-        env = {key: filled(value) for key, value in self.env.items()}
-        headers = {key: filled(value) for key, value in self.headers.items()}
-        made = McpServer(self.name, tuple(map(filled, self.command)), filled(self.url), env, headers)
-        secrets |= {*env.values(), *headers.values(), *(each.rpartition(" ")[2] for each in headers.values())}
+        env = {key: fill(value) for key, value in self.env.items()}
+        headers = {key: fill(value) for key, value in self.headers.items()}
+        server = McpServer(self.name, tuple(map(fill, self.command)), fill(self.url), env, headers)
+        secrets |= {*env.values(), *headers.values(), *(header.rpartition(" ")[2] for header in headers.values())}
         secrets |= literal_secrets((*self.command, self.url))
-        return made, tuple(sorted((each for each in secrets if len(each) >= SECRET_LENGTH), key=len, reverse=True))
+        long_enough = (secret for secret in secrets if len(secret) >= SECRET_LENGTH)
+        return server, tuple(sorted(long_enough, key=len, reverse=True))
 
 
 def _refuse_secrets(words: Sequence[str]) -> None:
@@ -88,7 +89,7 @@ def _refuse_secrets(words: Sequence[str]) -> None:
 
 
 def servers(rest: str) -> list[McpServer]:
-    """Return the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
+    """Read the servers that ``mcp:`` names: a URL, a file of servers, or a command. Raises UnknownEnvironment."""
     if re.match(r"https?://", rest):
         _refuse_secrets([rest])
         return [McpServer(re.sub(r"^https?://|[:/?].*", "", rest) or "server", url=rest)]
@@ -109,19 +110,19 @@ def _of_file(path: Path) -> Iterator[McpServer]:
     """Read the file that MCP clients share: ``{"mcpServers": {NAME: {"command": ..., "args": [...]}}}``."""
     place = str(path)
     try:
-        for name, each in json.loads(path.read_text())["mcpServers"].items():
+        for name, entry in json.loads(path.read_text())["mcpServers"].items():
             place = f"{path}: {name}"
-            command = (each["command"], *each.get("args", ())) if "command" in each else ()
-            yield McpServer(name, command, each.get("url", ""), each.get("env", {}), each.get("headers", {}))
+            command = (entry["command"], *entry.get("args", ())) if "command" in entry else ()
+            yield McpServer(name, command, entry.get("url", ""), entry.get("env", {}), entry.get("headers", {}))
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise UnknownEnvironment(f"{place}: {type(error).__name__}: {error}; the file reads {FILE_SHAPE}") from error
 
 
 class McpConnection:
-    """One connection to a server. Belongs to one thread at a time, and is closed by ``close``."""
+    """One connection to a server. Belongs to one thread at a time; ``close`` ends it."""
 
     def __init__(self, server: McpServer, timeout: float, ready: float = WAIT) -> None:
-        self._server, self._secrets = server.replaced()
+        self._server, self._secrets = server.fill_variables()
         self._timeout = timeout
         self.changed = False
         """True once the server says that its tools have changed."""
@@ -130,7 +131,7 @@ class McpConnection:
         self._done = asyncio.Event()
         self._client: Client | None = None
         connected: Future[None] = Future()
-        self._held_open = self._loop.create_task(self._held(connected))
+        self._connection_task = self._loop.create_task(self._stay_connected(connected))
         self._thread = threading.Thread(target=self._run, args=(connected,), daemon=True)
         self._thread.start()
         try:
@@ -140,15 +141,15 @@ class McpConnection:
             self.close()
             raise broken from error
         except Exception as error:
-            broken = self._broken(self._unreached(error))
+            broken = self._broken(self._connection_fault(error))
             self.close()
             raise broken from error
 
     def tools(self) -> list[types.Tool]:
         """Return the server's tools, without its secrets."""
         self.changed = False
-        found = self._wait(self._listed(), "listing its tools")
-        return [types.Tool.model_validate(self.struck(each.model_dump(by_alias=True))) for each in found]
+        tools = self._wait(self._list_tools(), "listing its tools")
+        return [types.Tool.model_validate(self.without_secrets(tool.model_dump(by_alias=True))) for tool in tools]
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
         """Call a tool. Raises ToolFailed, and EnvironmentBroken if the server is gone."""
@@ -160,20 +161,20 @@ class McpConnection:
     def close(self) -> None:
         """Disconnect, and end the server if it was started here."""
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._done.set if self._client else self._held_open.cancel)
+            self._loop.call_soon_threadsafe(self._done.set if self._client else self._connection_task.cancel)
         self._thread.join(self._timeout)
         self._errors.close()
 
-    def struck(self, value: Any) -> Any:
+    def without_secrets(self, value: Any) -> Any:
         """Return a text, or plain data, without the server's secrets."""
         if isinstance(value, str):
             for secret in self._secrets:
-                value = value.replace(secret, STRUCK)
+                value = value.replace(secret, REDACTED)
             return value
         if isinstance(value, Mapping):
-            return {self.struck(key): self.struck(each) for key, each in value.items()}
+            return {self.without_secrets(key): self.without_secrets(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.struck(each) for each in value]
+            return [self.without_secrets(item) for item in value]
         return value
 
     # In the thread.
@@ -181,7 +182,7 @@ class McpConnection:
     def _run(self, connected: "Future[None]") -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_until_complete(self._held_open)
+            self._loop.run_until_complete(self._connection_task)
         except BaseException as error:
             if not connected.done():
                 connected.set_exception(error)
@@ -189,7 +190,7 @@ class McpConnection:
             self._client = None
             self._loop.close()
 
-    async def _held(self, connected: "Future[None]") -> None:
+    async def _stay_connected(self, connected: "Future[None]") -> None:
         async with AsyncExitStack() as stack:
             transport: Any
             if self._server.url:
@@ -197,28 +198,28 @@ class McpConnection:
                 transport = streamable_http_client(self._server.url, http_client=http)
             else:
                 command, *args = self._server.command
-                # The SDK passes on PATH, HOME and the like, and nothing else of this process's environment.
-                given = StdioServerParameters(command=command, args=args, env=dict(self._server.env) or None)
-                transport = stdio_client(given, errlog=self._errors)
-            client = Client(transport, message_handler=self._noted)
+                # Of this process's environment the SDK passes on only PATH, HOME and similar variables.
+                parameters = StdioServerParameters(command=command, args=args, env=dict(self._server.env) or None)
+                transport = stdio_client(parameters, errlog=self._errors)
+            client = Client(transport, message_handler=self._on_message)
             self._client = await stack.enter_async_context(client)
             connected.set_result(None)
             await self._done.wait()
 
-    async def _noted(self, message: object) -> None:
+    async def _on_message(self, message: object) -> None:
         self.changed = self.changed or type(message).__name__ == "ToolListChangedNotification"
 
-    async def _listed(self) -> list[types.Tool]:
+    async def _list_tools(self) -> list[types.Tool]:
         assert self._client is not None
-        found: list[types.Tool] = []
+        tools: list[types.Tool] = []
         cursor: str | None = None
         for _ in range(PAGES):
             page = await self._client.list_tools(cursor=cursor, cache_mode="bypass")
-            found += page.tools
+            tools += page.tools
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return found
+        return tools
 
     def _wait(self, work: Coroutine[Any, Any, T], doing: str) -> T:
         if not self._thread.is_alive():
@@ -229,37 +230,37 @@ class McpConnection:
             return waiting.result(self._timeout + 1)
         except TooSlow as error:
             waiting.cancel()
-            raise self._silent(doing) from error
+            raise self._timeout_error(doing) from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise self._broken(f"died, {doing}") from error
             if "timed out" in str(error):
-                raise self._silent(doing) from error
-            raise self._failed(f"refused, {doing}: {error}") from error
+                raise self._timeout_error(doing) from error
+            raise self._failure(f"refused, {doing}: {error}") from error
         except RuntimeError as error:
-            raise self._failed(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
+            raise self._failure(f"gave a result that its own output schema does not allow, {doing}: {error}") from error
         except Exception as error:
             raise self._broken(f"failed, {doing}: {_innermost(error)}") from error
 
-    def _unreached(self, error: Exception) -> str:
+    def _connection_fault(self, error: Exception) -> str:
         if not self._server.url:
             return f"cannot be started: {_innermost(error)}"
         key = "; if it asks for a key, give it in the headers of mcp:FILE.json" * isinstance(error, MCPError)
         return f"cannot be reached: {_innermost(error)}{key}"
 
-    def _silent(self, doing: str) -> ToolSilent:
+    def _timeout_error(self, doing: str) -> ToolSilent:
         return ToolSilent(f"the MCP server {self._server.name} did not answer within {self._timeout:g} s, {doing}")
 
-    def _failed(self, what: str) -> ToolFailed:
-        return ToolFailed(self.struck(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])
+    def _failure(self, what: str) -> ToolFailed:
+        return ToolFailed(self.without_secrets(f"the MCP server {self._server.name} {what}")[:MAX_TEXT])
 
     def _broken(self, what: str) -> EnvironmentBroken:
         words = ""
         with suppress(OSError, ValueError):
             self._errors.seek(0)
             words = self._errors.read()[-LAST_WORDS:].strip()
-        told = f"the MCP server {self._server.name} {what}" + (f"; its last words: {words}" if words else "")
-        return EnvironmentBroken(self.struck(told))
+        message = f"the MCP server {self._server.name} {what}" + (f"; its last words: {words}" if words else "")
+        return EnvironmentBroken(self.without_secrets(message))
 
 
 def _innermost(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """``--env mcp:COMMAND``, ``mcp:URL`` or ``mcp:FILE.json``: the tools of MCP servers as actions.
 
-Servers that are started here are started anew for each task, so that what they hold in memory begins afresh.
+Servers that are started here are restarted for each task, so that their memory is empty.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,11 +37,11 @@ class McpOptions(ToolOptions):
     """Options of MCP servers."""
 
     timeout: float = Field(default=WAIT, gt=0, le=3600, description="Seconds that a server may take for a call.")
-    restart: bool = Field(default=True, description="Start or connect to the servers anew for each task.")
+    restart: bool = Field(default=True, description="Restart the servers, or reconnect to them, for each task.")
 
 
 class ServerTool:
-    """A tool of a server: its schemas, and the check of what goes in."""
+    """A tool of a server: its schemas, and the check of its arguments."""
 
     def __init__(self, server: str, tool: types.Tool) -> None:
         self.server, self.name = server, tool.name
@@ -61,7 +61,7 @@ class ServerTool:
 
 
 def validator(schema: Schema) -> Any:
-    """Return the validator of a schema. References that lead elsewhere are never fetched."""
+    """Return the validator of a schema. External references are never fetched."""
     kind = validators.validator_for(schema, default=validators.validator_for({}))
     return kind(schema, registry=Registry())
 
@@ -87,7 +87,7 @@ class McpEnvironment(ToolEnvironment):
             for server in self.named:
                 self._connections[server.name] = McpConnection(server, timeout, max(timeout, WAIT))
         for name in self._connections:
-            self._hold_to_tools(name)
+            self._check_tools_unchanged(name)
         return ""
 
     def close(self) -> None:
@@ -102,41 +102,41 @@ class McpEnvironment(ToolEnvironment):
         source.check(arguments)
         connection = self._connections[source.server]
         if connection.changed:
-            self._hold_to_tools(source.server)
+            self._check_tools_unchanged(source.server)
         try:
             result = connection.call(source.name, arguments)
         except ToolFailed:
-            self._hold_to_tools(source.server)
+            self._check_tools_unchanged(source.server)
             raise
         if result.is_error:
-            self._hold_to_tools(source.server)
-            raise ToolFailed(connection.struck(content(result, source.name)) or f"{source.name} failed")
+            self._check_tools_unchanged(source.server)
+            raise ToolFailed(connection.without_secrets(content(result, source.name)) or f"{source.name} failed")
         if result.structured_content is None:
-            return str(connection.struck(content(result, source.name)))
-        value: JsonValue = connection.struck(result.structured_content)
+            return str(connection.without_secrets(content(result, source.name)))
+        value: JsonValue = connection.without_secrets(result.structured_content)
         return value["result"] if isinstance(value, dict) and is_wrapped(source.output) else value
 
     def versions(self) -> Mapping[str, str]:
         """Return the SDK's version and the digest of each server's tools."""
-        return {"mcp": package_version("mcp"), **{f"tools of {name}": each for name, each in self.listing.items()}}
+        return {"mcp": package_version("mcp"), **{f"tools of {name}": digest for name, digest in self.listing.items()}}
 
-    def _hold_to_tools(self, name: str) -> None:
-        """Raise EnvironmentBroken if a server offers other tools than when the environment was loaded."""
+    def _check_tools_unchanged(self, name: str) -> None:
+        """Raise EnvironmentBroken if a server's tools have changed since the environment was loaded."""
         try:
-            now = self._connections[name].tools()
+            tools = self._connections[name].tools()
         except ToolFailed as error:
             raise EnvironmentBroken(str(error)) from error
-        if _digest(now) == self.listing[name]:
+        if _digest(tools) == self.listing[name]:
             return
         before = {tool.source.name for tool in self.tools.values() if tool.source.server == name}
-        after = {tool.name for tool in now}
+        after = {tool.name for tool in tools}
         differences = {"gone": before - after, "new": after - before}
-        told = [f"{what} {', '.join(sorted(names))}" for what, names in differences.items() if names]
-        raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(told) or 'other schemas'}")
+        parts = [f"{change} {', '.join(sorted(names))}" for change, names in differences.items() if names]
+        raise EnvironmentBroken(f"the MCP server {name} has changed its tools: {'; '.join(parts) or 'other schemas'}")
 
 
 def environment(rest: str) -> type[ToolEnvironment]:
-    """Return the environment of servers. It asks them for their tools. Raises UnknownEnvironment."""
+    """Return the environment of servers, which are asked for their tools. Raises UnknownEnvironment."""
     named = servers(rest)
     tools: list[Tool] = []
     listing: dict[str, str] = {}
@@ -144,36 +144,36 @@ def environment(rest: str) -> type[ToolEnvironment]:
         try:
             connection = McpConnection(server, WAIT)
             try:
-                found = connection.tools()
+                server_tools = connection.tools()
             finally:
                 connection.close()
         except (EnvironmentBroken, ToolFailed) as error:
             raise UnknownEnvironment(str(error)) from error
-        listing[server.name] = _digest(found)
+        listing[server.name] = _digest(server_tools)
         within = f"{python_name(server.name)}." if named[1:] else ""
-        tools += tools_of(server.name, found, [tool.name for tool in tools], within)
+        tools += tools_of(server.name, server_tools, [tool.name for tool in tools], within)
     title = python_name(Path(rest).stem if named[1:] else named[0].name).lower()
     about = f"The tools of {' and '.join(server.name for server in named)}.\n\n{ENDING}"
     return McpEnvironment.with_tools(f"mcp_{title}", about, tools, named=named, listing=listing)
 
 
-def tools_of(server: str, found: Iterable[types.Tool], taken: Sequence[str], within: str) -> Iterator[Tool]:
-    """Yield a server's tools. Raises UnknownEnvironment for a schema that is none."""
+def tools_of(server: str, tools: Iterable[types.Tool], taken: Sequence[str], within: str) -> Iterator[Tool]:
+    """Yield a server's tools. Raises UnknownEnvironment for an invalid schema."""
     names = [*taken, *(() if within else RESERVED)]
-    for each in found:
-        name = within + python_name(each.name, [name.removeprefix(within) for name in names])
+    for tool in tools:
+        name = within + python_name(tool.name, [name.removeprefix(within) for name in names])
         names.append(name)
-        yield tool_of(server, name, each)
+        yield tool_of(server, name, tool)
 
 
 def tool_of(server: str, name: str, tool: types.Tool) -> Tool:
-    """Return one tool of a server."""
+    """Return one tool of a server. Raises UnknownEnvironment for an invalid schema."""
     for schema in (tool.input_schema, tool.output_schema or {}):
         try:
             validators.validator_for(schema, default=validators.validator_for({})).check_schema(schema)
         except (exceptions.SchemaError, RecursionError) as error:
-            told = f"a schema of {tool.name} is no JSON Schema: {getattr(error, 'message', error)}"
-            raise UnknownEnvironment(f"the MCP server {server}: {told}") from error
+            fault = f"a schema of {tool.name} is no JSON Schema: {getattr(error, 'message', error)}"
+            raise UnknownEnvironment(f"the MCP server {server}: {fault}") from error
     arguments = arguments_of_schema(tool.input_schema, lambda schema, value: _allows(schema, value, tool.input_schema))
     output, returned = tool.output_schema, ""
     if output and not is_wrapped(output):
@@ -191,7 +191,7 @@ def _allows(schema: Any, value: object, root: Schema) -> bool:
 
 
 def is_wrapped(output: Schema | None) -> bool:
-    """Return whether an output schema only wraps a result that is no object, as the SDK's servers do."""
+    """Return whether an output schema only wraps a result that is not an object, as the SDK's servers do."""
     return output is not None and list(properties(output)) == ["result"] and output.get("required") == ["result"]
 
 
@@ -210,5 +210,5 @@ def _effect(hints: types.ToolAnnotations | None) -> Effect:
 
 
 def _digest(tools: Iterable[types.Tool]) -> str:
-    told = {"name", "description", "input_schema", "output_schema"}
-    return texts_digest(sorted(tool.model_dump_json(include=told) for tool in tools))
+    fields = {"name", "description", "input_schema", "output_schema"}
+    return texts_digest(sorted(tool.model_dump_json(include=fields) for tool in tools))

@@ -1,9 +1,9 @@
 """``--env module:FILE.py[:NAME]`` or ``module:package.module[:NAME]``: functions or a class's methods as actions.
 
-NAME is a class, or a function that makes the state of a task and is annotated with the class it returns. Either gets
-those of ``task``, ``params`` and ``seed`` that it has parameters for. An attribute annotated with a class of its own
-gives that class's methods under its name: ``agent.files.read``. Without NAME, the functions of the module are the
-actions, and a file is executed anew for each task.
+NAME is a class, or a function that creates the state of a task and is annotated with the class it returns. Both may
+have the parameters ``task``, ``params`` and ``seed``. An attribute annotated with another class adds that class's
+methods under its name: ``agent.files.read``. Without NAME, the functions of the module are the actions, and a file is
+executed again for each task.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ class ModuleEnvironment(ToolEnvironment):
     """Functions of a module, or the methods of an object."""
 
     make: ClassVar[Callable[[Task], object]]
-    """Makes the state of a task."""
+    """Creates the state of a task."""
     file: ClassVar[Path | None] = None
 
     def start(self, task: Task) -> str:
-        """Make the state."""
+        """Create the state."""
         try:
             self._state = type(self).make(task)
         except Exception as error:
-            raise EnvironmentBroken(f"{self.name}: the state of {task.id} cannot be made: {_told(error)}") from error
+            raise EnvironmentBroken(f"{self.name}: the state of {task.id} cannot be made: {_reason(error)}") from error
         return ""
 
     def call(self, tool: Tool, arguments: dict[str, Any]) -> JsonValue:
@@ -67,15 +67,15 @@ class ModuleEnvironment(ToolEnvironment):
 
     def verdict(self) -> Any:
         """Return the judge's verdict, which leaves the state as it was."""
-        kept = self.save_state()
+        copy = self.save_state()
         try:
             return super().verdict()
         finally:
-            if kept is not None:
-                self._state = kept
+            if copy is not None:
+                self._state = copy
 
     def save_state(self) -> object:
-        """Return a copy of the state, where it can be copied."""
+        """Return a copy of the state; None if it cannot be copied."""
         with suppress(Exception):
             return None if isinstance(self._state, ModuleType) else deepcopy(self._state)
         return None
@@ -92,7 +92,7 @@ class ModuleEnvironment(ToolEnvironment):
 
 
 def environment(rest: str) -> type[ToolEnvironment]:
-    """Return the environment of a module, by what follows ``module:``. Raises UnknownEnvironment."""
+    """Return the environment of a module. ``rest`` follows ``module:``. Raises UnknownEnvironment."""
     place, _, attribute = rest.partition(":")
     module, load = _module(place)
     file = Path(module.__file__) if module.__file__ else None
@@ -101,23 +101,23 @@ def environment(rest: str) -> type[ToolEnvironment]:
     about = inspect.getdoc(module) or f"The functions of {Path(place).name}."
     if not attribute:
         tools = list(_functions(module))
-        return _made(name, about, tools, rest, make=staticmethod(lambda task: load()), file=file)
+        return _build_class(name, about, tools, rest, make=staticmethod(lambda task: load()), file=file)
     factory = getattr(module, attribute, None)
-    made = factory if isinstance(factory, type) else _returned(factory)
-    if made is None:
-        known = did_you_mean(attribute, [each for each in vars(module) if each[0] != "_"])
+    state_class = factory if isinstance(factory, type) else _returned_class(factory)
+    if state_class is None:
+        known = did_you_mean(attribute, [name for name in vars(module) if name[0] != "_"])
         raise UnknownEnvironment(
             f"module:{rest}: {attribute} is neither a class nor a function annotated with the class it returns{known}"
         )
-    about = inspect.getdoc(made) or about
+    about = inspect.getdoc(state_class) or about
 
     def make(task: Task) -> object:
         return call_with(factory, task=task, params=task.params, seed=task.seed)  # type: ignore[arg-type]
 
-    return _made(name, about, list(_methods(made)), rest, make=staticmethod(make), file=file)
+    return _build_class(name, about, list(_methods(state_class)), rest, make=staticmethod(make), file=file)
 
 
-def _made(name: str, about: str, tools: list[Tool], rest: str, **members: object) -> type[ToolEnvironment]:
+def _build_class(name: str, about: str, tools: list[Tool], rest: str, **members: object) -> type[ToolEnvironment]:
     if not tools:
         raise UnknownEnvironment(f"module:{rest}: it has no public functions; name a class: module:FILE.py:Class")
     ended = f"{about}\n\n{ENDING}"
@@ -125,7 +125,7 @@ def _made(name: str, about: str, tools: list[Tool], rest: str, **members: object
 
 
 def _module(place: str) -> tuple[ModuleType, Module]:
-    """Return a module, and what makes it anew. Raises UnknownEnvironment."""
+    """Return a module, and a function that loads it again. Raises UnknownEnvironment."""
     try:
         if place.endswith(".py"):
             path = Path(place).resolve()
@@ -138,10 +138,10 @@ def _module(place: str) -> tuple[ModuleType, Module]:
     return module, lambda: module
 
 
-def _returned(factory: object) -> type | None:
+def _returned_class(factory: object) -> type | None:
     hints = get_type_hints(factory) if inspect.isfunction(factory) else {}
-    made = hints.get("return")
-    return made if isinstance(made, type) else None
+    returned = hints.get("return")
+    return returned if isinstance(returned, type) else None
 
 
 def _functions(module: ModuleType) -> Iterator[Tool]:
@@ -150,29 +150,29 @@ def _functions(module: ModuleType) -> Iterator[Tool]:
             yield _tool((name,), member, method=False)
 
 
-def _methods(made: type, within: tuple[str, ...] = ()) -> Iterator[Tool]:
-    for name, member in inspect.getmembers_static(made):
+def _methods(owner: type, within: tuple[str, ...] = ()) -> Iterator[Tool]:
+    for name, member in inspect.getmembers_static(owner):
         plain = member.__func__ if isinstance(member, staticmethod | classmethod) else member
         if inspect.isfunction(plain) and name[0] != "_":
             yield _tool((*within, name), plain, method=not isinstance(member, staticmethod))
-    for name, inner in () if within else get_type_hints(made).items():
+    for name, inner in () if within else get_type_hints(owner).items():
         if isinstance(inner, type) and name[0] != "_" and not is_plain(inner) and inner.__module__ != "builtins":
             yield from _methods(inner, (name,))
 
 
 def _tool(source: tuple[str, ...], function: Callable[..., Any], *, method: bool) -> Tool:
-    shown = ".".join(python_name(part, RESERVED if len(source) == 1 else ()) for part in source)
+    name = ".".join(python_name(part, RESERVED if len(source) == 1 else ()) for part in source)
     try:
         arguments = arguments_of_function(function, method=method)
         hints = get_type_hints(function)
     except Exception as error:
-        raise UnknownEnvironment(f"{'.'.join(source)}: its annotations cannot be used: {_told(error)}") from error
+        raise UnknownEnvironment(f"{'.'.join(source)}: its annotations cannot be used: {_reason(error)}") from error
     returns = hints.get("return", EMPTY)
     returns = returns if is_plain(returns) else Any
     effect = "read" if getattr(function, _MARK, ("",))[0] == "query" else ""
-    return Tool(shown, arguments, returns, inspect.getdoc(function) or "", source, effect)  # type: ignore[arg-type]
+    return Tool(name, arguments, returns, inspect.getdoc(function) or "", source, effect)  # type: ignore[arg-type]
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     where = raised_at(error)[0]
     return f"{type(error).__name__}: {error}" + (f" ({where})" if where else "")

@@ -1,6 +1,6 @@
-"""Signatures for tools: from JSON Schemas, and from Python functions whose parameters are richer than JSON.
+"""Signatures of tools: from JSON Schemas, and from Python functions whose parameters are richer than JSON.
 
-An annotation may be wider than its schema, since the call itself is validated again; it is never narrower.
+An annotation may be wider than its schema, since the call itself is validated again. It is never narrower.
 """
 
 import inspect
@@ -33,9 +33,9 @@ class Argument:
     annotation: Any = Any
     default: Any = EMPTY
     convert: Callable[[Any], Any] | None = None
-    """Makes the tool's own type of a JSON value."""
+    """Converts a JSON value to the tool's own type."""
     omitted: bool = True
-    """True if the default is not sent, since the tool knows its own."""
+    """True if the default is not sent, since the tool has its own."""
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -44,10 +44,10 @@ class Argument:
         return inspect.Parameter(self.name, kind, default=self.default, annotation=self.annotation)
 
 
-def given(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a call by key, without defaults that are not sent."""
-    pairs = [(each, value) for each, value in zip(arguments, values, strict=True) if not _is_omitted(each, value)]
-    return {each.key: each.convert(value) if each.convert else value for each, value in pairs}
+def keyed_arguments(arguments: Sequence[Argument], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the arguments of a call by key, without omitted defaults."""
+    pairs = [(arg, value) for arg, value in zip(arguments, values, strict=True) if not _is_omitted(arg, value)]
+    return {arg.key: arg.convert(value) if arg.convert else value for arg, value in pairs}
 
 
 def _is_omitted(argument: Argument, value: object) -> bool:
@@ -55,7 +55,7 @@ def _is_omitted(argument: Argument, value: object) -> bool:
 
 
 def python_name(name: str, taken: Iterable[str] = ()) -> str:
-    """Return an identifier that plans can use for any name, none of those taken."""
+    """Return an identifier for a name that plans can use and that is not ``taken``."""
     plain = re.sub(r"\W", "_", name).strip("_") or "unnamed"
     plain = f"n{plain}" if plain[0].isdigit() else plain
     plain = f"{plain}_" if keyword.iskeyword(plain) else plain
@@ -65,8 +65,8 @@ def python_name(name: str, taken: Iterable[str] = ()) -> str:
     return free
 
 
-def _ordered(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
-    return tuple(sorted(arguments, key=lambda each: each.default is not EMPTY))
+def _required_first(arguments: Iterable[Argument]) -> tuple[Argument, ...]:
+    return tuple(sorted(arguments, key=lambda argument: argument.default is not EMPTY))
 
 
 # From JSON Schemas.
@@ -77,36 +77,36 @@ def arguments_of_schema(schema: Schema, is_valid: Callable[[Schema, object], boo
 
     An optional property without a usable default gets None, which is not sent.
     """
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     for key, inner in properties(schema).items():
-        name = python_name(key, [each.name for each in found])
+        name = python_name(key, [argument.name for argument in arguments])
         annotation = annotation_of(inner, schema)
         default: Any = EMPTY
         if key not in schema.get("required", ()):
             default = inner.get("default") if isinstance(inner, Mapping) else None
             if default is None or not is_valid(inner, default):
                 annotation, default = union([annotation, None]), None
-        found.append(Argument(name, key, annotation, default))
-    return _ordered(found)
+        arguments.append(Argument(name, key, annotation, default))
+    return _required_first(arguments)
 
 
 def properties(schema: Schema) -> Mapping[str, Any]:
     """Return the properties of an object schema."""
-    found = schema.get("properties", {})
-    return found if isinstance(found, Mapping) else {}
+    inner = schema.get("properties", {})
+    return inner if isinstance(inner, Mapping) else {}
 
 
 def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
-    """Return the nearest annotation that takes every value of a schema."""
+    """Return the narrowest annotation that accepts every value of a schema."""
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return Any
     if "$ref" in schema:
-        return annotation_of(resolved(schema["$ref"], root), root, depth + 1)
+        return annotation_of(resolve(schema["$ref"], root), root, depth + 1)
     if "const" in schema or "enum" in schema:
         return _choice(schema["enum"] if "enum" in schema else [schema["const"]])
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            return union([annotation_of(each, root, depth + 1) for each in schema[several]])
+            return union([annotation_of(choice, root, depth + 1) for choice in schema[several]])
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return union([annotation_of({**schema, "type": kind}, root, depth + 1) for kind in kinds])
@@ -116,8 +116,8 @@ def annotation_of(schema: Any, root: Schema, depth: int = 0) -> Any:
     return dict[str, Any] if kinds == "object" else SCALARS.get(kinds or "", Any)
 
 
-def resolved(reference: object, root: Schema) -> Any:
-    """Return what a reference inside a schema points to; True, which is any value, if it points elsewhere."""
+def resolve(reference: object, root: Schema) -> Any:
+    """Return the target of a reference in a schema; True, which accepts any value, if it is outside."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return True
     place: Any = root
@@ -130,13 +130,13 @@ def resolved(reference: object, root: Schema) -> Any:
 
 
 def _choice(values: Any) -> Any:
-    kinds = {type(each) for each in values} if isinstance(values, list) else set()
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
     exact = kinds and kinds <= {str, int, bool, NoneType} and not {int, bool} <= kinds
     return Literal[tuple(values)] if exact else Any
 
 
 def union(annotations: Sequence[Any]) -> Any:
-    """Return the union of annotations; Any if one of them, or none."""
+    """Return the union of annotations; Any if one of them is Any, or there are none."""
     if not annotations or Any in annotations:
         return Any
     return Union[tuple(annotations)]  # noqa: UP007 - made of values
@@ -147,35 +147,35 @@ def shape(schema: Any, root: Schema, depth: int = 0) -> str:
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return "any"
     if "$ref" in schema:
-        return shape(resolved(schema["$ref"], root), root, depth + 1)
+        return shape(resolve(schema["$ref"], root), root, depth + 1)
     if "enum" in schema or "const" in schema:
-        return " | ".join(json.dumps(each) for each in schema.get("enum", [schema.get("const")]))
+        return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            return " | ".join(dict.fromkeys(shape(each, root, depth + 1) for each in schema[several]))
+            return " | ".join(dict.fromkeys(shape(choice, root, depth + 1) for choice in schema[several]))
     kind = schema.get("type", "any")
     if kind == "array":
         return f"[{shape(schema.get('items'), root, depth + 1)}]"
     if kind == "object" and properties(schema):
         required = schema.get("required", ())
         inner = [
-            f"{json.dumps(key)}{'' if key in required else '?'}: {shape(each, root, depth + 1)}"
-            for key, each in properties(schema).items()
+            f"{json.dumps(key)}{'' if key in required else '?'}: {shape(value, root, depth + 1)}"
+            for key, value in properties(schema).items()
         ]
         return f"{{{', '.join(inner)}}}"
     return " | ".join(kind) if isinstance(kind, list) else str(kind)
 
 
 def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
-    """Return a line for each parameter that has a description, or a structure that its annotation does not show."""
+    """Return a line for each parameter with a description, or a structure that its annotation does not show."""
     lines = []
-    for each in arguments:
-        inner = properties(schema)[each.key]
+    for argument in arguments:
+        inner = properties(schema)[argument.key]
         meaning = " ".join(str(inner.get("description", "")).split()) if isinstance(inner, Mapping) else ""
         structure = shape(inner, schema)
         structure = structure if "{" in structure else ""
         if meaning or structure:
-            lines.append(f"{each.name}: {' '.join(filter(None, (meaning, structure)))}")
+            lines.append(f"{argument.name}: {' '.join(filter(None, (meaning, structure)))}")
     return "\n".join(lines)
 
 
@@ -185,7 +185,7 @@ def parameter_docs(arguments: Sequence[Argument], schema: Schema) -> str:
 def arguments_of_function(function: Callable[..., Any], *, method: bool) -> tuple[Argument, ...]:
     """Return the parameters for a function. Raises TypeError if an annotation cannot be used."""
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[method:]
-    return _ordered(map(_argument, parameters))
+    return _required_first(map(_argument, parameters))
 
 
 def _argument(parameter: inspect.Parameter) -> Argument:
@@ -208,7 +208,7 @@ def _argument(parameter: inspect.Parameter) -> Argument:
 
 
 def is_plain(annotation: Any) -> bool:
-    """Return whether values of this annotation are plain data as JSON has it."""
+    """Return whether values of this annotation are plain JSON data."""
     if annotation in PLAIN or get_origin(annotation) is Literal:
         return True
     return get_origin(annotation) in (list, dict, Union, UnionType) and all(map(is_plain, get_args(annotation)))
@@ -221,6 +221,6 @@ def _is_json(value: object) -> bool:
 
 
 def plain_data(value: object) -> JsonValue:
-    """Return a result as plain data; what JSON does not have as its text."""
+    """Convert a result to plain data. Values that JSON does not have become their text."""
     plain: JsonValue = to_jsonable_python(value, fallback=str, inf_nan_mode="strings")
     return plain

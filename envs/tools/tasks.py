@@ -23,23 +23,23 @@ from planbook.sandbox import did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
 SPLITS = ("all", "train", "test")
-"""The first holds the tasks of both others, and those that name no split."""
+"""The first has all tasks, including those without a split."""
 PythonJudge = Callable[..., bool | float]
 FaultsOf = Callable[[Iterable[str]], Iterable[tuple[int, str]]]
-"""Returns what is wrong with assertions: the number of each faulty one from 0, and why it cannot be run."""
+"""Returns the faults of assertions: the index of each faulty one, and why it cannot be run."""
 
 
 class Judge(BaseModel):
-    """How a task is judged: by exactly one of these."""
+    """The judge of a task: exactly one of these."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     answer: JsonValue = None
-    """The answer that ``agent.answer`` must be given."""
+    """The answer that ``agent.answer`` must get."""
     asserted: str | tuple[str, ...] = Field(default=(), alias="assert")
-    """Plan code over the tools that only read, ``answer`` and ``task``; several are scored by their share."""
+    """Plan code with the read-only tools, ``answer`` and ``task``. The score of several is the share that hold."""
     python: str = ""
-    """``FILE.py:function`` or ``package.module:function``; it gets some of ``state``, ``answer`` and ``task``."""
+    """``FILE.py:function`` or ``package.module:function``, which may take ``state``, ``answer`` and ``task``."""
 
     @model_validator(mode="after")
     def _one(self) -> "Judge":
@@ -76,7 +76,7 @@ class TaskFile(BaseModel):
 
 
 def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
-    """Return the goals of a file, by id. Raises BadSelection with all its faults and their lines."""
+    """Read the goals of a file, by id. Raises BadSelection with all faults and their lines."""
     try:
         return _read(path, path.stat().st_mtime_ns, faults_of)
     except OSError as error:
@@ -86,22 +86,23 @@ def read_goals(path: Path, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
 @lru_cache(maxsize=64)
 def _read(path: Path, changed: int, faults_of: FaultsOf) -> Mapping[str, TaskGoal]:
     file = read_yaml(path.read_text(errors="replace"))
-    goals, faults = ([], file) if isinstance(file, list) else _checked(file, path.parent, faults_of)
+    goals, faults = ([], file) if isinstance(file, list) else _check_file(file, path.parent, faults_of)
     if faults:
         raise BadSelection("\n".join(f"{path}:{fault}" for fault in sorted(faults)))
     return {goal.id: goal for goal in goals}
 
 
-def _checked(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[list[TaskGoal], list[FileFault]]:
-    """Return the goals that are in order, and all that is wrong with the others."""
-    _, faults = _validated(TaskFile, file.value, file, ())
-    listed = file.value.get("tasks") if isinstance(file.value, dict) else None
-    if listed == []:
+def _check_file(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[list[TaskGoal], list[FileFault]]:
+    """Return the valid goals, and the faults of the others."""
+    _, faults = _validate(TaskFile, file.value, file, ())
+    entries = file.value.get("tasks") if isinstance(file.value, dict) else None
+    if entries == []:
         faults.append(file.fault(("tasks",), "there are no tasks; write at least one"))
     goals, ids = list[TaskGoal](), list[object]()
-    for number, value in enumerate(listed if isinstance(listed, list) else ()):
-        goal, found = _validated(TaskGoal, value, file, ("tasks", number))
-        faults += [*found, *(_judge_faults(file, number, goal.judge, folder, faults_of) if goal and goal.judge else ())]
+    for number, value in enumerate(entries if isinstance(entries, list) else ()):
+        goal, goal_faults = _validate(TaskGoal, value, file, ("tasks", number))
+        judge = goal.judge if goal else None
+        faults += [*goal_faults, *(_judge_faults(file, number, judge, folder, faults_of) if judge else ())]
         goals += [goal] if goal else []
         id = value.get("id") if isinstance(value, dict) else None
         if id is not None and id in ids:
@@ -110,16 +111,16 @@ def _checked(file: YamlFile, folder: Path, faults_of: FaultsOf) -> tuple[list[Ta
     return goals, faults
 
 
-def _validated(model: type[M], value: object, file: YamlFile, where: Where) -> tuple[M | None, list[FileFault]]:
-    """Return a part of the file, or all that is wrong with it."""
+def _validate(model: type[M], value: object, file: YamlFile, where: Where) -> tuple[M | None, list[FileFault]]:
+    """Validate a part of the file. Return it, or its faults."""
     try:
         return model.model_validate(value), []
     except ValidationError as error:
-        return None, [file.fault((*where, *_place(each["loc"])), _message(each, model)) for each in error.errors()]
+        return None, [file.fault((*where, *_place(fault["loc"])), _message(fault, model)) for fault in error.errors()]
 
 
 def _place(where: tuple[int | str, ...]) -> Where:
-    return tuple(each for each in where if each not in ("str", "tuple[str, ...]"))
+    return tuple(part for part in where if part not in ("str", "tuple[str, ...]"))
 
 
 def _message(error: Any, model: type[BaseModel]) -> str:
@@ -138,8 +139,8 @@ def _judge_faults(file: YamlFile, number: int, judge: Judge, folder: Path, fault
             judge_function(judge.python, folder)
         except BadSelection as error:
             yield file.fault((*place, "python"), str(error))
-    for each, fault in faults_of(judge.assertions):
-        yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [each])), fault)
+    for index, fault in faults_of(judge.assertions):
+        yield file.fault((*place, "assert", *([] if isinstance(judge.asserted, str) else [index])), fault)
 
 
 JUDGED_BY = frozenset({"state", "answer", "task"})
@@ -159,7 +160,7 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     if not callable(function):
         raise BadSelection(f"{place} has no function {attribute}")
     try:
-        unknown = _needed(function) - JUDGED_BY
+        unknown = _required_parameters(function) - JUDGED_BY
     except ValueError as error:
         raise BadSelection(f"{name} cannot judge: {error}") from error
     if unknown:
@@ -169,19 +170,20 @@ def judge_function(name: str, folder: Path) -> PythonJudge:
     return function  # type: ignore[no-any-return]
 
 
-def _needed(function: Callable[..., Any]) -> set[str]:
-    """Return the parameters that a call must give."""
+def _required_parameters(function: Callable[..., Any]) -> set[str]:
+    """Return the names of the parameters without defaults."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
-    return {each.name for each in parameters if each.default is each.empty and each.kind not in variable}
+    return {p.name for p in parameters if p.default is p.empty and p.kind not in variable}
 
 
 def call_with(function: Callable[..., Any], **values: object) -> Any:
     """Call a function with those of the values that it has parameters for."""
     parameters = inspect.signature(function).parameters.values()
-    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return function(**values)
-    return function(**{name: value for name, value in values.items() if name in {each.name for each in parameters}})
+    names = {parameter.name for parameter in parameters}
+    return function(**{name: value for name, value in values.items() if name in names})
 
 
 def tasks_of(goals: Mapping[str, TaskGoal], env: str) -> list[Task]:

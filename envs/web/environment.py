@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, model_validato
 from planbook.envs.browser import chromium
 from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
-from planbook.envs.selection import chosen_split, find_task, fitting
+from planbook.envs.selection import chosen_split, filter_tasks, find_task
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
 from planbook.envs.web import actions, page, sites
 from planbook.envs.web.actions import Acting
@@ -159,7 +159,7 @@ class Web(Acting):
             return {}
         tasks = every_task(options)
         reasons = {task.id: task.unjudged for task in tasks if task.unjudged}
-        left_out = fitting(cls, map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
+        left_out = filter_tasks(cls, map(to_task, tasks), selection, chosen_split(selection, cls.splits, cls.name))
         return Counter(reasons[task.id] for task in left_out if task.id in reasons)
 
     @classmethod

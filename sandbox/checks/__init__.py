@@ -2,7 +2,7 @@
 
 Faults have the kind CHECK and one of these types: syntax, empty, only-definitions, unknown-name, unbound-name,
 unknown-action, not-callable, assignment, arguments, literal-type, unreachable, procedure, and those of the language
-policy. ``api`` describes what plans are given, ``calls`` checks how they use it, ``names`` everything else.
+policy. ``api`` describes what plans may use, ``calls`` checks how they use it, ``names`` checks everything else.
 """
 
 import ast
@@ -27,17 +27,16 @@ PARAMETERS = ["agent", "task"]
 
 def check_solve(tree: ast.Module, usage: ApiUsage, report: Report) -> None:
     """Report a missing or wrong solve, and actions outside functions."""
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
-    if not found:
+    definitions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == SOLVE]
+    if not definitions:
         hint = "define it at the top level of the file; helpers and constants may stand beside it"
         report.add(None, "procedure", "a procedure must define solve(agent, task)", hint)
-    for node in found:
-        a = node.args
-        names = [argument.arg for argument in (*a.posonlyargs, *a.args)]
-        if names != PARAMETERS or a.vararg or a.kwarg or a.kwonlyargs:
-            report.add(
-                node, "procedure", "solve must have exactly the parameters agent and task", "def solve(agent, task):"
-            )
+    for node in definitions:
+        args = node.args
+        names = [argument.arg for argument in (*args.posonlyargs, *args.args)]
+        if names != PARAMETERS or args.vararg or args.kwarg or args.kwonlyargs:
+            message = "solve must have exactly the parameters agent and task"
+            report.add(node, "procedure", message, "def solve(agent, task):")
     for call, scope in usage.scopes.calls:
         if not _in_function(scope) and usage.path(call.func, scope) in usage.api.by_name:
             message = "a procedure acts inside solve and its helpers only"
@@ -55,7 +54,7 @@ def _in_function(scope: NameScope | None) -> bool:
 __all__ = ["check", "check_part", "check_procedure"]
 
 Functions = Mapping[str, Callable[..., object]]
-_KEPT = 4 << 20
+_MAX_CACHED = 4 << 20
 """Characters of plans whose faults are cached."""
 
 
@@ -89,9 +88,9 @@ def check(
 
 
 def check_part(code: str, functions: Functions, **context: Unpack[CheckContext]) -> list[Fault]:
-    """Check a part of a plan whose other parts are not all known: what later parts may put right is no fault.
+    """Check a part of a plan whose later parts are unknown, and ignore faults that these may correct.
 
-    A plan that passes ``check`` passes it in parts.
+    The parts of a plan that passes ``check`` pass, too.
     """
     return list(_check(code, Api.of(functions, whole=False, **context), definitions_only=True))
 
@@ -101,17 +100,17 @@ def check_procedure(code: str, functions: Functions, **context: Unpack[CheckCont
     return list(_check(code, Api.of(functions, **context), definitions_only=True, procedure=True))
 
 
-@cached_up_to(_KEPT)
+@cached_up_to(_MAX_CACHED)
 def _check(code: str, api: Api, *, definitions_only: bool, procedure: bool = False) -> tuple[Fault, ...]:
     tree = parse(code)
     if isinstance(tree, Fault):
         return (tree,)
     try:
-        report = _examined(code, tree, api, definitions_only, procedure)
+        report = _build_report(code, tree, api, definitions_only, procedure)
     except RecursionError:
         return (too_deep(code),)
     bound = () if api.whole else _bound_elsewhere(tree, api)
-    return _merged(report, _policy_faults(code, tree, bound, api.modules))
+    return _merge(report, _policy_faults(code, tree, bound, api.modules))
 
 
 def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
@@ -121,7 +120,7 @@ def _bound_elsewhere(tree: ast.Module, api: Api) -> Iterable[str]:
     return api.names | (NAME_HINTS.keys() - read_at_once)
 
 
-def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
+def _build_report(code: str, tree: ast.Module, api: Api, definitions_only: bool, procedure: bool) -> Report:
     report, scopes = Report(code), scopes_of(tree)
     if api.whole:
         check_does_something(tree, report, definitions_only=definitions_only)
@@ -137,14 +136,14 @@ def _examined(code: str, tree: ast.Module, api: Api, definitions_only: bool, pro
     return report
 
 
-def _merged(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
-    """Merge the faults, without others at an expression that the policy refuses."""
+def _merge(report: Report, refused: list[Fault]) -> tuple[Fault, ...]:
+    """Merge the faults. Where the policy refuses an expression, its fault replaces all others."""
     places = {(fault.line, fault.column) for fault in refused if fault.line}
     report.faults = refused + [fault for fault in report.faults if (fault.line, fault.column) not in places]
-    return report.sorted()
+    return report.sorted_faults()
 
 
 def _policy_faults(source: str, tree: ast.Module, bound: Iterable[str], modules: frozenset[str]) -> list[Fault]:
-    """Return what the language policy refuses, without syntax errors: the parser has explained those better."""
-    problems = [each for each in find_problems(source, bound, tree, modules) if each.type != SYNTAX]
+    """Return the faults of the language policy, without syntax errors, which the parser explains better."""
+    problems = [problem for problem in find_problems(source, bound, tree, modules) if problem.type != SYNTAX]
     return [*faults_of(source, problems)]

@@ -30,7 +30,7 @@ class CallParameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function and its parameters, which are None and go unchecked if Python knows no signature."""
+    """A function and its parameters. They are None, and calls go unchecked, if Python knows no signature."""
 
     name: str
     parameters: tuple[CallParameter, ...] | None
@@ -42,8 +42,8 @@ class Function:
         return cls(name, _parameters(plain, bound=plain is not function))
 
     def __str__(self) -> str:
-        shown = ", ".join(parameter.text for parameter in self.parameters or ())
-        return f"{self.name}({shown})"
+        parameters = ", ".join(parameter.text for parameter in self.parameters or ())
+        return f"{self.name}({parameters})"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Api:
     attributes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
     whole: bool = True
-    """Whether the code is a whole plan. For a part it is not known what later parts bind."""
+    """True for a whole plan. In a part, later parts may bind further names."""
     modules: frozenset[str] = frozenset()
     """Modules beyond the standard library that plans may import."""
 
@@ -80,13 +80,13 @@ class Api:
     @cached_property
     def members(self) -> dict[str, list[str]]:
         """Objects such as ``agent``, with the sorted names of their members."""
-        found: dict[str, list[str]] = {}
+        members: dict[str, list[str]] = {}
         for name in sorted({*self.by_name, *self.attributes}):
             while "." in name:
                 name, _, member = name.rpartition(".")
-                if member not in found.setdefault(name, []):
-                    found[name].append(member)
-        return found
+                if member not in members.setdefault(name, []):
+                    members[name].append(member)
+        return members
 
     @cached_property
     def roots(self) -> frozenset[str]:
@@ -96,7 +96,7 @@ class Api:
 
 @lru_cache(1024)
 def _parameters(function: Callable[..., object], *, bound: bool) -> tuple[CallParameter, ...] | None:
-    """Return the parameters, of a method if ``bound``; None if Python does not know them."""
+    """Return the parameters, without the first if ``bound``; None if Python does not know them."""
     called = types.MethodType(function, function) if bound else function
     try:
         signature = inspect.signature(called, eval_str=True)
@@ -138,10 +138,10 @@ class Report:
         line, bytes_before = node.lineno, getattr(node, "col_offset", 0)
         source = self.lines[line - 1] if line <= len(self.lines) else ""
         column = len(source.encode()[:bytes_before].decode("utf-8", "ignore"))
-        shown = shown_line(self.lines, line)
-        self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), line, column, shown, _cut(hint)))
+        text = shown_line(self.lines, line)
+        self.faults.append(Fault(FaultKind.CHECK, name, _cut(message), line, column, text, _cut(hint)))
 
-    def sorted(self) -> tuple[Fault, ...]:
+    def sorted_faults(self) -> tuple[Fault, ...]:
         """Return all faults by place, without duplicates."""
         unique = dict.fromkeys(self.faults)
         return tuple(sorted(unique, key=lambda fault: (fault.line or 0, fault.column or 0)))

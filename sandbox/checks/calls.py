@@ -14,8 +14,8 @@ from planbook.sandbox.suggest import Guess, closest
 
 # Arguments. A starred argument hides those after it.
 
-_SHOWN = 60
-_DISPLAYS: dict[type[ast.expr], type] = {
+_MAX_SOURCE_SHOWN = 60
+_DISPLAY_TYPES: dict[type[ast.expr], type] = {
     ast.JoinedStr: str,
     ast.List: list,
     ast.ListComp: list,
@@ -25,7 +25,7 @@ _DISPLAYS: dict[type[ast.expr], type] = {
     ast.Dict: dict,
     ast.DictComp: dict,
 }
-_ALSO_FITS: dict[object, tuple[type, ...]] = {
+_ACCEPTED_TYPES: dict[object, tuple[type, ...]] = {
     str: (str,),
     bytes: (bytes,),
     bool: (bool,),
@@ -38,7 +38,7 @@ _ALSO_FITS: dict[object, tuple[type, ...]] = {
     None: (type(None),),
     type(None): (type(None),),
 }
-"""Annotation to the types of literals that it accepts. An annotation that is not listed accepts all."""
+"""Annotation to the types of literals that it accepts. Other annotations accept all."""
 
 
 ArgumentProblem = tuple[ast.expr, str, str, str]
@@ -56,20 +56,20 @@ def argument_problems(call: ast.Call, function: Function, guess: Guess = closest
         if accepts(parameter.annotation, value):
             continue
         if get_origin(parameter.annotation) is Literal:
-            yield _no_choice(function, parameter, value, guess)
+            yield _choice_problem(function, parameter, value, guess)
         else:
-            message = f"{function.name}() takes {parameter.text}, and {_shown(value)} is {_kind_name(value)}"
+            message = f"{function.name}() takes {parameter.text}, and {_short_source(value)} is {_kind_name(value)}"
             yield (value, "literal-type", message, f"call it as {function}")
 
 
-def _no_choice(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
+def _choice_problem(function: Function, parameter: CallParameter, value: ast.expr, guess: Guess) -> ArgumentProblem:
     """Return the problem of a literal that is not among a parameter's choices."""
     choices = get_args(parameter.annotation)
     allowed = f"{function.name}() takes as {parameter.name} one of {', '.join(map(repr, choices))}"
     text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
     near = guess(text, [choice for choice in choices if isinstance(choice, str)])
     hint = f"did you mean {near!r}?" if near else "write one of those"
-    return (value, "literal-type", f"{allowed}, and {_shown(value)} is none of them", hint)
+    return (value, "literal-type", f"{allowed}, and {_short_source(value)} is none of them", hint)
 
 
 def _bind(
@@ -95,7 +95,7 @@ def _bind(
 
 
 def _bind_keywords(
-    call: ast.Call, parameters: tuple[CallParameter, ...], taken: set[str], guess: Guess
+    call: ast.Call, parameters: tuple[CallParameter, ...], positional: set[str], guess: Guess
 ) -> tuple[list[tuple[CallParameter, ast.expr]], list[tuple[str, str]]]:
     named = {p.name: p for p in parameters if p.kind in (Kind.POSITIONAL_OR_KEYWORD, Kind.KEYWORD_ONLY)}
     open_ended = any(p.kind is Kind.VAR_KEYWORD for p in parameters)
@@ -104,7 +104,7 @@ def _bind_keywords(
     for keyword in call.keywords:
         if keyword.arg is None:
             continue
-        if keyword.arg in taken:
+        if keyword.arg in positional:
             problems.append((f"gets {keyword.arg} twice", ""))
         elif keyword.arg in named:
             bound.append((named[keyword.arg], keyword.value))
@@ -116,14 +116,14 @@ def _bind_keywords(
 
 
 def accepts(annotation: object, value: ast.expr) -> bool:
-    """Return whether the annotation accepts the value; True for anything but a literal, or if it is not known."""
+    """Return whether the annotation accepts a value; True for unknown annotations and all but literals."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return any(accepts(choice, value) for choice in get_args(annotation))
     if origin is Literal:
         constant = _constant(value)
         return constant is None or constant[0] in get_args(annotation)
-    kind, fits = _kind(value), _ALSO_FITS.get(_plain(origin or annotation))
+    kind, fits = _kind(value), _ACCEPTED_TYPES.get(_plain(origin or annotation))
     if kind is None or fits is None:
         return True
     if kind not in fits:
@@ -147,14 +147,14 @@ def _constant(value: ast.expr) -> tuple[object] | None:
 
 
 def _kind(value: ast.expr) -> type | None:
-    """Return the type of a literal; None if only running it shows the type."""
+    """Return the type of a literal; None for any other expression."""
     constant = _constant(value)
-    return type(constant[0]) if constant else _DISPLAYS.get(type(value))
+    return type(constant[0]) if constant else _DISPLAY_TYPES.get(type(value))
 
 
-def _shown(value: ast.expr) -> str:
+def _short_source(value: ast.expr) -> str:
     text = ast.unparse(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _MAX_SOURCE_SHOWN else f"{text[:_MAX_SOURCE_SHOWN]}..."
 
 
 def _kind_name(value: ast.expr) -> str:
@@ -170,7 +170,7 @@ def _count(number: int) -> str:
 
 _ALIAS_DEPTH = 5
 MAX_PARAMETERS = 50
-"""Parameters of a function that a plan defines. Calls of one with more go unchecked."""
+"""Calls of a plan's function with more parameters go unchecked."""
 
 
 class ApiUsage:
@@ -180,7 +180,7 @@ class ApiUsage:
         self.scopes, self.api = scopes, api
 
     def path(self, node: ast.expr, scope: NameScope, depth: int = 0) -> str | None:
-        """Return the dotted name of the session's object, function or attribute that the expression certainly means."""
+        """Return the dotted name of the session's object, function or attribute, if the expression certainly is one."""
         if isinstance(node, ast.Attribute):
             base = self.path(node.value, scope, depth)
             return f"{base}.{node.attr}" if base in self.api.members else None
@@ -199,7 +199,7 @@ class ApiUsage:
         return self.path(binding.value, home, depth + 1) if binding.value is not None else None
 
     def function(self, call: ast.Call, scope: NameScope) -> Function | None:
-        """Return the function that is certainly called: of the session, or defined by the plan once and undecorated."""
+        """Return the called function, if certain: one of the session, or a plan's undecorated one, defined once."""
         path = self.path(call.func, scope)
         if path is not None or not isinstance(call.func, ast.Name):
             return self.api.by_name.get(path) if path else None
@@ -207,7 +207,7 @@ class ApiUsage:
         binding = self._only_binding(call.func.id, home) if home is not None else None
         if binding is None or call.func.id in self.api.names or not isinstance(binding.node, ast.FunctionDef):
             return None
-        return None if binding.node.decorator_list else _defined(binding.node)
+        return None if binding.node.decorator_list else _function_of(binding.node)
 
     def check(self, report: Report) -> None:
         """Report every wrong use."""
@@ -250,31 +250,31 @@ class ApiUsage:
                 report.add(*misfit)
 
     def _only_binding(self, name: str, scope: NameScope) -> Binding | None:
-        """Return the binding of a name that has one. In a part of a plan, later parts may add more at module level."""
+        """Return the binding of a name that has exactly one. Later parts of a plan may add more at module level."""
         if scope.kind is ScopeKind.MODULE and not self.api.whole:
             return None
         bindings = scope.bindings.get(name, ())
         return bindings[0] if len(bindings) == 1 and name not in scope.deletions else None
 
 
-def _defined(node: ast.FunctionDef) -> Function:
+def _function_of(node: ast.FunctionDef) -> Function:
     """Describe a function that the plan defines. Its annotations are not enforced."""
-    a = node.args
-    positional = [*a.posonlyargs, *a.args]
-    if len(positional) + len(a.kwonlyargs) > MAX_PARAMETERS:
+    args = node.args
+    positional = [*args.posonlyargs, *args.args]
+    if len(positional) + len(args.kwonlyargs) > MAX_PARAMETERS:
         return Function(node.name, None)
-    optional = len(positional) - len(a.defaults)
-    found = [
-        _parameter(arg, Kind.POSITIONAL_ONLY if n < len(a.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)
+    optional = len(positional) - len(args.defaults)
+    parameters = [
+        _parameter(arg, Kind.POSITIONAL_ONLY if n < len(args.posonlyargs) else Kind.POSITIONAL_OR_KEYWORD, n < optional)
         for n, arg in enumerate(positional)
     ]
-    found += [_parameter(a.vararg, Kind.VAR_POSITIONAL, False)] if a.vararg else []
-    found += [
+    parameters += [_parameter(args.vararg, Kind.VAR_POSITIONAL, False)] if args.vararg else []
+    parameters += [
         _parameter(arg, Kind.KEYWORD_ONLY, default is None)
-        for arg, default in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+        for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True)
     ]
-    found += [_parameter(a.kwarg, Kind.VAR_KEYWORD, False)] if a.kwarg else []
-    return Function(node.name, tuple(found))
+    parameters += [_parameter(args.kwarg, Kind.VAR_KEYWORD, False)] if args.kwarg else []
+    return Function(node.name, tuple(parameters))
 
 
 def _parameter(arg: ast.arg, kind: Kind, required: bool) -> CallParameter:

@@ -14,13 +14,13 @@ from planbook.sandbox.suggest import Guess
 # Names.
 
 BUILTINS = frozenset(dir(builtins)) - {"copyright", "credits", "license"}
-"""The language policy reports those that plans do not have, with what to write instead."""
+"""The language policy reports those that plans do not have, with a hint."""
 
 
 def check_names(scopes: Scopes, api: Api, report: Report) -> None:
-    """Report every use of a name that has no value there."""
-    given, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
-    known, bound_before = given | BUILTINS, given | (BUILTINS - NAME_HINTS.keys())
+    """Report every use of a name that has no value at that place."""
+    session_names, any_name = api.roots | api.names, scopes.star_import or ANY_NAME in api.names
+    known, bound_before = session_names | BUILTINS, session_names | (BUILTINS - NAME_HINTS.keys())
     for use in scopes.uses:
         if report.full:
             return
@@ -51,7 +51,7 @@ def _check_order(use: Use, scope: NameScope, report: Report) -> None:
             report.add(use.node, "unbound-name", f"{name} exists only inside its except block", hint)
     elif use.guard is Guard.NONE and not any(_may_precede(binding, use) for binding in bindings):
         report.add(use.node, "unbound-name", f"{name} is read before it gets a value", _order_hint(name, scope))
-    elif _deleted(use, scope):
+    elif _is_deleted(use, scope):
         report.add(use.node, "unbound-name", f"{name} was deleted", "delete it later, or not at all")
 
 
@@ -60,7 +60,7 @@ def _may_precede(binding: Binding, use: Use) -> bool:
     return order < use.order or bool(set(binding.loops) & set(use.loops))
 
 
-def _deleted(use: Use, scope: NameScope) -> bool:
+def _is_deleted(use: Use, scope: NameScope) -> bool:
     """Return whether a del in an enclosing block comes between the last binding and the use."""
     last = max((b.order for b in scope.bindings[use.node.id] if b.order < use.order), default=0)
     deletions = scope.deletions.get(use.node.id, ())
@@ -81,10 +81,10 @@ def _hint(name: str, use: Use, scopes: Scopes, api: Api, guess: Guess) -> str:
     if name in members:
         return f"did you mean {members[name]}?"
     visible = set(api.roots | api.names)
-    here: NameScope | None = use.scope
-    while here is not None:
-        visible |= here.bindings.keys()
-        here = here.parent
+    scope: NameScope | None = use.scope
+    while scope is not None:
+        visible |= scope.bindings.keys()
+        scope = scope.parent
     if near := guess(name, visible) or guess(name, BUILTINS):
         return f"did you mean {near}?"
     if near := guess(name, members):
@@ -106,7 +106,7 @@ _DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def check_flow(scopes: Scopes, report: Report) -> None:
-    """Report code after return, raise, break and continue, and these where Python does not allow them."""
+    """Report code after return, raise, break and continue, and misplaced ones of these."""
     for node in scopes.strays:
         report.add(node, "syntax", *_STRAYS[type(node)])
     for block in scopes.blocks:
@@ -126,7 +126,7 @@ def _check_block(block: Sequence[ast.stmt], report: Report) -> None:
 
 
 def check_does_something(tree: ast.Module, report: Report, *, definitions_only: bool) -> None:
-    """Report a plan without statements and, unless allowed, one that defines functions and never calls any."""
+    """Report a plan without statements and, unless ``definitions_only``, one that only defines functions."""
     left = [statement for statement in tree.body if not does_nothing(statement)]
     if not left:
         report.add(None, "empty", "the plan does nothing", "write the actions to take")

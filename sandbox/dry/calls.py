@@ -20,7 +20,7 @@ from planbook.sandbox.dry.values import (
     Impossible,
     NotKnown,
     Value,
-    computed,
+    compute,
     text_method,
 )
 from planbook.sandbox.dry.walk import CallVisits, PathEnded
@@ -30,7 +30,7 @@ MAX_CALL_DEPTH = 8
 
 
 class CallArguments(NamedTuple):
-    """The arguments of a call; ``whole`` is False if a star hides how many there are."""
+    """The arguments of a call; ``whole`` is False if a starred argument hides their number."""
 
     args: list[Value]
     named: dict[str, Value]
@@ -38,11 +38,11 @@ class CallArguments(NamedTuple):
 
 
 class Calls(Expressions):
-    """Carries out calls, and methods of containers. Content is replaced, never changed: forked states share it."""
+    """Carries out calls, and methods of containers. Content is replaced, not changed, since forked states share it."""
 
     @abstractmethod
     def body(self, nodes: list[ast.stmt]) -> None:
-        """Carry out statements. Raises PathEnded if no path reaches their end."""
+        """Follow statements. Raises PathEnded if no path reaches their end."""
 
     def visit_Call(self, node: ast.Call) -> Value:
         self.step()
@@ -53,36 +53,36 @@ class Calls(Expressions):
         function = self.value(node.func)
         if isinstance(function, BuiltinFunction) and function.name in _AT_ONCE and node.args:
             self.at_once.add(id(node.args[0]))
-        given = self._arguments(node)
+        arguments = self._arguments(node)
         if isinstance(function, HostRef) and function.path in self.functions:
-            return self._act(node, function.path, given)
+            return self._act(node, function.path, arguments)
         if isinstance(function, DefinedFunction):
-            return self.call_plan_function(node, function, given)
+            return self.call_plan_function(node, function, arguments)
         if isinstance(function, BuiltinFunction):
-            return self._python(function.name, given)
-        return self._unfollowed(given)
+            return self._python(function.name, arguments)
+        return self._call_unknown(arguments)
 
     def _arguments(self, node: ast.Call) -> CallArguments:
-        args = self.unpacked(node.args)
+        args = self.unpack(node.args)
         named = {pair.arg or "": self.value(pair.value) for pair in node.keywords}
         whole = args is not None and "" not in named
         if not whole:
             self.escape(*(args or ()), *named.values())
         return CallArguments(args or [], named, whole)
 
-    def _unfollowed(self, given: CallArguments, *more: Value) -> Value:
-        self.escape(*given.args, *given.named.values(), *more)
+    def _call_unknown(self, arguments: CallArguments, *more: Value) -> Value:
+        self.escape(*arguments.args, *arguments.named.values(), *more)
         if self.blind:
             self.state.knowledge = self.state.knowledge.forgotten()
         return UNKNOWN
 
-    def _act(self, node: ast.Call, path: str, given: CallArguments) -> Value:
+    def _act(self, node: ast.Call, path: str, arguments: CallArguments) -> Value:
         impossible = None
-        if self.blind or not given.whole:
+        if self.blind or not arguments.whole:
             self.state.knowledge = self.state.knowledge.forgotten()
-        if given.whole:
-            args = [self._plain_or_unknown(each) for each in given.args]
-            named = {name: self._plain_or_unknown(each) for name, each in given.named.items()}
+        if arguments.whole:
+            args = [self._plain_or_unknown(value) for value in arguments.args]
+            named = {name: self._plain_or_unknown(value) for name, value in arguments.named.items()}
             self.state.knowledge, impossible = self.state.knowledge.act(path, args, named, self._line(node))
         self._visit(node, impossible)
         return UNKNOWN
@@ -95,27 +95,27 @@ class Calls(Expressions):
 
     def _visit(self, node: ast.Call, impossible: Impossible | None) -> None:
         key = (*map(id, self.chain), id(node))
-        through = tuple(ast.unparse(each.func) for each in self.chain)
+        through = tuple(ast.unparse(call.func) for call in self.chain)
         visits = self.visits.setdefault(key, CallVisits(impossible, node, self._line(node), through))
         if impossible is None:
             visits.impossible = None
 
     def _line(self, node: ast.Call) -> int:
-        """Return the plan line of the call, or of the innermost one in the plan that led to it."""
-        return next((each.lineno for each in (node, *reversed(self.chain)) if id(each) in self.plan_calls), 0)
+        """Return the plan line of the call, or of the innermost call in the plan that led to it."""
+        return next((call.lineno for call in (node, *reversed(self.chain)) if id(call) in self.plan_calls), 0)
 
     # The plan's own functions.
 
-    def call_plan_function(self, node: ast.Call, function: DefinedFunction, given: CallArguments) -> Value:
-        """Carry out a function of the plan with arguments."""
-        again = any(each is function.node for each in self.inside)
-        if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not given.whole:
-            return self._unfollowed(given, function)
-        if self._only_reads(function, [*given.args, *given.named.values()]):
+    def call_plan_function(self, node: ast.Call, function: DefinedFunction, arguments: CallArguments) -> Value:
+        """Follow a call of a function of the plan."""
+        again = any(enclosing is function.node for enclosing in self.inside)
+        if again or len(self.chain) >= MAX_CALL_DEPTH or effects.is_generator(function.node) or not arguments.whole:
+            return self._call_unknown(arguments, function)
+        if self._only_reads(function, [*arguments.args, *arguments.named.values()]):
             return UNKNOWN
-        values = _bound(self, function, given)
+        values = _bind_arguments(self, function, arguments)
         if values is None:
-            return self._unfollowed(given)
+            return self._call_unknown(arguments)
         self.chain.append(node)
         self.inside.append(function.node)
         try:
@@ -124,12 +124,12 @@ class Calls(Expressions):
             self.chain.pop()
             self.inside.pop()
 
-    def _only_reads(self, function: DefinedFunction, given: list[Value]) -> bool:
-        """Return whether a call only computes something from unknown values, and need not be followed."""
-        return UNKNOWN in given and not any(map(self.holds_container, given)) and self.is_harmless(function)
+    def _only_reads(self, function: DefinedFunction, values: list[Value]) -> bool:
+        """Return whether a call need not be followed, since it only computes something from unknown values."""
+        return UNKNOWN in values and not any(map(self.holds_container, values)) and self.is_harmless(function)
 
     def enter(self, function: DefinedFunction, values: dict[str, Value]) -> Value:
-        """Carry out a function's body with these parameters, and return its value."""
+        """Follow a function's body with these parameters, and return its value."""
         own = self.open_frame(function.frame)
         outside, self.frame, self.finals = (self.frame, self.finals), own, []
         self.own[own] = (
@@ -150,15 +150,15 @@ class Calls(Expressions):
             self.frame, self.finals = outside
             ways = self.returns.pop()
         value = self.meet(ways)
-        if not any(isinstance(each, ast.FunctionDef | ast.Lambda) for each in effects.own_nodes(function.node)):
+        if not any(isinstance(inner, ast.FunctionDef | ast.Lambda) for inner in effects.own_nodes(function.node)):
             self.state.frames.pop(own, None)
         return value
 
     def visit_unseen(self) -> None:
-        """Carry out the functions that something unknown may call, with unknown arguments."""
+        """Follow the functions that something unknown may call, with unknown arguments."""
         visited: set[int] = set()
         while self.blind and (left := self.unseen.keys() - visited):
-            for key in sorted(left, key=lambda each: self.unseen[each].node.lineno):
+            for key in sorted(left, key=lambda node: self.unseen[node].node.lineno):
                 visited.add(key)
                 function = self.unseen[key]
                 self._forget_all_data()
@@ -168,7 +168,7 @@ class Calls(Expressions):
                 self.state = start
 
     def _forget_all_data(self) -> None:
-        """Keep only functions that are defined in one place: an unseen call may come at any time."""
+        """Forget all but functions that are defined in one place, since an unseen call may happen at any time."""
         self.havoc([])
         for frame in self.state.frames.values():
             for name, value in frame.items():
@@ -176,33 +176,34 @@ class Calls(Expressions):
 
     # Methods and Python's functions.
 
-    def _method(self, base: Value, name: str, given: CallArguments) -> Value:
-        """Return the value of a method. A string's keeps none of its arguments."""
+    def _method(self, base: Value, name: str, arguments: CallArguments) -> Value:
+        """Return the result of a method. Methods of strings keep none of their arguments."""
         with suppress(NotKnown):
-            if isinstance(base, Container) and given.whole:
-                return self.container_method(base, name, given.args, given.named)
-            if isinstance(base, str) and given.whole:
-                named = {each: self.plain(value) for each, value in given.named.items()}
-                return self.taken_in(text_method(base, name, [self.plain(each) for each in given.args], named))
-        return UNKNOWN if isinstance(base, str) else self._unfollowed(given, base)
+            if isinstance(base, Container) and arguments.whole:
+                return self.container_method(base, name, arguments.args, arguments.named)
+            if isinstance(base, str) and arguments.whole:
+                named = {argument: self.plain(value) for argument, value in arguments.named.items()}
+                args = [self.plain(argument) for argument in arguments.args]
+                return self.from_python(text_method(base, name, args, named))
+        return UNKNOWN if isinstance(base, str) else self._call_unknown(arguments, base)
 
-    def _python(self, name: str, given: CallArguments) -> Value:
+    def _python(self, name: str, arguments: CallArguments) -> Value:
         if name in ("print", "isinstance", "repr", "type"):
             return UNKNOWN
-        items = self.items(given.args[0]) if len(given.args) == 1 and not given.named else None
-        if items is not None and name in ("list", "tuple", "len"):  # which do not examine the items
+        items = self.items(arguments.args[0]) if len(arguments.args) == 1 and not arguments.named else None
+        if items is not None and name in ("list", "tuple", "len"):  # these do not examine the items
             return len(items) if name == "len" else items if name == "tuple" else self.new_container(list(items))
         with suppress(NotKnown):
-            if name == "dict" and not given.args and given.whole:
-                return self.new_container(dict(given.named.items()))
-            if name in FUNCTIONS and given.whole:
-                named = {each: self.plain(value) for each, value in given.named.items()}
-                return self.taken_in(computed(FUNCTIONS[name], *map(self.flat, given.args), **named))
+            if name == "dict" and not arguments.args and arguments.whole:
+                return self.new_container(dict(arguments.named.items()))
+            if name in FUNCTIONS and arguments.whole:
+                named = {argument: self.plain(value) for argument, value in arguments.named.items()}
+                return self.from_python(compute(FUNCTIONS[name], *map(self.flat, arguments.args), **named))
         if name == "getattr":
-            return self._unfollowed(given)
-        for value in (*given.args, *given.named.values()):  # all others read items and call functions among them
+            return self._call_unknown(arguments)
+        for value in (*arguments.args, *arguments.named.values()):  # all others read the items, and may call them
             self.escape(*(self.items(value) or (value,)) if isinstance(value, Container) else (value,))
-        return self._unfollowed(CallArguments([], {}))
+        return self._call_unknown(CallArguments([], {}))
 
     # Lists, dicts and sets.
 
@@ -215,16 +216,16 @@ class Calls(Expressions):
         if content is None or way is None or named or len(content) >= MAX_ITEMS:
             raise NotKnown
         changed = copy(content)
-        value = computed(way, self, changed, *args)
+        value = compute(way, self, changed, *args)
         self.state.heap[container.number] = changed
         return value
 
-    def replaced(self, base: Value, how: str, key: Value, *value: Value) -> None:
+    def replace_item(self, base: Value, method: str, key: Value, *value: Value) -> None:
         """Carry out ``base[key] = value`` or ``del base[key]``."""
         content = copy(self.content(base))
         if isinstance(content, list | dict) and isinstance(base, Container):
             with suppress(NotKnown):
-                computed(getattr(content, how), self.key(key), *value)
+                compute(getattr(content, method), self.key(key), *value)
                 self.state.heap[base.number] = content
                 return
         self.escape(base, *value)
@@ -235,8 +236,8 @@ class Calls(Expressions):
             raise NotKnown
         content.extend(items)
 
-    def _place(self, content: list[Value], value: Value) -> object:
-        return computed([self.plain(each) for each in content].index, self.plain(value))
+    def _index(self, content: list[Value], value: Value) -> object:
+        return compute([self.plain(item) for item in content].index, self.plain(value))
 
     def _copy(self, content: list[Value] | dict[Value, Value] | set[Value]) -> Value:
         return self.new_container(copy(content))
@@ -253,9 +254,9 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
     (list, "extend"): Calls._extend,
     (list, "insert"): lambda walk, content, place, value: content.insert(walk.plain(place), value),
     (list, "pop"): lambda walk, content, place=-1: content.pop(walk.plain(place)),
-    (list, "remove"): lambda walk, content, value: content.__delitem__(walk._place(content, value)),
-    (list, "index"): Calls._place,
-    (list, "count"): lambda walk, content, value: [walk.plain(each) for each in content].count(walk.plain(value)),
+    (list, "remove"): lambda walk, content, value: content.__delitem__(walk._index(content, value)),
+    (list, "index"): Calls._index,
+    (list, "count"): lambda walk, content, value: [walk.plain(item) for item in content].count(walk.plain(value)),
     (list, "sort"): lambda walk, content: content.sort(key=walk.plain),
     (list, "reverse"): lambda walk, content: content.reverse(),
     (list, "clear"): lambda walk, content: content.clear(),
@@ -278,18 +279,18 @@ _METHODS: Mapping[tuple[type, str], Callable[..., Value]] = {
 _AT_ONCE = frozenset("all any dict list max min next set sorted sum tuple".split())
 
 
-def _bound(walk: Calls, function: DefinedFunction, given: CallArguments) -> dict[str, Value] | None:
-    """Return the parameters' values, or None if the call does not fit."""
-    a = function.node.args
-    positional = [each.arg for each in (*a.posonlyargs, *a.args)]
-    values = {**dict(function.defaults), **dict(zip(positional, given.args, strict=False))}
-    extra = given.args[len(positional) :]
-    others = {name: value for name, value in given.named.items() if name not in effects.parameters(function.node)}
-    if (extra and a.vararg is None) or (others and a.kwarg is None):
+def _bind_arguments(walk: Calls, function: DefinedFunction, arguments: CallArguments) -> dict[str, Value] | None:
+    """Return the values of the parameters, or None if the arguments do not fit."""
+    signature = function.node.args
+    positional = [parameter.arg for parameter in (*signature.posonlyargs, *signature.args)]
+    values = {**dict(function.defaults), **dict(zip(positional, arguments.args, strict=False))}
+    extra = arguments.args[len(positional) :]
+    others = {name: value for name, value in arguments.named.items() if name not in effects.parameters(function.node)}
+    if (extra and signature.vararg is None) or (others and signature.kwarg is None):
         return None
-    values.update({name: value for name, value in given.named.items() if name not in others})
-    if a.vararg:
-        values[a.vararg.arg] = walk.tuple_of(extra)
-    if a.kwarg:
-        values[a.kwarg.arg] = walk.new_container(dict(others.items()))
+    values.update({name: value for name, value in arguments.named.items() if name not in others})
+    if signature.vararg:
+        values[signature.vararg.arg] = walk.tuple_of(extra)
+    if signature.kwarg:
+        values[signature.kwarg.arg] = walk.new_container(dict(others.items()))
     return values if set(effects.parameters(function.node)) <= values.keys() else None

@@ -1,4 +1,4 @@
-"""Effects of code that is not followed: names that it binds, whether it acts, what calling it may change."""
+"""Effects of code that is not followed: the names that it binds, whether it acts, and what it may change."""
 
 import ast
 from collections import Counter
@@ -9,12 +9,12 @@ _NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandl
 
 
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return every name that the code may bind, or declares as another frame's."""
+    """Return every name that the code may bind, or declares global or nonlocal."""
     return {name for node in _all(nodes) for name in _bound_by(node)}
 
 
 def _bound_by(node: ast.AST) -> list[str]:
-    """Return the names that this very node binds or declares."""
+    """Return the names that this node itself binds or declares."""
     if isinstance(node, ast.Name):
         return [] if isinstance(node.ctx, ast.Load) else [node.id]
     if isinstance(node, ast.Global | ast.Nonlocal):
@@ -26,11 +26,11 @@ def _bound_by(node: ast.AST) -> list[str]:
 
 
 def defined_once(trees: Iterable[ast.AST]) -> set[str]:
-    """Return the names that one def binds, and nothing else anywhere: no other scope, and no parameter."""
+    """Return the names that one ``def`` binds and nothing else does, in any scope."""
     nodes = list(_all(trees))
-    given = Counter(name for node in nodes for name in _bound_by(node))
-    given.update(node.arg for node in nodes if isinstance(node, ast.arg))
-    return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and given[node.name] == 1}
+    counts = Counter(name for node in nodes for name in _bound_by(node))
+    counts.update(node.arg for node in nodes if isinstance(node, ast.arg))
+    return {node.name for node in nodes if isinstance(node, ast.FunctionDef) and counts[node.name] == 1}
 
 
 def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> set[str]:
@@ -40,84 +40,84 @@ def declared(nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.
 
 def parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return all names that a call binds."""
-    a = node.args
-    return [each.arg for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each]
+    args = node.args
+    return [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
 
 
 def own_declared(node: ast.FunctionDef | ast.Lambda, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
     """Return the names that a function itself declares, without those of inner functions."""
-    return {name for each in own_nodes(node) if isinstance(each, kind) for name in each.names}
+    return {name for inner in own_nodes(node) if isinstance(inner, kind) for name in inner.names}
 
 
 def is_generator(node: ast.FunctionDef | ast.Lambda) -> bool:
     """Return whether a call only makes a generator."""
-    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own_nodes(node))
+    return any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in own_nodes(node))
 
 
 def own_nodes(node: ast.FunctionDef | ast.Lambda) -> Iterator[ast.AST]:
     """Yield the nodes of a function's body, without those of inner functions and classes."""
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
     while waiting:
-        each = waiting.pop()
-        yield each
-        if not isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            waiting.extend(ast.iter_child_nodes(each))
+        inner = waiting.pop()
+        yield inner
+        if not isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting.extend(ast.iter_child_nodes(inner))
 
 
 def acting_names(trees: Iterable[ast.AST], roots: Collection[str]) -> frozenset[str]:
-    """Return the names whose use may act or change a list: those of the session, and every name bound to one of them.
+    """Return the names whose use may act or change a list: those of the session, and names bound to one of them.
 
-    Functions that use such a name count, too. What is passed to parameters is not followed.
+    Functions that use such a name are included. Values passed to parameters are not followed.
     """
     nodes = list(_all(trees))
     acting = set(roots)
-    while found := {name for node in nodes for name in _made_acting(node, acting)} - acting:
-        acting |= found
+    while more := {name for node in nodes for name in _names_made_acting(node, acting)} - acting:
+        acting |= more
     return frozenset(acting)
 
 
-def _made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
+def _names_made_acting(node: ast.AST, acting: Collection[str]) -> Collection[str]:
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return () if is_harmless(node, acting) else (node.name,)
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For)):
         value = node.iter if isinstance(node, ast.For) else node.value
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return bound(targets) if value is not None and _hands_on(value, acting) else ()
+        return bound(targets) if value is not None and _may_hand_on(value, acting) else ()
     return ()
 
 
-def _hands_on(value: ast.expr, acting: Collection[str]) -> bool:
+def _may_hand_on(value: ast.expr, acting: Collection[str]) -> bool:
     """Return whether the value of an expression may act: that of ``agent.go_to(x)`` is only an observation."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and isinstance(value.func.value, ast.Name):
-        return any(_hands_on(each, acting) for each in (*value.args, *(pair.value for pair in value.keywords)))
+        return any(_may_hand_on(part, acting) for part in (*value.args, *(pair.value for pair in value.keywords)))
     if isinstance(value, (ast.Name, ast.Attribute)):
         return mentions(value, acting)
-    return any(_hands_on(each, acting) for each in ast.iter_child_nodes(value) if isinstance(each, ast.expr)) or (
+    return any(_may_hand_on(part, acting) for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr)) or (
         isinstance(value, ast.Lambda) and not is_harmless(value, acting)
     )
 
 
 def mentions(node: ast.AST, names: Collection[str]) -> bool:
     """Return whether the code reads one of the names anywhere."""
-    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+    return any(isinstance(inner, ast.Name) and inner.id in names for inner in ast.walk(node))
 
 
 def is_endless(node: ast.While, acting: Collection[str]) -> bool:
-    """Return whether only an error ends a loop: it has no exit, and takes no action that could end the episode."""
+    """Return whether only an error ends a loop: it has no exit, and no action in it could end the episode."""
     if not (isinstance(node.test, ast.Constant) and node.test.value):
         return False
-    return not mentions(node, acting) and not any(isinstance(each, _WAYS_OUT) for each in ast.walk(node))
+    return not mentions(node, acting) and not any(isinstance(inner, _WAYS_OUT) for inner in ast.walk(node))
 
 
 def is_harmless(node: ast.AST, acting: Collection[str]) -> bool:
-    """Return whether code neither acts nor changes anything that it did not make itself.
+    """Return whether code neither acts nor changes anything that it did not create.
 
-    A method named like one that changes lists or dicts counts as a change, whatever its object is.
+    Every method named like one that changes lists or dicts counts as a change.
     """
     if mentions(node, acting):
         return False
-    own = _made_inside(node)
-    return not any(_changes(each, own) for each in ast.walk(node))
+    own = _own_values(node)
+    return not any(_changes(inner, own) for inner in ast.walk(node))
 
 
 def _changes(node: ast.AST, own: Collection[str]) -> bool:
@@ -133,19 +133,19 @@ def _changes(node: ast.AST, own: Collection[str]) -> bool:
     return changed and not (isinstance(base, ast.Name) and base.id in own)
 
 
-def _made_inside(node: ast.AST) -> set[str]:
-    """Return a function's names that only stand for what it made itself: a new list, a number, a string."""
+def _own_values(node: ast.AST) -> set[str]:
+    """Return a function's names that only hold values that it created: a new list, a number, a string."""
     if not isinstance(node, ast.FunctionDef):
         return set()
-    given: Counter[str] = Counter()
-    made: Counter[str] = Counter()
-    for each in ast.walk(node):
-        given.update([each.arg] if isinstance(each, ast.arg) else _bound_by(each))
-        if isinstance(each, ast.Assign) and isinstance(each.value, _NEW) and isinstance(each.targets[0], ast.Name):
-            made.update([each.targets[0].id])
-        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
-            made.update([each.target.id])
-    return {name for name, count in given.items() if made[name] == count}
+    bindings: Counter[str] = Counter()
+    fresh: Counter[str] = Counter()
+    for inner in ast.walk(node):
+        bindings.update([inner.arg] if isinstance(inner, ast.arg) else _bound_by(inner))
+        if isinstance(inner, ast.Assign) and isinstance(inner.value, _NEW) and isinstance(inner.targets[0], ast.Name):
+            fresh.update([inner.targets[0].id])
+        elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
+            fresh.update([inner.target.id])
+    return {name for name, count in bindings.items() if fresh[name] == count}
 
 
 _NEW = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant, ast.JoinedStr)
@@ -158,7 +158,7 @@ CHANGING = frozenset(
 
 
 def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    return (each for node in nodes for each in ast.walk(node))
+    return (inner for node in nodes for inner in ast.walk(node))
 
 
 # Call sites.
@@ -166,24 +166,24 @@ def _all(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 _METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind))
 
 
-def sites(
+def call_sites(
     tree: ast.AST, functions: Collection[str], acting: Collection[str], handed_on: Collection[str]
 ) -> Iterator[int]:
     """Yield the ids of nodes that call one of the session's functions, or pass it on to be called by others.
 
-    ``acting`` are the names that stand for the session's objects, ``handed_on`` the functions that something unknown
-    has. A call of a method of that name counts, too (``self.agent.open``), unless Python's own types or classes of the
-    plan have such a method.
+    ``acting`` has the names of the session's objects, ``handed_on`` the functions that something unknown holds. A call
+    of a method of that name counts, too (``self.agent.open``), unless Python's own types or the plan define such a
+    method.
     """
     names = {name.rpartition(".")[2] for name in functions}
-    doubtful = _METHODS | {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+    doubtful = _METHODS | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            found = _may_act(node, functions, names - doubtful, names, acting)
+            is_site = _may_act(node, functions, names - doubtful, names, acting)
         else:
-            found = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
-        if found:
+            is_site = isinstance(node, ast.Attribute) and id(node) not in called and ast.unparse(node) in handed_on
+        if is_site:
             yield id(node)
 
 

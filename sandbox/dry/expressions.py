@@ -1,4 +1,4 @@
-"""Values of expressions. What is not followed has the value UNKNOWN, and its operands escape."""
+"""Evaluate expressions. One that is not followed has the value UNKNOWN, and its operands escape."""
 
 import ast
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from planbook.sandbox.dry.values import (
     UnknownType,
     Value,
     binary,
-    computed,
+    compute,
 )
 from planbook.sandbox.dry.walk import BaseWalk
 
@@ -28,41 +28,41 @@ class Expressions(BaseWalk):
     """Evaluates expressions, and converts values to and from Python's own."""
 
     def plain(self, value: Value) -> Plain:
-        """Return Python's value. Raises NotKnown if any part is unknown, or if it is too large."""
+        """Convert to a Python value. Raises NotKnown if any part is unknown or it is too large."""
         return self._plain(value, count(1))
 
     def _plain(self, value: Value, parts: Iterator[int]) -> Plain:
         if next(parts) > MAX_ITEMS:
             raise NotKnown
         if isinstance(value, tuple):
-            return tuple(self._plain(each, parts) for each in value)
+            return tuple(self._plain(item, parts) for item in value)
         if value is None or isinstance(value, str | bytes | int | float):
             return value
         content = self.content(value)
         if content is None:
             raise NotKnown
         if isinstance(content, dict):
-            return {self._plain(name, parts): self._plain(each, parts) for name, each in content.items()}
-        return type(content)(self._plain(each, parts) for each in content)
+            return {self._plain(key, parts): self._plain(item, parts) for key, item in content.items()}
+        return type(content)(self._plain(item, parts) for item in content)
 
     def flat(self, value: Value) -> Plain:
-        """Return as ``plain`` a value without containers inside, which would lose their identity. Raises NotKnown."""
-        if any(isinstance(each, Container) for each in self.items(value) or ()):
+        """Convert as ``plain`` does. Raises NotKnown also for containers inside, which would lose their identity."""
+        if any(isinstance(item, Container) for item in self.items(value) or ()):
             raise NotKnown
         return self.plain(value)
 
-    def taken_in(self, value: Plain) -> Value:
-        """Return a value that Python computed as a value of the dry run."""
+    def from_python(self, value: Plain) -> Value:
+        """Convert a Python value to a value of the dry run."""
         if isinstance(value, list):
-            return self.new_container([self.taken_in(each) for each in value])
+            return self.new_container([self.from_python(item) for item in value])
         if isinstance(value, dict):
-            return self.new_container({self.taken_in(name): self.taken_in(each) for name, each in value.items()})
+            return self.new_container({self.from_python(key): self.from_python(item) for key, item in value.items()})
         if isinstance(value, set):
             return self.new_container(set(value))
-        return tuple(map(self.taken_in, value)) if isinstance(value, tuple) else value
+        return tuple(map(self.from_python, value)) if isinstance(value, tuple) else value
 
     def key(self, value: Value) -> Value:
-        """Return a value as a key of a dict or set. Raises NotKnown."""
+        """Convert a value to a key of a dict or set. Raises NotKnown."""
         if isinstance(value, tuple):
             return tuple(map(self.key, value))
         if value is None or isinstance(value, str | int | float | bytes):
@@ -70,11 +70,11 @@ class Expressions(BaseWalk):
         raise NotKnown
 
     def value(self, node: ast.expr) -> Value:
-        """Evaluate. Raises PathEnded if no path comes back from it."""
+        """Evaluate an expression. Raises PathEnded if no path returns from it."""
         return self.visit(node)
 
-    def parts_of(self, node: ast.AST) -> Value:
-        """Evaluate only the parts of an expression, for their effects."""
+    def visit_parts(self, node: ast.AST) -> Value:
+        """Evaluate the parts of an expression for their effects only."""
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 self.escape(self.value(part))
@@ -99,41 +99,41 @@ class Expressions(BaseWalk):
         return HostRef(path)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Value:
-        parts = [self._part(part) for part in node.values]
+        parts = [self._formatted_part(part) for part in node.values]
         if any(isinstance(part, UnknownType) for part in parts) or sum(len(str(part)) for part in parts) > MAX_CHARS:
             return UNKNOWN
         return "".join(map(str, parts))
 
-    def _part(self, node: ast.expr) -> Value:
+    def _formatted_part(self, node: ast.expr) -> Value:
         if not isinstance(node, ast.FormattedValue):
             return self.value(node)
         value = self.value(node.value)
         if node.format_spec is not None or node.conversion not in (-1, ord("s")):
-            return self.parts_of(node.format_spec) if node.format_spec else UNKNOWN
+            return self.visit_parts(node.format_spec) if node.format_spec else UNKNOWN
         return str(value) if isinstance(value, str | int | float | None) else UNKNOWN
 
     def visit_Tuple(self, node: ast.Tuple) -> Value:
-        parts = self.unpacked(node.elts)
+        parts = self.unpack(node.elts)
         return UNKNOWN if parts is None else self.tuple_of(parts)
 
     def visit_List(self, node: ast.List) -> Value:
-        return self.new_container(self.unpacked(node.elts))
+        return self.new_container(self.unpack(node.elts))
 
-    def unpacked(self, nodes: list[ast.expr]) -> list[Value] | None:
-        """Return values in order, with starred ones spread out; None if their number is unknown."""
-        found: list[Value] | None = []
+    def unpack(self, nodes: list[ast.expr]) -> list[Value] | None:
+        """Evaluate expressions in order, and unpack starred ones. Return None if the number of values is unknown."""
+        values: list[Value] | None = []
         for node in nodes:
             value = self.value(node.value if isinstance(node, ast.Starred) else node)
             more = self.items(value) if isinstance(node, ast.Starred) else (value,)
-            if more is None or found is None:
-                self.escape(value, *(found or ()))
-                found = None
+            if more is None or values is None:
+                self.escape(value, *(values or ()))
+                values = None
             else:
-                found.extend(more)
-        return found
+                values.extend(more)
+        return values
 
     def visit_Set(self, node: ast.Set) -> Value:
-        parts = self.unpacked(node.elts)
+        parts = self.unpack(node.elts)
         try:
             return self.new_container(set(map(self.key, parts)) if parts is not None else None)
         except NotKnown:
@@ -142,9 +142,9 @@ class Expressions(BaseWalk):
 
     def visit_Dict(self, node: ast.Dict) -> Value:
         content: dict[Value, Value] | None = {}
-        for name, each in zip(node.keys, node.values, strict=True):
-            key = self.value(name) if name is not None else UNKNOWN
-            value = self.value(each)
+        for key_node, value_node in zip(node.keys, node.values, strict=True):
+            key = self.value(key_node) if key_node is not None else UNKNOWN
+            value = self.value(value_node)
             with suppress(NotKnown):
                 if content is not None:
                     content[self.key(key)] = value
@@ -154,12 +154,12 @@ class Expressions(BaseWalk):
         return self.new_container(content)
 
     def visit_BinOp(self, node: ast.BinOp) -> Value:
-        return self.operated(type(node.op), self.value(node.left), self.value(node.right))
+        return self.operate(type(node.op), self.value(node.left), self.value(node.right))
 
-    def operated(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
+    def operate(self, kind: type[ast.operator], left: Value, right: Value) -> Value:
         """Return the result of an operation on two values."""
         try:
-            return self.taken_in(binary(kind, self.flat(left), self.flat(right)))
+            return self.from_python(binary(kind, self.flat(left), self.flat(right)))
         except NotKnown:
             self.escape(left, right)
             return UNKNOWN
@@ -170,7 +170,7 @@ class Expressions(BaseWalk):
             truth = self.truth(value)
             return UNKNOWN if isinstance(truth, UnknownType) else not truth
         try:
-            return computed(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
+            return compute(UNARY[type(node.op)], self.plain(value)) if type(node.op) in UNARY else UNKNOWN
         except NotKnown:
             return UNKNOWN
 
@@ -178,22 +178,22 @@ class Expressions(BaseWalk):
         left, truth = self.value(node.left), True
         for position, (operation, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             right = self.value(right_node)
-            found = self._compared(operation, left, right)
-            if isinstance(found, UnknownType):
+            result = self._compare(operation, left, right)
+            if isinstance(result, UnknownType):
                 for rest in node.comparators[position + 1 :]:
                     self.branches(lambda rest=rest: self.value(rest), lambda: None)  # type: ignore[misc]
                 return UNKNOWN
-            if not found:
+            if not result:
                 return False
             left = right
         return truth
 
-    def _compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
+    def _compare(self, operation: ast.cmpop, left: Value, right: Value) -> bool | UnknownType:
         if isinstance(operation, ast.Is | ast.IsNot):
             known = UNKNOWN not in (left, right) and None in (left, right)
             return (left is right) == isinstance(operation, ast.Is) if known else UNKNOWN
         try:
-            return bool(computed(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
+            return bool(compute(COMPARISONS[type(operation)], self.plain(left), self.plain(right)))
         except NotKnown:
             return UNKNOWN
 
@@ -219,16 +219,16 @@ class Expressions(BaseWalk):
         return self.item(self.value(node.value), self.value(node.slice))
 
     def visit_Slice(self, node: ast.Slice) -> Value:
-        bounds = [self.value(each) if each else None for each in (node.lower, node.upper, node.step)]
-        return slice(*bounds) if all(isinstance(each, int | None) for each in bounds) else UNKNOWN
+        bounds = [self.value(bound) if bound else None for bound in (node.lower, node.upper, node.step)]
+        return slice(*bounds) if all(isinstance(bound, int | None) for bound in bounds) else UNKNOWN
 
     def item(self, base: Value, key: Value) -> Value:
         """Return an item of a string, tuple, list or dict, or a slice."""
         content = base if isinstance(base, str | tuple) else self.content(base)
         if isinstance(content, str | tuple | list | dict):
             with suppress(NotKnown):
-                found = computed(content.__getitem__, key if isinstance(key, slice) else self.key(key))
-                return self.new_container(found) if isinstance(found, list) else found
+                item = compute(content.__getitem__, key if isinstance(key, slice) else self.key(key))
+                return self.new_container(item) if isinstance(item, list) else item
         self.escape(base)
         return UNKNOWN
 

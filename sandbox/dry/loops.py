@@ -1,4 +1,4 @@
-"""Loops and comprehensions: turn by turn over known items, else until another turn changes nothing."""
+"""Follow loops and comprehensions: turn by turn over known items, else until a turn changes nothing more."""
 
 import ast
 from abc import abstractmethod
@@ -8,14 +8,14 @@ from contextlib import suppress
 from planbook.sandbox.dry import effects
 from planbook.sandbox.dry.calls import Calls
 from planbook.sandbox.dry.values import UNKNOWN, BuiltinFunction, Container, NotKnown, UnknownType, Value
-from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, joined
+from planbook.sandbox.dry.walk import LoopExits, PathEnded, WalkState, merge_states
 
 MAX_TURNS = 300
-"""Turns of a loop that are followed individually."""
+"""Turns of a loop that are followed one by one."""
 MAX_ENDLESS_TURNS = 4
 """The same for ``while True``, which only a break ends."""
 MAX_ROUNDS = 3
-"""Times that the body of a loop over unknown items is followed until nothing changes."""
+"""Turns over unknown items that are followed until nothing changes."""
 
 Turn = Callable[[], None]
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -29,7 +29,7 @@ class Loops(Calls):
         """Bind a target."""
 
     def visit_For(self, node: ast.For) -> None:
-        over, loop, exits = self._over(node.iter), LoopExits(), list[WalkState]()
+        iterated, loop, exits = self._iterated(node.iter), LoopExits(), list[WalkState]()
 
         def turn(item: Value) -> None:
             self.bind(node.target, item)
@@ -37,7 +37,7 @@ class Loops(Calls):
 
         self.loops.append(loop)
         with suppress(PathEnded):
-            self._all_turns(over, turn, [node])
+            self._all_turns(iterated, turn, [node])
             exits.append(self.state)
         self.loops.pop()
         self._leave_loop(exits, loop.breaks, node.orelse)
@@ -60,12 +60,12 @@ class Loops(Calls):
             if self._counted_turns(node, loop):
                 exits.append(self.state)
             else:
-                self._repeated(unknown_turn, [node])
+                self._repeat(unknown_turn, [node])
         self.loops.pop()
         self._leave_loop(exits, loop.breaks, node.orelse)
 
     def _counted_turns(self, node: ast.While, loop: LoopExits) -> bool:
-        """Return whether the loop reached its end. Otherwise its other turns are unknown."""
+        """Return whether the loop ended. Otherwise its further turns are unknown."""
         for _ in range(MAX_ENDLESS_TURNS if isinstance(node.test, ast.Constant) else MAX_TURNS):
             self.state.drop_unused()
             before = self.state.copy()
@@ -77,12 +77,12 @@ class Loops(Calls):
                 return False
             self._turn_of(node.body, loop)
             self.state.drop_unused()
-            if self.state.stands_like(before):
+            if self.state.equals(before):
                 return False
         return False
 
     def _turn_of(self, body: list[ast.stmt], loop: LoopExits) -> None:
-        """Carry out one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
+        """Follow one turn, to the end of the body or a continue. Raises PathEnded if it reaches neither."""
         ways = list[tuple[WalkState, Value]]()
         with suppress(PathEnded):
             self.body(body)
@@ -101,8 +101,8 @@ class Loops(Calls):
 
     # Items and turns.
 
-    def _over(self, node: ast.expr) -> Value:
-        """Return what a loop iterates over. Iterators are expanded here, where they are used once."""
+    def _iterated(self, node: ast.expr) -> Value:
+        """Evaluate what a loop iterates over. Iterators are expanded here, since they are used once."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             function = self.look_up(node.func.id, self.frame)
             if (
@@ -110,36 +110,36 @@ class Loops(Calls):
                 and node.args
                 and function.name in ("enumerate", "zip", "reversed")
             ):
-                return self._spread(function.name, self.unpacked(node.args))
+                return self._expand_iterator(function.name, self.unpack(node.args))
         return self.value(node)
 
-    def _spread(self, name: str, given: list[Value] | None) -> Value:
-        rows = [self.items(each) for each in given or ()]
+    def _expand_iterator(self, name: str, arguments: list[Value] | None) -> Value:
+        rows = [self.items(argument) for argument in arguments or ()]
         known = [row for row in rows if row is not None]
-        if len(known) < len(rows) or given is None or (len(known) != 1 and name != "zip"):
-            self.escape(*(given or ()))
+        if len(known) < len(rows) or arguments is None or (len(known) != 1 and name != "zip"):
+            self.escape(*(arguments or ()))
             return UNKNOWN
         if name == "enumerate":
             return self.tuple_of(enumerate(known[0]))
         return self.tuple_of(zip(*known, strict=False)) if name == "zip" else known[0][::-1]
 
-    def _all_turns(self, over: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
-        """Carry out every turn of a loop. A list is read again before each turn, since the body may change it.
+    def _all_turns(self, iterated: Value, turn: Callable[[Value], None], nodes: list[ast.AST]) -> None:
+        """Follow every turn of a loop. A list is read again before each turn, since the body may change it.
 
         Raises PathEnded if no path reaches the end of the loop.
         """
         for position in range(MAX_TURNS):
-            items = self.items(over)
+            items = self.items(iterated)
             if items is None:
                 break
             if position >= len(items):
                 return
             turn(items[position])
-        self.escape(over)
-        self._repeated(lambda: turn(UNKNOWN), nodes)
+        self.escape(iterated)
+        self._repeat(lambda: turn(UNKNOWN), nodes)
 
-    def _repeated(self, turn: Turn, nodes: list[ast.AST]) -> None:
-        """Carry out any number of turns. The resulting state holds before and after each of them."""
+    def _repeat(self, turn: Turn, nodes: list[ast.AST]) -> None:
+        """Follow any number of turns. The resulting state holds before and after each of them."""
         for _ in range(MAX_ROUNDS):
             before = self.state.copy()
             try:
@@ -148,10 +148,10 @@ class Loops(Calls):
                 self.state = before
                 return
             before.drop_unused()
-            self.state = joined(before, self.state)
+            self.state = merge_states(before, self.state)
             self.state.drop_unused()
             self.settle()
-            if self.state.stands_like(before):
+            if self.state.equals(before):
                 return
         self.havoc(nodes)
         left = self.state.copy()
@@ -164,62 +164,62 @@ class Loops(Calls):
     def visit_ListComp(self, node: Comprehension) -> Value:
         self.step()
         if not isinstance(node, ast.GeneratorExp):
-            return self._comprehended(node)
-        if not effects.is_harmless(node, self.acting):  # nobody knows how far, and when, a generator is consumed
+            return self._comprehension(node)
+        if not effects.is_harmless(node, self.acting):  # it is unknown how far, and when, a generator is consumed
             self.blind = self.blind or id(node) not in self.at_once
-            self._repeated(lambda: self.escape(self._comprehended(node)), [node])
+            self._repeat(lambda: self.escape(self._comprehension(node)), [node])
         return UNKNOWN
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
-    def _comprehended(self, node: Comprehension) -> Value:
-        over = self._over(node.generators[0].iter)
+    def _comprehension(self, node: Comprehension) -> Value:
+        iterated = self._iterated(node.generators[0].iter)
         self.frame = self.open_frame(self.frame)
         own = self.frame
         self.transparent.add(own)
-        found: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
+        result: Container = self.new_container([] if isinstance(node, ast.ListComp) else None)
         try:
-            self._generated(node, over, 0, found)
+            self._run_generators(node, iterated, 0, result)
         finally:
             self.frame = self.parents[own]
             self.state.frames.pop(own, None)
-        return found
+        return result
 
-    def _generated(self, node: Comprehension, over: Value, depth: int, found: Container) -> None:
+    def _run_generators(self, node: Comprehension, iterated: Value, depth: int, result: Container) -> None:
         part = node.generators[depth]
 
         def turn(item: Value) -> None:
             self._bind_own(part.target, item)
-            self._filtered(part.ifs, go_on)
+            self._filter(part.ifs, go_on)
 
         def go_on() -> None:
             if depth + 1 < len(node.generators):
-                self._generated(node, self._over(node.generators[depth + 1].iter), depth + 1, found)
+                self._run_generators(node, self._iterated(node.generators[depth + 1].iter), depth + 1, result)
             elif isinstance(node, ast.DictComp):
                 self.escape(self.value(node.key), self.value(node.value))
             else:
-                self._collect(found, self.value(node.elt))
+                self._collect(result, self.value(node.elt))
 
-        self._all_turns(over, turn, [node])
+        self._all_turns(iterated, turn, [node])
 
-    def _collect(self, found: Container, value: Value) -> None:
+    def _collect(self, result: Container, value: Value) -> None:
         try:
-            self.container_method(found, "append", [value], {})
+            self.container_method(result, "append", [value], {})
         except NotKnown:
             self.escape(value)
 
     def _bind_own(self, target: ast.expr, value: Value) -> None:
-        """Bind the target of a comprehension in its own frame, unlike a name assigned by :=."""
+        """Bind a comprehension's target in its own frame, unlike a name assigned by ``:=``."""
         self.transparent.discard(self.frame)
         self.bind(target, value)
         self.transparent.add(self.frame)
 
-    def _filtered(self, tests: list[ast.expr], go_on: Turn) -> None:
+    def _filter(self, tests: list[ast.expr], go_on: Turn) -> None:
         if not tests:
             go_on()
             return
         truth = self.truth(self.value(tests[0]))
         if isinstance(truth, UnknownType):
-            self.branches(lambda: self._filtered(tests[1:], go_on), lambda: None)
+            self.branches(lambda: self._filter(tests[1:], go_on), lambda: None)
         elif truth:
-            self._filtered(tests[1:], go_on)
+            self._filter(tests[1:], go_on)

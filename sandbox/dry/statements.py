@@ -1,4 +1,4 @@
-"""Statements. The state forks at unknown conditions, and its branches are merged."""
+"""Follow statements. The state forks at unknown conditions, and the branches are merged."""
 
 import ast
 from collections.abc import Sequence
@@ -11,18 +11,21 @@ from planbook.sandbox.dry.walk import PathEnded
 
 
 class DryWalk(Loops):
-    """The whole walk: carries out statements."""
+    """The whole walk: follows statements."""
 
     def body(self, nodes: Sequence[ast.stmt]) -> None:
-        """Carry out statements, one after the other. Raises PathEnded."""
+        """Follow statements in order. Raises PathEnded."""
         for node in nodes:
             self.step()
             self.visit(node)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Handle what is not followed: only its parts are evaluated, or anything in a statement may have been done."""
+        """Handle nodes that are not followed.
+
+        Of an expression only the parts are evaluated. Of a statement any part may have run any number of times.
+        """
         if not isinstance(node, ast.stmt):
-            return self.parts_of(node)
+            return self.visit_parts(node)
         if not effects.is_harmless(node, self.acting):
             self.blind = True
         self.havoc([node])
@@ -51,18 +54,18 @@ class DryWalk(Loops):
         target = node.target
         if isinstance(target, ast.Name):
             left = self.look_up(target.id, self.frame)
-            self.assign(target.id, self._increased(node.op, left, self.value(node.value)))
+            self.assign(target.id, self._augment(node.op, left, self.value(node.value)))
         elif isinstance(target, ast.Subscript):
             base, key = self.value(target.value), self.value(target.slice)
             left = self.item(base, key)
-            self.replaced(base, "__setitem__", key, self._increased(node.op, left, self.value(node.value)))
+            self.replace_item(base, "__setitem__", key, self._augment(node.op, left, self.value(node.value)))
         else:
             self.bind(target, self.value(node.value))
 
-    def _increased(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """Return the value of ``left += right``: a list stays the same list."""
+    def _augment(self, operation: ast.operator, left: Value, right: Value) -> Value:
+        """Return the value of ``left += right``. A list stays the same object."""
         if not isinstance(left, Container):
-            return self.operated(type(operation), left, right)
+            return self.operate(type(operation), left, right)
         content, more = self.content(left), self.items(right)
         if isinstance(operation, ast.Add) and isinstance(content, list) and more is not None:
             self.state.heap[left.number] = [*content, *more]
@@ -77,16 +80,16 @@ class DryWalk(Loops):
         elif isinstance(target, ast.Tuple | ast.List):
             self._unpack(target.elts, value)
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
-            self.replaced(self.value(target.value), "__setitem__", self.value(target.slice), value)
+            self.replace_item(self.value(target.value), "__setitem__", self.value(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         else:
             self.escape(value)
-            self.parts_of(target)
+            self.visit_parts(target)
 
     def _unpack(self, targets: list[ast.expr], value: Value) -> None:
         items = self.items(value)
-        if items is None or len(items) != len(targets) or any(isinstance(each, ast.Starred) for each in targets):
+        if items is None or len(items) != len(targets) or any(isinstance(target, ast.Starred) for target in targets):
             self.escape(value)
             items = (UNKNOWN,) * len(targets)
         for target, item in zip(targets, items, strict=True):
@@ -97,7 +100,7 @@ class DryWalk(Loops):
             if isinstance(target, ast.Name):
                 self.assign(target.id, UNKNOWN)
             elif isinstance(target, ast.Subscript):
-                self.replaced(self.value(target.value), "__delitem__", self.value(target.slice))
+                self.replace_item(self.value(target.value), "__delitem__", self.value(target.slice))
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         for name in effects.bound([node]):
@@ -113,17 +116,17 @@ class DryWalk(Loops):
         self.assign(node.name, value)
 
     def visit_Lambda(self, node: ast.FunctionDef | ast.Lambda) -> Value:
-        """Return the function as a value. Its defaults are evaluated now."""
-        a = node.args
-        positional = [each.arg for each in (*a.posonlyargs, *a.args)]
-        pairs = list(zip(positional[len(positional) - len(a.defaults) :], a.defaults, strict=True))
-        pairs += [(each.arg, default) for each, default in zip(a.kwonlyargs, a.kw_defaults, strict=True) if default]
+        """Return the function as a value, and evaluate its defaults."""
+        args = node.args
+        positional = [arg.arg for arg in (*args.posonlyargs, *args.args)]
+        pairs = list(zip(positional[len(positional) - len(args.defaults) :], args.defaults, strict=True))
+        pairs += [(arg.arg, default) for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default]
         return DefinedFunction(node, self.frame, tuple((name, self.value(default)) for name, default in pairs))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        for each in ast.walk(node):
-            if isinstance(each, ast.FunctionDef):
-                self.unseen.setdefault(id(each), DefinedFunction(each, self.frame))
+        for method in ast.walk(node):
+            if isinstance(method, ast.FunctionDef):
+                self.unseen.setdefault(id(method), DefinedFunction(method, self.frame))
         if not effects.is_harmless(node, self.acting):
             self.blind = True
             self.havoc([node])
@@ -141,23 +144,23 @@ class DryWalk(Loops):
     def visit_Match(self, node: ast.Match) -> None:
         self.escape(self.value(node.subject))
 
-        def case(each: ast.match_case) -> None:
-            for name in effects.bound([each.pattern]):
+        def follow(case: ast.match_case) -> None:
+            for name in effects.bound([case.pattern]):
                 self.assign(name, UNKNOWN)
-            if each.guard is not None:
-                self.value(each.guard)
-            self.body(each.body)
+            if case.guard is not None:
+                self.value(case.guard)
+            self.body(case.body)
 
-        self.branches(*(partial(case, each) for each in node.cases), lambda: None)
+        self.branches(*(partial(follow, case) for case in node.cases), lambda: None)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         if self.truth(self.value(node.test)) is False:
             raise PathEnded
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        for each in (node.exc, node.cause):
-            if each is not None:
-                self.value(each)
+        for part in (node.exc, node.cause):
+            if part is not None:
+                self.value(part)
         raise PathEnded
 
     def visit_Return(self, node: ast.Return) -> None:
@@ -177,7 +180,7 @@ class DryWalk(Loops):
         raise PathEnded
 
     def visit_Try(self, node: ast.Try) -> None:
-        """An exception may come from anywhere in the body, so nothing about it is known in a handler."""
+        """Follow a try. An exception may come from anywhere in the body, so in a handler nothing is known about it."""
 
         def caught(handler: ast.ExceptHandler) -> None:
             self.havoc(node.body)
@@ -193,7 +196,7 @@ class DryWalk(Loops):
         def through() -> None:
             self.finals.append(node.finalbody)
             try:
-                handlers = (partial(caught, each) for each in node.handlers)
+                handlers = (partial(caught, handler) for handler in node.handlers)
                 self.branches(lambda: self.body([*node.body, *node.orelse]), *handlers)
             finally:
                 self.finals.pop()
@@ -202,7 +205,7 @@ class DryWalk(Loops):
         self.branches(through, *([uncaught] if node.finalbody else []))
 
     def visit_With(self, node: ast.With) -> None:
-        """As a try: the context manager may swallow exceptions."""
+        """Follow a with as a try: the context manager may suppress exceptions."""
         for item in node.items:
             self.escape(self.value(item.context_expr))
             if item.optional_vars is not None:
@@ -210,7 +213,7 @@ class DryWalk(Loops):
         self.branches(lambda: self.body(node.body), lambda: self.havoc(node.body))
 
     def leave(self) -> None:
-        """Carry out the enclosing ``finally`` blocks on the way out."""
+        """Assume the effects of the enclosing ``finally`` blocks on the way out."""
         for final in reversed(self.finals):
             if final:
                 self.havoc(final)

@@ -1,4 +1,4 @@
-"""The values of a dry run, what it knows of the environment, and computing with known values.
+"""The values of a dry run, its knowledge of the environment, and operations on known values.
 
 Known values are None, numbers, strings, tuples of values, and the classes below. Everything else is UNKNOWN. Operations
 are computed only if they are cheap, have no effect, and give the same result in the sandbox.
@@ -17,7 +17,7 @@ Value = object
 
 
 class UnknownType(Enum):
-    """The value that stands for any value."""
+    """The type of UNKNOWN."""
 
     UNKNOWN = "unknown"
 
@@ -45,7 +45,7 @@ class BuiltinFunction:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A list, dict or set of the plan. Its current content is in the heap of the state, under this number."""
+    """A list, dict or set of the plan. Its current content is in the state's heap, under this number."""
 
     number: int
 
@@ -67,21 +67,21 @@ class DefinedFunction:
 
 
 MAX_PARTS = 20_000
-"""Parts of a tuple, counting those of tuples in it as often as they occur."""
+"""Parts of a tuple. Those of nested tuples count each time they occur."""
 
 
 def is_small(value: tuple[Value, ...]) -> bool:
     """Return whether a tuple can be traversed quickly."""
     parts, inside = 0, [value]
     while inside and parts <= MAX_PARTS:
-        each = inside.pop()
-        parts += len(each)
-        inside += [part for part in each if isinstance(part, tuple)]
+        current = inside.pop()
+        parts += len(current)
+        inside += [part for part in current if isinstance(part, tuple)]
     return parts <= MAX_PARTS
 
 
 def same(first: Value, second: Value) -> bool:
-    """Return whether two values, or contents of containers, are certainly the same: 1 is neither True nor 1.0."""
+    """Return whether two values or contents are certainly the same: 1 is neither True nor 1.0."""
     if first is second or type(first) is not type(second):
         return first is second
     if isinstance(first, dict) and isinstance(second, dict):
@@ -96,29 +96,29 @@ def same(first: Value, second: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Impossible:
-    """Why an action cannot succeed, and the plan lines that made it so; none if it was so from the start."""
+    """The reason why an action cannot succeed, and the plan lines that caused it; none if it held from the start."""
 
     action: str
     why: str
     since: tuple[int, ...] = ()
 
 
-class WorldKnowledge(Protocol):
-    """Facts about the environment that are known at one point of a plan. Immutable; equal if the same is known."""
+class Knowledge(Protocol):
+    """Known facts about the environment at one point of a plan. Immutable; equal if the facts are the same."""
 
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> tuple[Self, Impossible | None]:
-        """Return what is known after a call of the session's function ``path``, and why it cannot succeed, if so.
+        """Return the knowledge after a call of the session's function ``path``, and why the call cannot succeed, if so.
 
-        An argument may be UNKNOWN. A call whose arguments do not fit changes nothing that is known.
+        An argument may be UNKNOWN. A call whose arguments do not fit changes nothing.
         """
 
     def either(self, other: Self) -> Self:
-        """Return what is known if one of the two holds."""
+        """Merge two states of knowledge, one of which holds."""
 
     def forgotten(self) -> Self:
-        """Return what is still known when any action may have been taken."""
+        """Return the knowledge that is left after any actions."""
 
     def attribute(self, path: str) -> object:
         """Return the value of an attribute of the session, or UNKNOWN."""
@@ -127,15 +127,15 @@ class WorldKnowledge(Protocol):
 # Operations.
 
 MAX_CHARS, MAX_ITEMS, MAX_NUMBER = 20_000, 2_000, 10**12
-"""Larger values are UNKNOWN. For nested ones all items and characters count."""
+"""Larger values are UNKNOWN. In nested values all items and characters count."""
 MAX_REPLACED = 100 * MAX_CHARS
-"""Characters that a computed `replace` could return at most."""
+"""Characters that a computed ``str.replace`` could return."""
 
 Plain = object
 
 
 class NotKnown(Exception):
-    """The result is not known, or not worth knowing."""
+    """The result is not known, or too large."""
 
 
 BINARY: Mapping[type[ast.operator], Callable[[Any, Any], object]] = {
@@ -178,19 +178,19 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     name: getattr(builtins, name)
     for name in "abs all any bool float int len list max min round set sorted str sum tuple".split()
 } | {"range": _range}
-"""Built-in functions that are computed, none of which returns an iterator."""
+"""Built-in functions that are computed. None returns an iterator."""
 _FAILURES = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
-def computed(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
-    """Return the function's result. Raises NotKnown if it raises: the plan ends there, or catches it."""
-    for each in (*args, *named.values()):
-        _bounded(each)
+def compute(function: Callable[..., object], *args: Plain, **named: Plain) -> Plain:
+    """Return the function's result. Raises NotKnown if it raises, since the plan may catch that."""
+    for argument in (*args, *named.values()):
+        _check_bounds(argument)
     try:
         result = function(*args, **named)
     except _FAILURES as error:
         raise NotKnown from error
-    return _bounded(result)
+    return _check_bounds(result)
 
 
 def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
@@ -198,42 +198,42 @@ def binary(kind: type[ast.operator], left: Plain, right: Plain) -> Plain:
     if kind not in BINARY or (kind is ast.Mod and isinstance(left, str | bytes)):
         raise NotKnown
     if kind is ast.Mult and not (isinstance(left, int | float) and isinstance(right, int | float)):
-        _small(left, right)
-    return computed(BINARY[kind], left, right)
+        _check_repetition(left, right)
+    return compute(BINARY[kind], left, right)
 
 
 def text_method(text: str, name: str, args: Sequence[Plain], named: Mapping[str, Plain]) -> Plain:
     """Return the result of a string method. Raises NotKnown."""
-    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _length(args[1:2])) > MAX_REPLACED):
+    if name not in TEXT_METHODS or (name == "replace" and (1 + len(text)) * (1 + _longest(args[1:2])) > MAX_REPLACED):
         raise NotKnown
-    return computed(getattr(text, name), *args, **named)
+    return compute(getattr(text, name), *args, **named)
 
 
-def _small(left: Plain, right: Plain) -> None:
+def _check_repetition(left: Plain, right: Plain) -> None:
     count = left if isinstance(left, int) else right
     sequence = right if isinstance(left, int) else left
-    if not isinstance(count, int) or count * _length([sequence]) > MAX_ITEMS:
+    if not isinstance(count, int) or count * _longest([sequence]) > MAX_ITEMS:
         raise NotKnown
 
 
-def _length(values: Sequence[Plain]) -> int:
-    return max((len(each) for each in values if isinstance(each, str | tuple | list)), default=0)
+def _longest(values: Sequence[Plain]) -> int:
+    return max((len(value) for value in values if isinstance(value, str | tuple | list)), default=0)
 
 
-def _bounded(value: Value) -> Value:
-    """Return the value. Raises NotKnown for one that is too large to compute with."""
+def _check_bounds(value: Value) -> Value:
+    """Return the value. Raises NotKnown if it is too large to compute with."""
     if isinstance(value, int | float) and abs(value) > MAX_NUMBER:
         raise NotKnown
     items = chars = 0
     inside = [value]
     while inside:
-        each = inside.pop()
-        if isinstance(each, str | bytes):
-            chars += len(each)
-        elif isinstance(each, list | tuple | dict | set | frozenset):
-            items += len(each)
+        current = inside.pop()
+        if isinstance(current, str | bytes):
+            chars += len(current)
+        elif isinstance(current, list | tuple | dict | set | frozenset):
+            items += len(current)
             if items <= MAX_ITEMS:  # an item that occurs twice counts twice
-                inside += [*each, *each.values()] if isinstance(each, dict) else each
+                inside += [*current, *current.values()] if isinstance(current, dict) else current
         if items > MAX_ITEMS or chars > MAX_CHARS:
             raise NotKnown
     return value

@@ -1,4 +1,4 @@
-"""The state of a dry run, and what every part of the walk shares: frames, ends of paths, the merging of branches."""
+"""The state of a dry run, and the base of the walk: frames, ends of paths, merging of branches."""
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
@@ -12,9 +12,9 @@ from planbook.sandbox.dry.values import (
     DefinedFunction,
     HostRef,
     Impossible,
+    Knowledge,
     UnknownType,
     Value,
-    WorldKnowledge,
     is_small,
     same,
 )
@@ -29,7 +29,7 @@ Content = list[Value] | dict[Value, Value] | set[Value] | None
 class WalkState:
     """One state. Forked states share the contents of containers."""
 
-    knowledge: WorldKnowledge
+    knowledge: Knowledge
     frames: dict[int, dict[str, Value]] = field(default_factory=dict)
     heap: dict[int, Content] = field(default_factory=dict)
     escaped: list[Value] = field(default_factory=list)
@@ -40,17 +40,17 @@ class WalkState:
         frames = {number: dict(names) for number, names in self.frames.items()}
         return WalkState(self.knowledge, frames, dict(self.heap), list(self.escaped))
 
-    def stands_like(self, other: "WalkState") -> bool:
+    def equals(self, other: "WalkState") -> bool:
         """Return whether two states are equal."""
         return (
             (self.frames.keys(), self.heap.keys()) == (other.frames.keys(), other.heap.keys())
-            and all(same(sorted(self.frames[each].items()), sorted(other.frames[each].items())) for each in self.frames)
+            and all(same(sorted(self.frames[n].items()), sorted(other.frames[n].items())) for n in self.frames)
             and all(same(self.heap[number], other.heap[number]) for number in self.heap)
             and self.knowledge == other.knowledge
         )
 
     def drop_unused(self) -> None:
-        """Forget containers that no name leads to; to other holders their content is unknown.
+        """Forget containers that no name leads to: other holders do not know their content.
 
         A name for a container of unknown content becomes UNKNOWN.
         """
@@ -72,57 +72,57 @@ class WalkState:
         self.heap = reached
 
     def escape(self, value: Value) -> None:
-        """Stop following a value: its content may change at any time, and it may be called."""
+        """Stop following a value: it may change or be called at any time."""
         if isinstance(value, (HostRef, DefinedFunction)):
             self.escaped.append(value)
         elif isinstance(value, tuple):
-            for each in value:
-                self.escape(each)
+            for item in value:
+                self.escape(item)
         elif isinstance(value, Container) and (content := self.heap.get(value.number)) is not None:
             self.heap[value.number] = None
-            for each in _inside(content):
-                self.escape(each)
+            for item in _inside(content):
+                self.escape(item)
 
 
 def _inside(content: Content) -> list[Value]:
     return [*content, *content.values()] if isinstance(content, dict) else list(content or ())
 
 
-def joined(first: WalkState, second: WalkState) -> WalkState:
-    """Merge two states. A name that only one of them binds keeps its value: reading it in the other raises."""
+def merge_states(first: WalkState, second: WalkState) -> WalkState:
+    """Merge two states. A name that only one binds keeps its value, since reading it in the other raises."""
     state = WalkState(first.knowledge.either(second.knowledge), {}, {}, [*first.escaped, *second.escaped])
     state.heap = second.heap | first.heap
     for number in sorted(first.heap.keys() & second.heap.keys()):
-        _join_content(state, number, first.heap[number], second.heap[number])
+        _merge_content(state, number, first.heap[number], second.heap[number])
     for number in first.frames.keys() | second.frames.keys():
         ours, theirs = first.frames.get(number, {}), second.frames.get(number, {})
         state.frames[number] = {
-            name: either(state, ours.get(name, theirs.get(name)), theirs.get(name, ours.get(name)))
+            name: merge_values(state, ours.get(name, theirs.get(name)), theirs.get(name, ours.get(name)))
             for name in sorted(ours.keys() | theirs.keys())
         }
     return state
 
 
-def either(state: WalkState, first: Value, second: Value) -> Value:
+def merge_values(state: WalkState, first: Value, second: Value) -> Value:
     """Merge two values: return them if they are the same, else UNKNOWN."""
     if same(first, second):
         return first
     if isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        return tuple(either(state, *pair) for pair in zip(first, second, strict=True))
+        return tuple(merge_values(state, *pair) for pair in zip(first, second, strict=True))
     state.escape(first)
     state.escape(second)
     return UNKNOWN
 
 
-def _join_content(state: WalkState, number: int, first: Content, second: Content) -> None:
+def _merge_content(state: WalkState, number: int, first: Content, second: Content) -> None:
     if same(first, second):
         return
     if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
-        content = [either(state, *pair) for pair in zip(first, second, strict=True)]
-        state.heap[number] = content if state.heap[number] is not None else None
+        merged = [merge_values(state, *pair) for pair in zip(first, second, strict=True)]
+        state.heap[number] = merged if state.heap[number] is not None else None
         return
-    for each in (first, second):
-        state.heap[number] = each
+    for content in (first, second):
+        state.heap[number] = content
         state.escape(Container(number))
 
 
@@ -152,7 +152,7 @@ class LoopExits:
 
 @dataclass
 class CallVisits:
-    """All visits of one call: why it was impossible, unless it was possible once."""
+    """All visits of one call, and why it was impossible, unless one visit was possible."""
 
     impossible: Impossible | None
     node: ast.Call
@@ -170,14 +170,14 @@ class BaseWalk(ast.NodeVisitor):
     trees: InitVar[Sequence[ast.Module]]
     visits: dict[tuple[int, ...], CallVisits] = field(default_factory=dict)
     blind: bool = False
-    """Whether something may act or change lists at any time, so that nothing stays known."""
+    """True once something may act or change lists at any time, so that nothing stays known."""
     handed_on: set[str] = field(default_factory=set)
-    """Functions and objects of the session that something unknown has."""
+    """Functions and objects of the session that something unknown holds."""
     unseen: dict[int, DefinedFunction] = field(default_factory=dict)
     """Functions that something unknown may call, by the id of their node."""
     frame: int = MODULE
     at_once: set[int] = field(default_factory=set)
-    """Ids of generator expressions that are consumed where they stand, as in ``any(...)``."""
+    """Ids of generator expressions that are consumed immediately, as in ``any(...)``."""
     parents: dict[int, int] = field(default_factory=dict)
     own: dict[int, tuple[set[str], set[str]]] = field(default_factory=lambda: {MODULE: (set(), set())})
     """Frame to the names declared global and nonlocal."""
@@ -200,7 +200,7 @@ class BaseWalk(ast.NodeVisitor):
         self.roots = frozenset(name.partition(".")[0] for name in (*self.functions, *self.attributes))
         self.acting = effects.acting_names(trees, self.roots)
         self.catches = any(isinstance(node, ast.Try | ast.With) for tree in trees for node in ast.walk(tree))
-        """Whether an error may end a loop."""
+        """True if an error may end a loop."""
         self.shared = frozenset(effects.declared(trees, (ast.Global, ast.Nonlocal)))
         """Names that a function declares global or nonlocal."""
         self.defined_once = frozenset(effects.defined_once(trees))
@@ -215,7 +215,7 @@ class BaseWalk(ast.NodeVisitor):
             raise TooManyPaths
 
     def branches(self, *ways: Callable[[], Value]) -> Value:
-        """Follow each way from here and merge their values and states. Raises PathEnded if no way returns."""
+        """Follow each way from the current state, and merge values and states. Raises PathEnded if none returns."""
         start, came_back = self.state, list[tuple[WalkState, Value]]()
         for way in ways:
             self.state = start.copy()
@@ -227,13 +227,13 @@ class BaseWalk(ast.NodeVisitor):
         return self.meet(came_back)
 
     def meet(self, ways: Sequence[tuple[WalkState, Value]]) -> Value:
-        """Continue in the merged state of all ways. Raises PathEnded if there are none."""
+        """Continue in the merged state of all ways, and return the merged value. Raises PathEnded if there are none."""
         if not ways:
             raise PathEnded
         self.state, value = ways[0]
         for state, other in ways[1:]:
-            self.state = joined(self.state, state)
-            value = either(self.state, value, other)
+            self.state = merge_states(self.state, state)
+            value = merge_values(self.state, value, other)
             self.settle()
         return value
 
@@ -255,22 +255,22 @@ class BaseWalk(ast.NodeVisitor):
         self.settle()
 
     def is_harmless(self, value: Value) -> bool:
-        """Return whether a holder of the value can neither act with it nor change what others see."""
+        """Return whether a holder of the value can neither act with it nor change anything shared."""
         if isinstance(value, HostRef):
             return value.path not in self.functions and value.path not in self.roots
         if not isinstance(value, DefinedFunction):
             return True
         inner = effects.parameters(value.node)
-        names = {each.id for each in ast.walk(value.node) if isinstance(each, ast.Name)} - {*inner}
+        names = {node.id for node in ast.walk(value.node) if isinstance(node, ast.Name)} - {*inner}
         reached = [self.look_up(name, value.frame) for name in names]
         return effects.is_harmless(value.node, self.acting) and not any(map(self._acts, reached))
 
     def _acts(self, value: Value) -> bool:
-        """Return whether a value may act that is no function of the plan; for those, names decide."""
+        """Return whether a value that is no function of the plan may act. For functions their names decide."""
         if isinstance(value, HostRef):
             return not self.is_harmless(value)
         content = value if isinstance(value, tuple) else _inside(self.content(value))
-        return any(isinstance(each, DefinedFunction) or self._acts(each) for each in content)
+        return any(isinstance(item, DefinedFunction) or self._acts(item) for item in content)
 
     def havoc(self, nodes: Sequence[ast.AST]) -> None:
         """Assume that any part of this code ran any number of times."""
@@ -293,14 +293,14 @@ class BaseWalk(ast.NodeVisitor):
         return self._numbers
 
     def look_up(self, name: str, frame: int) -> Value:
-        """Return the value of a name."""
+        """Return the value of a name seen from a frame."""
         if self.blind and name in self.shared:
             return UNKNOWN
-        here: int | None = frame
-        while here is not None:
-            if here in self.state.frames and name in self.state.frames[here]:
-                return self.state.frames[here][name]
-            here = self.parents.get(here)
+        current: int | None = frame
+        while current is not None:
+            if current in self.state.frames and name in self.state.frames[current]:
+                return self.state.frames[current][name]
+            current = self.parents.get(current)
         if name in self.roots:
             return HostRef(name)
         return BuiltinFunction(name) if name in PYTHON else UNKNOWN
@@ -327,10 +327,10 @@ class BaseWalk(ast.NodeVisitor):
 
     def tuple_of(self, parts: Iterable[Value]) -> Value:
         """Return a tuple of these parts; UNKNOWN if it is too large to be traversed."""
-        made = tuple(parts)
-        if is_small(made):
-            return made
-        self.escape(*made)
+        value = tuple(parts)
+        if is_small(value):
+            return value
+        self.escape(*value)
         return UNKNOWN
 
     def content(self, value: Value) -> Content:

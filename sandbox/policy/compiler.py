@@ -1,8 +1,8 @@
-"""From source to a list of problems, or to compiled code.
+"""Turn source into a list of problems or compiled code.
 
-Sizes are checked first: nothing recurses into a tree that was not measured. Only the host compiles. CPython counts the
-recursion depth in a tree once for all threads, and a thread switch in between raises SystemError for sound code, so
-parsing and compiling take turns. Warnings about a plan's style (``x is 1``) stay off the host's standard error.
+Sizes are checked first: nothing recurses into a tree that was not measured. Only the host compiles. CPython keeps one
+recursion counter for all threads that parse or compile, and a thread switch can raise SystemError for valid code, so
+only one thread does so at a time. Warnings about a plan's style (``x is 1``) stay off the host's standard error.
 """
 
 import __future__
@@ -38,10 +38,10 @@ from planbook.sandbox.types import Fault, FaultKind
 
 # Parsing and compiling, one thread at a time.
 
-_ALONE = threading.Lock()
+_LOCK = threading.Lock()
 _WORD = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]+")
 _OPENS_SCOPE = ("def", "lambda", "class", "for")
-"""Words without which no function, class or comprehension can be written."""
+"""Words that every function, class and comprehension contains."""
 _F_STRING = re.compile(r"(?:f|fr|rf)['\"]", re.IGNORECASE)
 MAX_FIELDS = 10_000
 """Braces of a source with f-strings: up to Python 3.11 each field goes through a parser of its own."""
@@ -53,27 +53,27 @@ No file below 100,000 characters of the standard library, numpy or sympy has hal
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    with _ALONE, warnings.catch_warnings():
+def _locked() -> Iterator[None]:
+    with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def parse_source(source: str, name: str = "<plan>") -> ast.Module:
-    """Return the tree of a source. Raises what ``ast.parse`` raises, and SyntaxError for one that takes long."""
+    """Parse a source. Raises what ``ast.parse`` raises, and SyntaxError for one that would take long."""
     if len(set(_WORD.findall(source))) * sum(map(source.count, _OPENS_SCOPE)) > MAX_LOOKUPS:
         raise SyntaxError("too many names and functions in one piece of code", (name, 1, 1, None))
     if source.count("{") > MAX_FIELDS and _F_STRING.search(source):
         raise SyntaxError("too many fields of f-strings in one piece of code", (name, 1, 1, None))
-    with _alone():
+    with _locked():
         return ast.parse(source, name)
 
 
 def compile_tree(
     tree: ast.Module | ast.Expression, name: str, mode: Literal["exec", "eval"] = "exec", flags: int = 0
 ) -> CodeType:
-    """Return the code of a tree. Raises what ``compile`` raises."""
-    with _alone():
+    """Compile a tree. Raises what ``compile`` raises."""
+    with _locked():
         code: CodeType = compile(tree, name, mode, flags, dont_inherit=True)
         return code
 
@@ -84,16 +84,16 @@ def code_lines(code: str) -> list[str]:
 
 
 def shown_line(lines: list[str], number: int | None) -> str:
-    """Return a line, counted from 1, as faults show it: cut if it is long, empty if it does not exist."""
+    """Return a line, counted from 1, for a fault: cut if it is long, empty if it does not exist."""
     line = lines[number - 1] if number and 0 < number <= len(lines) else ""
     return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
 
-# Under the policy.
+# Compiling under the policy.
 
 
 class CompileContext(NamedTuple):
-    """Results of earlier code of a session: names and, within one cell, the flags of ``from __future__``."""
+    """The results of a session's earlier code: names and, within one cell, the flags of ``from __future__``."""
 
     names: frozenset[str] = frozenset()
     flags: int = 0
@@ -111,11 +111,11 @@ class CompiledCell:
     code: CodeType
     tail: CodeType | None
     context: CompileContext
-    """For the code that follows."""
+    """The context for the code that follows."""
 
 
 class PolicyRefused(Exception):
-    """The source breaks the policy or does not parse. ``problems`` lists everything that was found."""
+    """The source violates the policy or does not parse. ``problems`` lists everything that was found."""
 
     def __init__(self, problems: Iterable[Fault]) -> None:
         self.problems = list(problems)
@@ -130,8 +130,8 @@ def find_problems(
 ) -> list[Fault]:
     """Return every problem of the source, sorted by line. Never raises.
 
-    ``bound`` are names that are bound elsewhere, if the source is a part of a cell. ``tree`` is the source's tree, if
-    the caller has parsed it and asked the compiler about it; it is spoilt afterwards.
+    ``bound`` has the names that other parts of the cell bind. ``tree`` is the source's tree, if the caller has parsed
+    and compiled it; it must not be used afterwards.
     """
     try:
         _compile(source, "plan", bound, CompileContext(modules=modules), tree)
@@ -143,10 +143,10 @@ def find_problems(
 def compile_cell(
     source: str, name: str, context: CompileContext = NO_CONTEXT, *, is_part: bool = False, guarded: bool = True
 ) -> CompiledCell:
-    """Compile under the policy, or without one if not ``guarded``. Raises PolicyRefused.
+    """Compile under the policy, or without it if not ``guarded``. Raises PolicyRefused.
 
-    ``name`` is the file name in tracebacks. Another part of a cell may define a builtin that plans do not have, so in a
-    part such a name is not refused.
+    ``name`` is the file name in tracebacks. In a part of a cell, built-ins that plans lack are not refused, since
+    another part may define the name.
     """
     bound = (NAME_HINTS if is_part else ()) if guarded else None
     return _compile(source, name, bound, context)
@@ -194,7 +194,7 @@ def _unreadable(message: str) -> PolicyRefused:
 
 
 def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContext) -> frozenset[str]:
-    """Check the tree; return the names that it and earlier code bind. Raises PolicyRefused."""
+    """Check the tree, and return the names that it and earlier code bind. Raises PolicyRefused."""
     policy = PlanPolicy(bound, context.names, context.modules)
     with suppress(EnoughProblems):
         policy.visit(tree)
@@ -204,7 +204,7 @@ def _apply_policy(tree: ast.Module, bound: Iterable[str], context: CompileContex
 
 
 def too_large(tree: ast.Module) -> Fault | None:
-    """Return what makes the tree too large to be walked by recursion, or to be compiled quickly."""
+    """Return the fault of a tree that is too large to walk recursively or to compile quickly."""
     level: list[ast.AST] = [tree]
     has_finally = False
     nodes = depth = texts = 0
@@ -226,7 +226,7 @@ def too_large(tree: ast.Module) -> Fault | None:
 
 
 def _multiplies_text(node: ast.AST) -> bool:
-    """Return whether CPython may compute a text of up to 4,096 characters when it compiles this."""
+    """Return whether CPython may build a text of up to 4,096 characters while it compiles this node."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return False
     parts = [node.left, node.right]
@@ -244,7 +244,7 @@ def _keywords(node: ast.AST) -> int:
 
 
 def _compiled_size(node: ast.AST) -> tuple[int, int]:
-    """Return the nodes that CPython's compiler will visit, and the jumps out of the node among them.
+    """Return the number of nodes that CPython's compiler will visit, and of jumps out of the node among them.
 
     It compiles a ``finally`` block once for the normal end, once for an exception, and once for every jump out.
     """
@@ -267,18 +267,18 @@ def _split(tree: ast.Module, name: str, context: CompileContext) -> CompiledCell
     return CompiledCell(code, tail, context._replace(flags=code.co_flags & __future__.annotations.compiler_flag))
 
 
-# For workers.
+# Compiled code for workers.
 
 MAX_CACHED = 16 << 20
 """Characters of sources and bytes of compiled code that are cached."""
 MAX_CODE = 1 << 20
-"""Bytes of compiled code. Python folds constants when it compiles: ``"ab" * 2000`` a thousand times is 4 MB."""
+"""Bytes of compiled code. Python folds constants: ``"ab" * 2000`` a thousand times is 4 MB."""
 MAX_TEXT = 300
-"""Characters of the message of one fault among many."""
+"""Characters of a fault's message."""
 
 
 class CompileRequest(NamedTuple):
-    """A cell, or a part of one, to be compiled; under the policy if ``guarded``."""
+    """A cell, or a part of one, to compile; under the policy if ``guarded``."""
 
     source: str
     file: str
@@ -288,7 +288,7 @@ class CompileRequest(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """The code and the final expression, marshalled, in base64; or the faults because of which there is none."""
+    """The code and the final expression, marshalled, in base64; or the faults if there is none."""
 
     code: str = ""
     context: CompileContext = NO_CONTEXT
@@ -311,15 +311,18 @@ def compiled(request: CompileRequest) -> Compiled:
 
 
 precompile = cached_up_to(MAX_CACHED)(compiled)
-"""As ``compiled``, cached: the same procedure runs in thousands of sessions."""
+"""``compiled``, cached: the same procedure runs in thousands of sessions."""
 
 
 def faults_of(source: str, problems: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Return the policy's problems, cut, with the lines of the source."""
+    """Return the policy's problems with their texts cut and their source lines added."""
     lines = code_lines(source)
     return tuple(
         replace(
-            each, message=each.message[:MAX_TEXT], hint=each.hint[:MAX_FAULT_TEXT], source=shown_line(lines, each.line)
+            problem,
+            message=problem.message[:MAX_TEXT],
+            hint=problem.hint[:MAX_FAULT_TEXT],
+            source=shown_line(lines, problem.line),
         )
-        for each in problems[:MAX_FAULTS]
+        for problem in problems[:MAX_FAULTS]
     )

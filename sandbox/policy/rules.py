@@ -1,4 +1,4 @@
-"""Names that plans may not use, and what to write instead. The worker uses these tables, too."""
+"""The names that plans may not use, and hints for alternatives. The worker uses these tables, too."""
 
 import _string  # type: ignore[import-not-found]
 import ast
@@ -20,7 +20,7 @@ MAX_KEYWORDS = 1_000
 MAX_COPIES = 4 * MAX_NODES
 """Nodes of one cell as CPython compiles them: ``finally`` blocks are compiled several times."""
 MAX_TEXTS = 500
-"""Multiplications of texts in one cell, each of which CPython may compute when it compiles."""
+"""Multiplications of texts in one cell. CPython may compute each while it compiles."""
 
 _INSIDES = (
     types.FrameType,
@@ -45,9 +45,9 @@ REFUSED_NAMES = REFUSED_ATTRIBUTES | {"__import__", "__build_class__"}
 FORMATS = frozenset({"format", "format_map"})
 """Methods that read attributes named in a string."""
 GUARDED_ATTRIBUTES = FORMATS | {"__dict__"}
-"""Attributes that plans may read of some objects only. A guard decides when the plan runs."""
+"""Attributes that plans may read of some objects only. A guard decides at run time."""
 GUARD = "<attribute>"
-"""The variable that holds the guard. No source can spell it."""
+"""The variable that holds the guard. No source can contain this name."""
 
 PRELOADED = frozenset(
     """abc array ast base64 binascii bisect calendar cmath collections collections.abc contextlib contextvars copy csv
@@ -73,10 +73,10 @@ PARTS = {
 }
 """Modules that have only these names in plans."""
 MISSING = {"hashlib": frozenset({"pbkdf2_hmac", "scrypt"})}
-"""Names that modules lack in plans: OpenSSL implements them, and no worker loads it."""
+"""Names that modules lack in plans: only OpenSSL implements them, and no worker loads it."""
 
 
-# What to write instead.
+# Hints for alternatives.
 
 _FUNCTIONS = "keep what you want to know of a function beside it, as in a dict; its __name__ and __doc__ may be read"
 _FRAMES = "return the values that you want to look at, or print them where they are"
@@ -220,19 +220,19 @@ def last_name(node: ast.expr | None) -> str | None:
 
 
 def attribute_hint(name: str) -> str:
-    """Return what to write instead of the attribute."""
+    """Return a hint about what to use instead of the attribute."""
     inside = next((hint for start, hint in INSIDE_HINTS.items() if name.startswith(start)), ATTRIBUTE_HINT)
     return ATTRIBUTE_HINTS.get(name, inside)
 
 
 def syntax_hint(message: str) -> str:
-    """Return what to do about a message of Python's own parser or compiler, or nothing."""
+    """Return a hint for a message of Python's own parser or compiler, or ""."""
     return next((hint for part, hint in SYNTAX_HINTS if part in message), "")
 
 
 @lru_cache(256)
 def members(module: str) -> frozenset[str]:
-    """Return the names that plans may read of a module, without modules in it: those are listed by themselves."""
+    """Return the names that plans may read of a module, without submodules, which are listed separately."""
     if module in PARTS:
         return PARTS[module] & set(dir(importlib.import_module(module)))
     real = importlib.import_module(module)
@@ -245,13 +245,13 @@ def members(module: str) -> frozenset[str]:
 @lru_cache(256)
 def public(module: str) -> tuple[str, ...]:
     """Return the names that ``from module import *`` binds."""
-    shown = getattr(importlib.import_module(module), "__all__", None)
+    exported = getattr(importlib.import_module(module), "__all__", None)
     known = members(module)
-    return tuple(sorted(known & set(shown) if shown else (name for name in known if not name.startswith("_"))))
+    return tuple(sorted(known & set(exported) if exported else (name for name in known if not name.startswith("_"))))
 
 
 def refused_in_template(template: str) -> str | None:
-    """Return a refused attribute that ``template.format(...)`` would read. Raises ValueError where ``format`` would."""
+    """Return a refused attribute that ``template.format(...)`` would read. Raises ValueError as ``format`` does."""
     if "." not in template:
         return None
     return next((name for name in _template_attributes(template) if name in REFUSED_ATTRIBUTES), None)

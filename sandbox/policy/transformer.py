@@ -1,8 +1,8 @@
 """The language policy, applied to the whole syntax tree.
 
-RestrictedPython's transformer refuses every kind of node that it does not know. This subclass keeps that and allows
-what plans write. Nearly everything is decided here, by name. Two facts are known only when the plan runs: the template
-that ``format`` is called on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
+RestrictedPython's transformer refuses every kind of node that it does not know. This subclass allows what plans use.
+Nearly everything is decided here, by name. Two facts are known only at run time: the template that ``format`` is called
+on, and whether ``__dict__`` belongs to a module. Reading these becomes a call of the guard.
 Line numbers never change.
 """
 
@@ -45,9 +45,9 @@ LEAVES = frozenset(
     for kind in base.__subclasses__()
     if hasattr(RestrictingNodeTransformer, f"visit_{kind.__name__}")
 )
-"""Nodes without content that RestrictedPython allows. Visiting them costs time and decides nothing."""
+"""Nodes without content that RestrictedPython allows. They need no visit."""
 MAX_PROBLEMS = 100
-"""More are of no use at once, and each suggestion costs time: ten thousand misspelt imports took seconds."""
+"""Problems reported at once. Each suggestion costs time: ten thousand misspelt imports took seconds."""
 
 
 class EnoughProblems(Exception):
@@ -77,7 +77,7 @@ class BasePolicy(RestrictingNodeTransformer):
         self.members: list[ast.Attribute] = []
         """Attributes of plain variables, which may be modules."""
         self._caught = 0
-        """Number of enclosing blocks that expect a failing import, or never run."""
+        """Number of enclosing blocks that catch a failing import, or never run."""
 
     def refuse(self, node: ast.AST, name: str, message: str, hint: str) -> None:
         """Record a problem. Raises EnoughProblems."""
@@ -92,24 +92,24 @@ class BasePolicy(RestrictingNodeTransformer):
 
     def not_allowed(self, node: ast.AST) -> None:
         """Refuse a kind of node that plans do not have."""
-        what, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
-        self.refuse(node, STATEMENT, f"{what} is not available in plans", hint)
+        name, hint = STATEMENT_HINTS.get(type(node).__name__, (f"`{type(node).__name__}`", "use simpler statements"))
+        self.refuse(node, STATEMENT, f"{name} is not available in plans", hint)
 
     def refuse_attribute(self, node: ast.AST, verb: str, name: str) -> None:
         """Refuse to read, set or match an attribute."""
         self.refuse(node, ATTRIBUTE, f"plans may not {verb} the attribute `{name}`", attribute_hint(name))
 
     def node_contents_visit(self, node: N) -> N:
-        """Visit the children, with fewer frames per level than RestrictedPython and without operators."""
+        """Visit the children except operators, with fewer frames per level than RestrictedPython."""
         for field in node._fields:
             value = getattr(node, field, None)
             if isinstance(value, list):
-                value[:] = [new for item in value for new in self._visited(item)]
+                value[:] = [new for item in value for new in self._visit_item(item)]
             elif isinstance(value, ast.AST) and type(value) not in LEAVES:
                 setattr(node, field, self.visit(value))
         return node
 
-    def _visited(self, item: object) -> Iterable[object]:
+    def _visit_item(self, item: object) -> Iterable[object]:
         if not isinstance(item, ast.AST) or type(item) in LEAVES:
             return (item,)
         new = self.visit(item)
@@ -119,10 +119,10 @@ class BasePolicy(RestrictingNodeTransformer):
         """Check a name that the source binds."""
         if name is not None:
             self.bound.add(name)
-            self.judge_name(node, name)
+            self.check_variable(node, name)
 
-    def judge_name(self, node: ast.AST, name: str) -> None:
-        """Refuse a variable that leads to code that was not checked."""
+    def check_variable(self, node: ast.AST, name: str) -> None:
+        """Refuse a variable that leads to unchecked code."""
         if name in REFUSED_NAMES:
             self.refuse(node, NAME, f"the name `{name}` is not available in plans", attribute_hint(name))
 
@@ -131,7 +131,7 @@ class BasePolicy(RestrictingNodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
         else:
-            self.judge_name(node, node.id)
+            self.check_variable(node, node.id)
             if node.id in NAME_HINTS:
                 self.missing.append(node)
         return node
@@ -148,7 +148,7 @@ class BasePolicy(RestrictingNodeTransformer):
 # Imports.
 
 MAY_BE_MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
-"""An except clause for one of these expects that a module may be missing."""
+"""An except clause for one of these catches a failing import."""
 
 MOST_SHOWN = 60
 """Names of a module that a hint lists."""
@@ -188,7 +188,7 @@ class ImportPolicy(BasePolicy):
         for alias in node.names:
             top = alias.name.partition(".")[0]
             variable, module = (alias.asname, alias.name) if alias.asname else (top, top)
-            self.judge_name(node, variable)
+            self.check_variable(node, variable)
             if not self._may_import(alias.name):
                 self._refuse_module(node, alias.name)
             elif self.modules.setdefault(variable, module) != module:
@@ -213,14 +213,14 @@ class ImportPolicy(BasePolicy):
         return node
 
     def check_members(self) -> None:
-        """Check attributes of modules, once it is known which variables are nothing else."""
+        """Check attributes of modules. Runs last, when it is known which variables are only modules."""
         for node in self.members:
             variable = getattr(node.value, "id", "")
             if variable in self.modules and variable not in self.bound:
                 self._check_member(node, self.modules[variable], node.attr)
 
     def _is_listed(self, module: str) -> bool:
-        """Return whether the names of the module are known; no other module is imported here."""
+        """Return whether the names of the module are known. No other module is imported here."""
         return module in MODULES or module in self.more_modules
 
     def _may_import(self, module: str) -> bool:
@@ -238,16 +238,16 @@ class ImportPolicy(BasePolicy):
             return
         if name in members(module) or self._caught:
             return
-        shown = public(module)
-        hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, shown)
-        hint = hint or f"{module} has: {', '.join(shown[:MOST_SHOWN])}"
+        exported = public(module)
+        hint = MEMBER_HINTS.get(f"{module}.{name}") or suggestion(name, exported)
+        hint = hint or f"{module} has: {', '.join(exported[:MOST_SHOWN])}"
         self.refuse(node, IMPORT, f"`{module}.{name}` is not available in plans", hint)
 
 
 def _catches_import(kinds: ast.expr | None) -> bool:
     """Return whether an except clause catches a failing import; it may be bare."""
-    each = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in each)
+    clauses = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+    return kinds is None or any(last_name(kind) in MAY_BE_MISSING for kind in clauses)
 
 
 # The whole language.
@@ -258,7 +258,7 @@ BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
 
 class PlanPolicy(ImportPolicy):
-    """The whole policy. After one visit of a module, ``problems`` is complete and the tree ready to be compiled."""
+    """The whole policy. After one visit of a module, ``problems`` is complete and the tree can be compiled."""
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Visit the tree. Checks that need all names come last."""
@@ -269,19 +269,19 @@ class PlanPolicy(ImportPolicy):
         self.check_members()
         return node
 
-    def _allowed(self, node: ast.AST) -> ast.AST:
+    def _allow(self, node: ast.AST) -> ast.AST:
         return self.node_contents_visit(node)
 
-    def _named(self, node: ast.AST) -> ast.AST:
+    def _check_named(self, node: ast.AST) -> ast.AST:
         """Check the name that the node binds, and its parts."""
         self.check_name(node, getattr(node, "name", None) or getattr(node, "arg", None))
         return self.node_contents_visit(node)
 
-    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allowed
-    visit_TypeAlias = _allowed
-    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allowed
-    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _named
-    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _named
+    visit_Subscript = visit_With = visit_Lambda = visit_Assign = visit_AugAssign = _allow
+    visit_TypeAlias = _allow
+    visit_Match = visit_match_case = visit_MatchSequence = visit_MatchOr = visit_MatchSingleton = _allow
+    visit_ExceptHandler = visit_MatchAs = visit_MatchStar = _check_named
+    visit_TypeVar = visit_ParamSpec = visit_TypeVarTuple = _check_named
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Check the name, the annotations and the body."""
@@ -306,7 +306,7 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Check all parts."""
+        """Check the target, the annotation and the value."""
         annotation = self._annotation(node.annotation)
         node.annotation = ast.Constant(None)
         node = self.node_contents_visit(node)
@@ -317,7 +317,7 @@ class PlanPolicy(ImportPolicy):
         self.bound.update(parameter.name for parameter in getattr(node, "type_params", ()))
 
     def _annotation(self, node: ast.expr | None) -> ast.expr | None:
-        """Return the annotation, as a string if it reads an undefined name: models forget such imports."""
+        """Return the annotation, as a string if it reads an undefined name: models often forget such imports."""
         if node is None:
             return None
         places = (self.bound, self.modules, self.known, BUILTINS)
@@ -328,14 +328,14 @@ class PlanPolicy(ImportPolicy):
         return visited if text is None else ast.copy_location(ast.Constant(text), node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
-        """Check the name of the rest, and the keys."""
+        """Check the name bound by ``**``, and the keys."""
         self.check_name(node, node.rest)
         self._check_expressions(node.keys)
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         return node
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """Check the value: a constant, or a dotted name."""
+        """Check the value, a constant or a dotted name."""
         self._check_expressions([node.value])
         return node
 
@@ -349,8 +349,8 @@ class PlanPolicy(ImportPolicy):
         return node
 
     def _check_expressions(self, parts: list[ast.expr]) -> None:
-        """Check expressions in a pattern, which must not be rewritten."""
-        for part in (each for whole in parts for each in ast.walk(whole)):
+        """Check expressions in a pattern without rewriting them."""
+        for part in (node for expression in parts for node in ast.walk(expression)):
             if isinstance(part, ast.Attribute) and part.attr in REFUSED_ATTRIBUTES:
                 self.refuse_attribute(part, "match", part.attr)
             elif isinstance(part, ast.Name):
@@ -386,7 +386,7 @@ class PlanPolicy(ImportPolicy):
 
 
 def _formats_harmlessly(node: ast.Attribute) -> bool:
-    """Return whether this is ``.format`` of a literal that reads nothing refused, and needs no guard."""
+    """Return whether this is ``.format`` of a literal that reads nothing refused and needs no guard."""
     template = getattr(node.value, "value", None)
     if node.attr not in FORMATS or not isinstance(node.value, ast.Constant) or not isinstance(template, str):
         return False

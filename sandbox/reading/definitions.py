@@ -19,14 +19,14 @@ _TEXT = re.compile(
       | (?P<comment>\#[^\n]*)""",
     re.DOTALL | re.VERBOSE,
 )
-"""A string or a comment. Each may contain what looks like the other."""
+"""A string or a comment. Each may contain text that looks like the other."""
 _BUILTINS = frozenset(dir(builtins))
-_KEPT = 4 << 20
+_MAX_CACHED = 4 << 20
 """Characters of cells whose names are cached."""
 MAX_PARTS = 500
-"""Top-level definitions, imports and constants that are related to each other: each may need all others."""
+"""Top-level definitions, imports and constants of one code: each may need all others."""
 ANY_NAME = "*"
-"""Stands among names for those that cannot be listed."""
+"""Stands for names that cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Definition:
     """A top-level function or class.
 
     ``imports`` (as statements), ``constants`` and ``definitions`` (as names) are the parts of the same code that it
-    needs, directly or indirectly. ``missing`` are names that it reads and that neither the code nor Python defines:
+    needs, directly or indirectly. ``missing`` has the names that it reads and that neither the code nor Python defines:
     the session's objects, and variables of the plan's state.
     """
 
@@ -57,9 +57,9 @@ class Definition:
     missing: tuple[str, ...]
 
 
-@cached_up_to(_KEPT)
+@cached_up_to(_MAX_CACHED)
 def bound_names(code: str) -> frozenset[str]:
-    """Return the names that a cell defines for later cells; none for code that is broken or nested too deeply."""
+    """Return the names that a cell defines for later cells; none for broken or too deeply nested code."""
     return frozenset(_scopes(code).module.bindings)
 
 
@@ -87,7 +87,7 @@ class _CodePart:
 
 
 def sections(code: str) -> list[StepSection]:
-    """Return the ``[Step n]`` sections. Only comments begin one, not strings. Works on broken code, too."""
+    """Return the ``[Step n]`` sections. Only comments begin one, not strings. The code may be broken."""
     starts = []
     for line, comment in _comments(code):
         if match := _STEP.match(comment):
@@ -100,14 +100,14 @@ def sections(code: str) -> list[StepSection]:
 def _comments(code: str) -> Iterator[tuple[int, str]]:
     """Yield each comment with its line, counted from 1."""
     line = end = 0
-    for found in _TEXT.finditer(code):
-        if found["comment"]:
-            line, end = line + code.count("\n", end, found.start()), found.start()
-            yield line + 1, found["comment"]
+    for match in _TEXT.finditer(code):
+        if match["comment"]:
+            line, end = line + code.count("\n", end, match.start()), match.start()
+            yield line + 1, match["comment"]
 
 
 def definitions(code: str) -> list[Definition]:
-    """Return every top-level function and class, in order; of broken code, those that are intact."""
+    """Return every top-level function and class, in order; for broken code, the intact ones."""
     parts = _parts(code)
     return [_definition(name, parts) for name, part in parts.items() if part.kind == "definition"]
 
@@ -118,7 +118,7 @@ def carryable(code: str) -> frozenset[str]:
 
 
 def carry(code: str, names: Iterable[str]) -> str:
-    """Return the definitions of these names with everything they need, except what ``missing`` lists, as code.
+    """Return code with the definitions of these names and everything they need, except ``missing`` names.
 
     Raises LookupError for a name that is not ``carryable``.
     """
@@ -150,13 +150,13 @@ def _definition(name: str, parts: dict[str, _CodePart]) -> Definition:
 
 
 def _closure(names: Iterable[str], parts: dict[str, _CodePart]) -> tuple[set[str], set[str]]:
-    """Return all parts that some parts need, including themselves, and the names that no part defines."""
+    """Return the parts that these need, including themselves, and the names that no part defines."""
     needed, missing, open_names = set[str](), set[str](), list(names)
     while open_names:
-        if (here := open_names.pop()) in needed:
+        if (name := open_names.pop()) in needed:
             continue
-        needed.add(here)
-        for other in parts[here].needs:
+        needed.add(name)
+        for other in parts[name].needs:
             if other in parts:
                 open_names.append(other)
             else:
@@ -174,14 +174,14 @@ def _parts(code: str) -> dict[str, _CodePart]:
 
 
 def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePart]:
-    """Return the parts by name. A name that is bound twice is state, not a constant; a later function replaces one."""
+    """Return the parts by name. A variable bound twice is state, not a constant; later functions replace earlier."""
     parts: dict[str, _CodePart] = {}
     state: set[str] = set()
     for statement in statements:
         match statement:
             case ast.Import() | ast.ImportFrom():
                 for alias in statement.names:
-                    source = _import_of(statement, alias)
+                    source = _single_import(statement, alias)
                     parts[alias.asname or alias.name.partition(".")[0]] = _CodePart(
                         "import", source, statement.lineno, frozenset()
                     )
@@ -191,43 +191,43 @@ def _collect(statements: list[ast.stmt], lines: list[str]) -> dict[str, _CodePar
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
-                if name in parts or not _fixed(value, parts):
+                if name in parts or not _is_constant(value, parts):
                     state.add(name)
                 else:
                     source = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
-                    parts[name] = _CodePart("constant", source, statement.lineno, _free(statement))
+                    parts[name] = _CodePart("constant", source, statement.lineno, _free_names(statement))
             case _:
                 state |= set(scopes_of(statement).module.bindings)
     return {name: part for name, part in parts.items() if part.kind != "constant" or name not in state}
 
 
 def _definition_part(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str]) -> _CodePart:
-    """Return a definition with its decorators and the comment right above it, unless that begins a step."""
+    """Return a definition with its decorators and the comment above it, unless the comment begins a step."""
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     while first > 1 and lines[first - 2].startswith("#") and not _STEP.match(lines[first - 2]):
         first -= 1
     return _CodePart(
-        "definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free(node) - {node.name}
+        "definition", "\n".join(lines[first - 1 : node.end_lineno]), node.lineno, _free_names(node) - {node.name}
     )
 
 
 def _statements(code: str) -> list[ast.stmt]:
-    """Return the top-level statements; of broken code, those that are intact."""
+    """Return the top-level statements; for broken code, the intact ones."""
     tree = parse_only(code)
     if isinstance(tree, ast.Module):
         return tree.body
     return whole_statements(code_lines(code))
 
 
-def _free(statement: ast.stmt) -> frozenset[str]:
+def _free_names(statement: ast.stmt) -> frozenset[str]:
     return frozenset(scopes_of(statement).free_names()) - _BUILTINS
 
 
-def _fixed(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
-    """Return whether evaluating the expression elsewhere gives the same value and acts on nothing.
+def _is_constant(value: ast.expr, parts: dict[str, _CodePart]) -> bool:
+    """Return whether the expression has the same value elsewhere, and no effect.
 
-    It may name imports, constants and definitions, but call only built-ins, imports and methods of literals: a call of
-    the plan's own function might act.
+    It may name imports, constants and definitions, but call only built-ins, imports and methods of literals: the plan's
+    own functions might act.
     """
     if not scopes_of(value).free_names() <= _BUILTINS | parts.keys():
         return False
@@ -244,7 +244,7 @@ def _is_harmless(called: ast.expr, parts: dict[str, _CodePart]) -> bool:
     return part.kind == "import" if part else called.id in _BUILTINS
 
 
-def _import_of(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
+def _single_import(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> str:
     """Return the import statement for one of its names."""
     if isinstance(statement, ast.Import):
         return ast.unparse(ast.Import([alias]))

@@ -1,4 +1,4 @@
-"""Statements of a reply that is still being written, each as soon as it certainly belongs to the plan.
+"""Find the statements of a reply that is still being written, as soon as each certainly belongs to the plan.
 
 Only statements of the first block marked as Python are certain early: that block begins the plan, whatever follows.
 Code without such a mark, later blocks, and a block whose end is in doubt (a fence inside a string) wait for the end of
@@ -17,13 +17,13 @@ from planbook.sandbox.reading.unfenced import ProseScanner
 
 # Statements of code.
 
-_GOES_ON = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
-"""The beginning of a line that does not begin a statement."""
-_TAKES_MORE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
-"""Statements that an ``else`` or ``except`` further down may still belong to."""
-_IN_VAIN = 400_000
-"""Characters that may be parsed without success, counting repeated parses. After that the parser is tried again only
-when the waiting code has grown by half: in a broken plan it would be tried at every line."""
+_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[ \t\f)\]}#]|$")
+"""The beginning of a line that continues a statement."""
+_MAY_CONTINUE = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.TryStar
+"""Statements that a later ``else`` or ``except`` may continue."""
+_MAX_FAILED = 400_000
+"""Characters that may be parsed without success, counting repeated parses. After that, code is parsed again only once
+it has grown by half: a broken plan would be parsed again at every line."""
 DEFINES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
 _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 
@@ -32,8 +32,8 @@ _ACTS = ast.Call | ast.Attribute | ast.Subscript | ast.Await
 class Statement:
     """One statement, or several that share a line, with the comments above; lines count from 1 in the whole code.
 
-    ``source`` begins with one empty line for each line before it. ``acts`` tells whether it may do more than define
-    something: without such a statement a plan does nothing.
+    ``source`` begins with one empty line for each line before it. ``acts`` is True if it may do more than define
+    something. A plan without such a statement does nothing.
     """
 
     source: str
@@ -44,14 +44,14 @@ class Statement:
 class StatementFinder:
     """Finds statements in lines of code as they arrive. A statement is complete when the next one begins.
 
-    The next one begins with a line at the margin that is no continuation (``else``, a closing bracket), if CPython's
-    parser accepts the lines before it as whole statements.
+    A line at the margin begins the next one unless it continues a statement (``else``, a closing bracket), if CPython
+    parses the lines before it as whole statements.
     """
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._given = self._waiting = self._not_before = 0
-        self._left = _IN_VAIN
+        self._taken_lines = self._waiting = self._not_before = 0
+        self._left = _MAX_FAILED
 
     @property
     def code(self) -> str:
@@ -62,55 +62,56 @@ class StatementFinder:
         """Add the next line, and return the statements that it completes."""
         self._lines.append(line)
         self._waiting += len(line) + 1
-        if _GOES_ON.match(line) or self._waiting < self._not_before:
+        if _CONTINUES.match(line) or self._waiting < self._not_before:
             return []
-        if found := self._give(len(self._lines) - 1):
+        if statements := self._take_statements(len(self._lines) - 1):
             self._waiting, self._not_before = len(line) + 1, 0
-            return found
+            return statements
         self._left -= self._waiting
         if self._left < 0:
             self._not_before = self._waiting + self._waiting // 2
         return []
 
     def close(self) -> list[Statement]:
-        """Return the statements that are complete at the end of a block, except one that another block may continue."""
-        return self._give(len(self._lines), but=_TAKES_MORE)
+        """Return the statements that are complete at the end of a block, except one that another may continue."""
+        return self._take_statements(len(self._lines), without=_MAY_CONTINUE)
 
-    def _give(self, until: int, but: UnionType | None = None) -> list[Statement]:
-        """Return new statements in the lines up to this one, if CPython's parser accepts them."""
-        found = statements_of(self._lines[:until], self._given, but)
-        if len(found) == 1 and not self._given and _is_text(found[0]):
+    def _take_statements(self, until: int, without: UnionType | None = None) -> list[Statement]:
+        """Return the new statements in the lines up to this one; none if CPython cannot parse them."""
+        statements = statements_of(self._lines[:until], self._taken_lines, without)
+        if len(statements) == 1 and not self._taken_lines and _is_docstring(statements[0]):
             return []
-        if found:
-            self._given = found[-1].last_line
-        return found
+        if statements:
+            self._taken_lines = statements[-1].last_line
+        return statements
 
 
-def statements_of(lines: Sequence[str], given: int = 0, but: UnionType | None = None) -> list[Statement]:
-    """Return the statements after the first ``given`` lines, without a last one of kind ``but``; none in broken code.
+def statements_of(lines: Sequence[str], skip: int = 0, without: UnionType | None = None) -> list[Statement]:
+    """Return the statements after the first ``skip`` lines, without a last one of kind ``without``; none if broken.
 
-    A docstring belongs to the statement after it: run by itself it would not be the cell's docstring.
+    A docstring belongs to the statement after it: run alone it would not be the cell's docstring.
     """
-    tree = parse_only("\n".join(lines[given:]))
+    tree = parse_only("\n".join(lines[skip:]))
     body = [] if isinstance(tree, str) else tree.body
-    if but is not None and body and isinstance(body[-1], but):
+    if without is not None and body and isinstance(body[-1], without):
         body = body[:-1]
-    groups = _by_lines(body)
-    if not given and groups and ast.get_docstring(ast.Module(body, []), clean=False) is not None:
-        groups[:2] = [[each for group in groups[:2] for each in group]]
-    found: list[Statement] = []
+    groups = _group_by_line(body)
+    if not skip and groups and ast.get_docstring(ast.Module(body, []), clean=False) is not None:
+        groups[:2] = [[statement for group in groups[:2] for statement in group]]
+    statements: list[Statement] = []
     for group in groups:
-        begin, last = found[-1].last_line if found else given, given + (group[-1].end_lineno or group[-1].lineno)
-        found.append(Statement("\n" * begin + "\n".join(lines[begin:last]), last, any(map(acts, group))))
-    return found
+        begin = statements[-1].last_line if statements else skip
+        last = skip + (group[-1].end_lineno or group[-1].lineno)
+        statements.append(Statement("\n" * begin + "\n".join(lines[begin:last]), last, any(map(acts, group))))
+    return statements
 
 
-def _is_text(statement: Statement) -> bool:
+def _is_docstring(statement: Statement) -> bool:
     tree = parse_only(statement.source)
     return not isinstance(tree, str) and len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None
 
 
-def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
+def _group_by_line(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
     """Group statements that share a line."""
     groups: list[list[ast.stmt]] = []
     for statement in body:
@@ -122,7 +123,7 @@ def _by_lines(body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
 
 
 def acts(statement: ast.stmt) -> bool:
-    """Return whether a top-level statement does more than define: constants and imports are definitions, too."""
+    """Return whether a top-level statement does more than define. Constants and imports count as definitions."""
     if does_nothing(statement) or isinstance(statement, DEFINES):
         return False
     return not isinstance(statement, ast.Assign | ast.AnnAssign) or any(
@@ -136,7 +137,7 @@ def only_defines(tree: ast.Module) -> bool:
 
 
 def does_nothing(statement: ast.stmt) -> bool:
-    """Return whether a statement is pass or a bare constant: a docstring, three dots, a number."""
+    """Return whether a statement is ``pass`` or a bare constant, such as a docstring or ``...``."""
     return isinstance(statement, ast.Pass) or (
         isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     )
@@ -156,17 +157,17 @@ class StatementBatch:
 
 
 def chars_to_line(text: str, number: int) -> int:
-    """Return the number of characters up to the end of a line, counted from 1; all if there is no such line."""
+    """Return the number of characters up to the end of a line, counted from 1; all of them if it does not exist."""
     ends = [end.start() for end in _LINE_END.finditer(text)]
     return ends[number - 1] if number <= len(ends) else len(text)
 
 
 class GrowingReply:
-    """Reads a reply line by line, in whatever pieces it arrives."""
+    """Reads a reply line by line while it arrives in pieces of any size."""
 
     def __init__(self) -> None:
         self._text = ""
-        self._begin = self._looked = 0
+        self._begin = self._searched = 0
         self._ends: list[int] = []
         self._blocks = 0
         self._outside = ProseScanner()
@@ -181,7 +182,7 @@ class GrowingReply:
 
     @property
     def code(self) -> str:
-        """The plan's code so far, as far as it is certain."""
+        """The certain part of the plan's code so far."""
         return self._statements.code
 
     @property
@@ -191,30 +192,30 @@ class GrowingReply:
 
     def chars_to(self, code_line: int) -> int:
         """Return the number of characters of the reply up to the end of a line of ``code``."""
-        assert self._opened is not None, "no line of code has come yet"
+        assert self._opened is not None, "no line of code has arrived yet"
         return self._ends[self._opened + code_line]
 
     def add(self, piece: str) -> Iterator[StatementBatch]:
         """Add the next piece of the reply, and yield the statements that it makes certain."""
         self._text += piece
         for line in self._whole_lines():
-            if not self._done and (found := self._take(line)):
-                yield StatementBatch(found, self._begin)
+            if not self._done and (statements := self._read_line(line)):
+                yield StatementBatch(statements, self._begin)
 
     def _whole_lines(self) -> Iterator[str]:
-        r"""Yield complete lines. After a \r it is not known yet whether \n follows."""
-        while (end := _LINE_END.search(self._text, self._looked)) and not (
+        r"""Yield complete lines. A final \r is not complete: \n may follow."""
+        while (end := _LINE_END.search(self._text, self._searched)) and not (
             end[0] == "\r" and end.end() == len(self._text)
         ):
             line = self._text[self._begin : end.start()]
             self._ends.append(end.start())
-            self._begin = self._looked = end.end()
+            self._begin = self._searched = end.end()
             yield line
-        self._looked = max(self._begin, len(self._text) - 1)
+        self._searched = max(self._begin, len(self._text) - 1)
 
-    def _take(self, line: str) -> list[Statement]:
+    def _read_line(self, line: str) -> list[Statement]:
         if self._opened is not None:
-            return self._take_code(line)
+            return self._read_code_line(line)
         if self._closing is None:
             self._look_for_block(line)
         elif self._closing.match(line):
@@ -234,7 +235,7 @@ class GrowingReply:
         elif language_of(info) in PYTHON:
             self._opened = len(self._ends) - 1
 
-    def _take_code(self, line: str) -> list[Statement]:
+    def _read_code_line(self, line: str) -> list[Statement]:
         assert self._closing is not None
         if self._closing.match(line):
             self._done = True

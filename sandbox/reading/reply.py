@@ -1,7 +1,7 @@
-"""From a model's reply to the code of its plan.
+"""Find the code of a plan in a model's reply.
 
-The Python blocks of a reply make up the plan, joined in order. A block is left out when a later block defines a
-function, class or ``[Step n]`` of the same name: the later one is its revision.
+The Python blocks of a reply, joined in order, are the plan. A block is left out if a later block revises it: if that
+defines a function, class or ``[Step n]`` of the same name.
 """
 
 import ast
@@ -21,7 +21,7 @@ OPENING = re.compile(r"^([ \t]*(?:>[ \t]?)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 PYTHON = frozenset({"python", "python3", "py", "py3", "python-repl", "ipython", "ipython3"})
 MAX_BLOCKS = 200
 _LATER_CLOSINGS = 20
-"""Further fence lines that are tried as the end of a block that contains a fence inside a string."""
+"""Further fence lines that are tried as the end of a block, since it may contain a fence inside a string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Fenced:
 
 
 def fenced_blocks(lines: list[str]) -> list[Fenced]:
-    """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed, and then ends with the text."""
+    """Return the blocks in order, at most MAX_BLOCKS. The last one may be unclosed; it ends with the text then."""
     blocks: list[Fenced] = []
     outside, number = ProseScanner(), 0
     while number < len(lines) and len(blocks) < MAX_BLOCKS:
@@ -70,32 +70,32 @@ def margin_of(line: str) -> str:
 def _block(lines: list[str], opening: int, indent: str, fence: str, info: str) -> Fenced:
     """Return the block that opens at a line.
 
-    It ends at the first line that closes the fence, unless its code parses only up to a later one: then the fences in
+    It ends at the first line that closes the fence, unless its code parses only up to a later one, since the fences in
     between are inside a string.
     """
     named = language_of(info)
     closings = _closings(lines, opening, fence, stop_at_opening=named not in PYTHON)
     for closing in closings:
-        code = _without(indent, lines[opening + 1 : closing])
+        code = _dedent(indent, lines[opening + 1 : closing])
         if isinstance(parse_only(code), ast.Module):
             return Fenced(named, code, opening, closing, closed=True)
     if closings:
-        return Fenced(named, _without(indent, lines[opening + 1 : closings[0]]), opening, closings[0], closed=True)
-    return Fenced(named, _without(indent, lines[opening + 1 :]), opening, len(lines), closed=False)
+        return Fenced(named, _dedent(indent, lines[opening + 1 : closings[0]]), opening, closings[0], closed=True)
+    return Fenced(named, _dedent(indent, lines[opening + 1 :]), opening, len(lines), closed=False)
 
 
 def _closings(lines: list[str], opening: int, fence: str, *, stop_at_opening: bool) -> list[int]:
     """Return the lines that may close the fence, up to the next line that certainly opens a Python block."""
     closing = closing_of(fence)
-    found: list[int] = []
+    closings: list[int] = []
     for number in range(opening + 1, len(lines)):
         if closing.match(lines[number]):
-            found.append(number)
-            if stop_at_opening or len(found) > _LATER_CLOSINGS:
+            closings.append(number)
+            if stop_at_opening or len(closings) > _LATER_CLOSINGS:
                 break
-        elif found and _opens_python(lines[number]) and number > found[0]:
+        elif closings and _opens_python(lines[number]) and number > closings[0]:
             break
-    return found
+    return closings
 
 
 def _opens_python(line: str) -> bool:
@@ -103,8 +103,8 @@ def _opens_python(line: str) -> bool:
     return match is not None and match[3].strip().lower() in PYTHON
 
 
-def _without(indent: str, lines: list[str]) -> str:
-    """Return the lines without the fence's indentation, and without that of their first line."""
+def _dedent(indent: str, lines: list[str]) -> str:
+    """Remove the indentation of the fence, and that of the first line, from all lines."""
     lines = [line.removeprefix(indent) if indent else line for line in lines]
     first = next((line for line in lines if line.strip()), "")
     margin = margin_of(first)
@@ -123,7 +123,7 @@ class CodeBlock:
     """A piece of code in a reply. ``line`` is the line of the reply where its code begins, counted from 1.
 
     ``code_line`` is the line of the plan's code where it begins, None if a later block revises it. ``closed`` is False
-    for a fence that the reply never closes: the model was cut off, or stopped at its stop word.
+    if the reply never closes the fence: the model was cut off, or stopped at a stop word.
     """
 
     code: str
@@ -134,7 +134,7 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True)
 class ReadReply:
-    """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and what is wrong with it."""
+    """A reply: the prose ``before`` and ``after`` the code, the plan's ``code``, and a ``problem`` with it."""
 
     before: str
     code: str
@@ -143,7 +143,7 @@ class ReadReply:
     problem: Fault | None = None
 
     def reply_line(self, code_line: int) -> int:
-        """Return the line of the reply that a line of ``code`` came from; both count from 1."""
+        """Return the line of the reply for a line of ``code``; both count from 1."""
         begun = [block for block in self.blocks if block.code_line is not None and block.code_line <= code_line]
         return begun[-1].line + code_line - (begun[-1].code_line or 1) if begun else code_line
 
@@ -166,7 +166,7 @@ def read_reply(text: str) -> ReadReply:
 
 
 def _plan_blocks(blocks: list[Fenced]) -> list[Fenced]:
-    """Return the blocks marked as Python, or those without a mark that parse, or the last without a mark."""
+    """Return the blocks marked as Python, else the unmarked ones that parse, else the last unmarked one."""
     if marked := [block for block in blocks if block.language in PYTHON]:
         return marked
     unmarked = [block for block in blocks if not block.language]

@@ -1,7 +1,7 @@
-"""Name resolution: which name is bound where, found by one walk in the order of evaluation.
+"""Resolve names: one walk in the order of evaluation finds where each name is bound.
 
-``order`` is a clock over the whole walk. A nested function runs later than its text stands: its uses are *deferred*,
-and what it binds outside itself (global, nonlocal) has the order ANY_TIME.
+``order`` is a clock over the whole walk. A nested function runs after its definition: its uses are *deferred*, and the
+names that it binds outside itself (global, nonlocal) have the order ANY_TIME.
 """
 
 import ast
@@ -25,7 +25,7 @@ class ScopeKind(Enum):
 
 
 class Guard(Enum):
-    """The errors that a try around a use catches, if it expects that the name may be missing."""
+    """The errors that a try around a use catches."""
 
     NONE = 0
     ANY_ERROR = 1
@@ -43,7 +43,7 @@ class Binding:
     last: int | None = None
     """For ``except ... as name``: the order at which the handler ends, and the name with it."""
     since: int = 0
-    """For order ANY_TIME: its place in the text. Before that, only a loop can have reached it."""
+    """For order ANY_TIME: its place in the text. Earlier code reaches it only through a loop."""
 
 
 @dataclass(slots=True)
@@ -88,25 +88,25 @@ class Scopes:
 
     def find(self, name: str, scope: NameScope) -> tuple[NameScope | None, bool]:
         """Return the scope that binds the name as seen from ``scope``, and whether the use is deferred."""
-        here: NameScope | None = scope
+        current: NameScope | None = scope
         deferred = False
-        while here is not None:
-            if name in here.globals:
+        while current is not None:
+            if name in current.globals:
                 return (self.module if name in self.module.bindings else None), True
-            if name in here.bindings and (here is scope or here.kind is not ScopeKind.CLASS):
-                return here, deferred
-            deferred = deferred or here.deferred
-            here = here.parent
+            if name in current.bindings and (current is scope or current.kind is not ScopeKind.CLASS):
+                return current, deferred
+            deferred = deferred or current.deferred
+            current = current.parent
         return None, deferred
 
     @cached_property
     def inside(self) -> frozenset[str]:
-        """Names that are bound inside functions, classes and comprehensions that read any."""
+        """Names that functions, classes and comprehensions bind, if they also read any."""
         scopes = {id(use.scope): use.scope for use in self.uses if use.scope.parent}
         return frozenset(name for scope in scopes.values() for name in scope.bindings)
 
     def free_names(self) -> set[str]:
-        """Return names that the code reads, also in annotations, and does not bind."""
+        """Return the names that the code reads, also in annotations, and does not bind."""
         return {use.node.id for use in self.uses if self.find(use.node.id, use.scope)[0] is None}
 
 
@@ -117,13 +117,13 @@ def scopes_of(tree: ast.AST) -> Scopes:
     """Walk a module, a statement or an expression. Raises RecursionError if it is nested too deeply."""
     walker = _Walker()
     walker.visit(tree)
-    return walker.found
+    return walker.result
 
 
 class _Walker(ast.NodeVisitor):
     def __init__(self) -> None:
         self.scope = NameScope(ScopeKind.MODULE)
-        self.found = Scopes(self.scope)
+        self.result = Scopes(self.scope)
         self.clock = 0
         self.loops: tuple[int, ...] = ()
         self.loops_around: tuple[int, ...] = ()
@@ -150,8 +150,8 @@ class _Walker(ast.NodeVisitor):
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         outer = self.open_blocks
-        self.open_blocks = (*outer, len(self.found.blocks))
-        self.found.blocks.append(statements)
+        self.open_blocks = (*outer, len(self.result.blocks))
+        self.result.blocks.append(statements)
         self.all(statements)
         self.open_blocks = outer
 
@@ -173,8 +173,8 @@ class _Walker(ast.NodeVisitor):
     def bind(self, name: str, node: ast.AST, value: ast.expr | None = None) -> Binding:
         target, order = self.scope, self.tick()
         since, loops = order, self.loops
-        if name in target.globals and target is not self.found.module:
-            target, order = self.found.module, ANY_TIME
+        if name in target.globals and target is not self.result.module:
+            target, order = self.result.module, ANY_TIME
         elif name in target.nonlocals:
             target, order = self.outer_function(name), ANY_TIME
         if order == ANY_TIME:
@@ -194,7 +194,7 @@ class _Walker(ast.NodeVisitor):
             self.bind(node.id, node)
             return
         use = Use(node, self.scope, self.tick(), self.loops, self.open_blocks, self.guard, self.annotation)
-        self.found.uses.append(use)
+        self.result.uses.append(use)
         if isinstance(node.ctx, ast.Del):
             block = self.open_blocks[-1] if self.open_blocks else ANY_TIME
             self.scope.deletions.setdefault(node.id, []).append((self.tick(), block))
@@ -223,11 +223,11 @@ class _Walker(ast.NodeVisitor):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
-        here = self.scope
+        scope = self.scope
         while self.scope.kind is ScopeKind.COMPREHENSION and self.scope.parent is not None:
             self.scope = self.scope.parent
         self.visit(node.target)
-        self.scope = here
+        self.scope = scope
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -236,7 +236,7 @@ class _Walker(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
-                self.found.star_import = True
+                self.result.star_import = True
             else:
                 self.bind(alias.asname or alias.name, node)
 
@@ -247,11 +247,11 @@ class _Walker(ast.NodeVisitor):
         self.scope.nonlocals.update(node.names)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        self.found.accesses.append((node, self.scope))
+        self.result.accesses.append((node, self.scope))
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
-        self.found.calls.append((node, self.scope))
+        self.result.calls.append((node, self.scope))
         self.generic_visit(node)
 
     # Scopes
@@ -358,12 +358,12 @@ class _Walker(ast.NodeVisitor):
 
     def visit_Return(self, node: ast.Return) -> None:
         if self.scope.kind is not ScopeKind.FUNCTION:
-            self.found.strays.append(node)
+            self.result.strays.append(node)
         self.generic_visit(node)
 
     def visit_Break(self, node: ast.Break | ast.Continue) -> None:
         if not self.loops:
-            self.found.strays.append(node)
+            self.result.strays.append(node)
 
     visit_Continue = visit_Break  # noqa: N815
 

@@ -1,4 +1,4 @@
-"""Syntax errors, located and explained. CPython's parser decides; tree-sitter helps to explain."""
+"""Locate and explain syntax errors. CPython's parser finds them; tree-sitter helps to explain them."""
 
 import ast
 from collections.abc import Iterator
@@ -31,13 +31,13 @@ _GENERAL_HINT = "explanations belong outside the code, or behind a #"
 
 
 def parse(code: str) -> ast.Module | Fault:
-    """Return the syntax tree, or what is wrong. Code too long to run is not parsed. Never raises."""
+    """Return the syntax tree, or the fault. Code that is too long is not parsed. Never raises."""
     if too_long := _too_long(code):
         return _fault(code, too_long, None, "write a shorter plan")
     try:
         return parse_source(code, FILENAME)
     except SyntaxError as error:
-        return _explained(code, error)
+        return _explain(code, error)
     except (ValueError, UnicodeError):
         return _unreadable(code)
     except (RecursionError, MemoryError):
@@ -63,19 +63,19 @@ def _too_long(code: str) -> str:
 
 
 def locate_error(code: str) -> Fault | None:
-    """Return what CPython would refuse, with line, column and hint; None if the code compiles."""
+    """Return the first error that CPython finds, with line, column and hint; None if the code compiles."""
     tree = parse(code)
     return tree if isinstance(tree, Fault) else compile_error(code, tree)
 
 
 def compile_error(code: str, tree: ast.Module) -> Fault | None:
-    """Return what CPython refuses only after parsing: a return outside a function, a name both local and global."""
+    """Return an error that CPython finds only after parsing, such as a return outside a function."""
     if problem := too_large(tree):
         return _fault(code, problem.message, problem.line, problem.hint, problem.column)
     try:
         compile_tree(tree, FILENAME)
     except SyntaxError as error:
-        return _explained(code, error)
+        return _explain(code, error)
     except (ValueError, UnicodeError):
         return _unreadable(code)
     except (RecursionError, MemoryError):
@@ -89,7 +89,7 @@ def too_deep(code: str) -> Fault:
 
 
 def _nodes(code: str) -> Iterator[Node]:
-    """Yield every node of tree-sitter's tree, which exists for broken code, too, in source order."""
+    """Yield every node of tree-sitter's tree in source order. Broken code has a tree, too."""
     waiting = [Parser(LANGUAGE).parse(code.encode("utf-8", "replace")).root_node]
     while waiting:
         node = waiting.pop()
@@ -103,37 +103,37 @@ def _fault(code: str, message: str, line: int | None, hint: str, column: int | N
     return Fault(FaultKind.CHECK, "syntax", message, line, column, source, hint)
 
 
-def _explained(code: str, error: SyntaxError) -> Fault:
+def _explain(code: str, error: SyntaxError) -> Fault:
     if "null bytes" in error.msg:
         return _unreadable(code)
     message, line, column = error.msg, error.lineno or 1, max((error.offset or 1) - 1, 0)
     lines = code_lines(code)
     line = min(line, len(lines))
     if message == "invalid syntax":
-        message = _tree_sitter_view(code, line) or message
+        message = _tree_sitter_message(code, line) or message
     character = lines[line - 1][column : column + 1]
     hint = _HINTS_BY_CHARACTER.get(character) if message.startswith("invalid") else None
     hint = hint or syntax_hint(message) or _GENERAL_HINT
     return _fault(code, message, line, hint, column)
 
 
-def _tree_sitter_view(code: str, line: int) -> str | None:
-    """Return what tree-sitter finds missing or unreadable on a line for which CPython says only "invalid syntax"."""
+def _tree_sitter_message(code: str, line: int) -> str | None:
+    """Return a message about a line, where CPython says only "invalid syntax": what is missing or unreadable."""
     lines = _lines_up_to(code_lines(code)[:line])
     for node in _nodes("\n".join(lines)):
         if node.start_point.row + 1 < len(lines):
             continue
         if node.is_missing:
-            what = f"an {node.type}".replace("_", " ") if node.type.isidentifier() else f"'{node.type}'"
-            return f"invalid syntax: {what} is missing"
+            missing = f"an {node.type}".replace("_", " ") if node.type.isidentifier() else f"'{node.type}'"
+            return f"invalid syntax: {missing} is missing"
         if node.is_error and node.text:
-            shown = node.text.decode("utf-8", "replace").split("\n")[0][:40]
-            return f"invalid syntax at {shown!r}"
+            text = node.text.decode("utf-8", "replace").split("\n")[0][:40]
+            return f"invalid syntax at {text!r}"
     return None
 
 
 def _lines_up_to(lines: list[str]) -> list[str]:
-    """Return the last statements, as many as tree-sitter reads quickly: for 40,000 characters it can take 15 s."""
+    """Return the last statements that tree-sitter reads quickly: for 40,000 characters it can take 15 s."""
     left, start = MAX_EXPLAINED, len(lines)
     for number in range(len(lines) - 1, -1, -1):
         left -= len(lines[number]) + 1

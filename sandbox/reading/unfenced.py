@@ -1,4 +1,4 @@
-"""Code in a text without fences: the lines that parse and do something, among prose that does not."""
+"""Find code in a text without fences: lines that parse and do something, among prose."""
 
 import ast
 import re
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from planbook.sandbox.reading.syntax import parse_only
 
-_PARSED = 200_000
-"""Characters of one text that are parsed at most, counting repeated parses. What follows is taken as prose."""
-_LEAST = 100
-"""Characters that one parse counts for at least."""
-_LOOKED_AT = 300
+_MAX_PARSED = 200_000
+"""Characters of one text that are parsed, counting repeated parses. The rest is treated as prose."""
+_MIN_COST = 100
+"""Minimum number of characters that one parse counts for."""
+_MAX_EXAMINED = 300
 """Characters of a line that are examined: half at its beginning, half at its end."""
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 """Invisible characters, which Python refuses in a name."""
 _TRIPLE = re.compile(r"\"\"\"|'''")
-_LINES_OF_ONE_STATEMENT = 60
+_MAX_STATEMENT_LINES = 60
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b|[)\]}]")
 _OPEN_ENDED = ("was never closed", "unterminated triple-quoted", "expected an indented block", "expected 'except'")
 _LOOKS_LIKE_CODE = re.compile(
@@ -36,8 +36,8 @@ _ACTS = (
 def find_code(lines: list[str]) -> range | None:
     """Return the longest run of lines, counted from 0, that parses and does something; None if there is none.
 
-    If lines outside the run look like code, too, the span covers them all: half of a plan must not run because the
-    other half has an error.
+    If lines outside the run look like code, too, the span covers them all: half of a plan must not run when the other
+    half has an error.
     """
     runs = _runs(lines)
     best = max(runs, key=len, default=None)
@@ -49,11 +49,11 @@ def find_code(lines: list[str]) -> range | None:
 
 
 class ProseScanner:
-    """Follows the lines of a text outside its fences, and notices strings that are still open."""
+    """Follows the lines of a text outside its fences, to detect strings that are still open."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
-        self._left = _PARSED
+        self._left = _MAX_PARSED
         self._ends_in_string = self._unsure = False
 
     def add(self, line: str) -> None:
@@ -67,7 +67,7 @@ class ProseScanner:
         self._ends_in_string = self._unsure = False
 
     def ends_in_string(self) -> bool:
-        """Return whether code has begun a triple-quoted string that it does not end, or it took too long to tell."""
+        """Return whether the text ends inside a triple-quoted string, or this took too long to find out."""
         if self._unsure:
             self._ends_in_string, self._unsure = self._begins_string(), False
         return self._ends_in_string
@@ -93,9 +93,9 @@ class ProseScanner:
 
 
 def _looks_like_code(line: str) -> bool:
-    line = _UNSEEN.sub("", line)
-    if len(line) > _LOOKED_AT:
-        line = line[: _LOOKED_AT // 2] + line[-_LOOKED_AT // 2 :]
+    line = _INVISIBLE.sub("", line)
+    if len(line) > _MAX_EXAMINED:
+        line = line[: _MAX_EXAMINED // 2] + line[-_MAX_EXAMINED // 2 :]
     return _LOOKS_LIKE_CODE.match(line) is not None
 
 
@@ -107,7 +107,7 @@ def _without_blank_end(span: range, lines: list[str]) -> range:
 
 
 def _runs(lines: list[str]) -> list[range]:
-    """Return runs of statements that parse, each beginning and ending with one that does something."""
+    """Return runs of statements that parse. Each begins and ends with one that does something."""
     runs: list[range] = []
     start: int | None = None
     for span, tree in _statements(lines):
@@ -122,24 +122,24 @@ def _runs(lines: list[str]) -> list[range]:
 
 
 def whole_statements(lines: Sequence[str]) -> list[ast.stmt]:
-    """Return the statements of code that is broken in places, with their line numbers in the whole."""
+    """Return the intact statements of broken code, with their line numbers in the whole."""
     pieces = [(span, tree.body) for span, tree in _statements(lines) if tree]
     return [ast.increment_lineno(statement, span.start) for span, body in pieces for statement in body]
 
 
 def _statements(lines: Sequence[str]) -> list[tuple[range, ast.Module | None]]:
     """Return the lines of each statement and its tree, which is None for lines that are not Python."""
-    found: list[tuple[range, ast.Module | None]] = []
-    number, left = 0, _PARSED
+    statements: list[tuple[range, ast.Module | None]] = []
+    number, left = 0, _MAX_PARSED
     while number < len(lines) and left > 0:
         if not lines[number].strip():
             number += 1
             continue
         tree, end, cost, _ = _statement_from(lines, number)
         left -= cost
-        found.append((range(number, end), tree))
+        statements.append((range(number, end), tree))
         number = end
-    return found
+    return statements
 
 
 def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None, int, int, str]:
@@ -148,11 +148,11 @@ def _statement_from(lines: Sequence[str], start: int) -> tuple[ast.Module | None
     while True:
         code = "\n".join(lines[start:end])
         tree = parse_only(code)
-        cost += max(len(code), _LEAST)
+        cost += max(len(code), _MIN_COST)
         if isinstance(tree, ast.Module):
             return tree, end, cost, ""
         open_ended = any(message in tree for message in _OPEN_ENDED)
-        if end >= len(lines) or end - start > _LINES_OF_ONE_STATEMENT or not open_ended or cost > _PARSED:
+        if end >= len(lines) or end - start > _MAX_STATEMENT_LINES or not open_ended or cost > _MAX_PARSED:
             return None, _next_start(lines, start), cost, tree
         end = _next_start(lines, end)
 
@@ -169,7 +169,7 @@ def _next_start(lines: Sequence[str], start: int) -> int:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Return whether a statement acts. Prose such as "Done" or "Answer: 42" parses as well, and does not count."""
+    """Return whether a statement acts. Prose such as "Done" or "Answer: 42" also parses, and does not count."""
     match statement:
         case ast.Expr(value=value) | ast.Raise(exc=value):
             return isinstance(value, ast.Call)

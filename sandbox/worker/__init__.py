@@ -2,6 +2,6 @@
 
 Of the host's modules they import only ``protocol``, ``suggest`` and ``policy.rules``.
 
-``zygote`` forks workers, ``lockdown`` takes their rights away, ``serve`` runs cells over a ``link`` and sends
-``results`` back. Plans see the namespace of ``language``; ``determinism`` replaces what would differ between runs.
+``zygote`` forks workers, ``lockdown`` drops their rights, ``serve`` runs cells over a ``link`` and sends ``results``
+back. ``language`` builds the namespace of plans; ``determinism`` replaces what differs between runs.
 """

@@ -1,6 +1,6 @@
-"""Replacements for what differs between runs: time, random numbers, the process id, threads.
+"""Replace what differs between runs: time, random numbers, the process id, threads.
 
-They are no guard: a plan that finds the machine's own clock harms its own replay.
+These are not guards: a plan that finds the machine's own clock only harms its own replay.
 """
 
 import _random
@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 # The logical clock.
 
 MICROSECONDS, NANOSECONDS = 1_000_000, 1_000
-"""Microseconds in a second, nanoseconds in a microsecond."""
+"""Microseconds per second, and nanoseconds per microsecond."""
 
 
 class LogicalClock:
-    """The clock that the host sets with each frame. Between frames each reading advances it by a microsecond."""
+    """The clock that the host sets with each frame. In between, each reading advances it by a microsecond."""
 
     def __init__(self) -> None:
         self.set_to = 0
@@ -86,7 +86,7 @@ def replace_time() -> None:
 
 
 def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
-    """Rename the function, so that messages call it what the plan calls it."""
+    """Rename the function, so that messages use the name that the plan uses."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function
@@ -96,13 +96,13 @@ def as_builtin(function: Any, name: str, module: str = "builtins") -> Any:
 
 _LATER = frozenset({"threading", "random", "datetime", "queue", "uuid"})
 _OPTIONAL = ("_uuid", "_queue")
-"""Modules in C that avoid the replacements. Python works without them, and each costs every fork five mappings."""
+"""C modules that bypass the replacements. Python works without them, and each costs every fork five mappings."""
 NODE = 0x020000000001
-"""The hardware address for ``uuid.uuid1``: one that no device has."""
+"""The hardware address for ``uuid.uuid1``, which no device has."""
 
 
 def make_deterministic() -> None:
-    """Replace what differs between runs. Raises RuntimeError if modules that copy it at import were imported before."""
+    """Replace what differs between runs. Raises RuntimeError if a module was imported that copies it at import."""
     if early := _LATER & sys.modules.keys():
         raise RuntimeError(f"imported too early: {', '.join(sorted(early))}")
     replace_time()
@@ -123,7 +123,7 @@ def make_deterministic() -> None:
 
 
 def _set_in_class(cls: type, name: str, function: Callable[..., Any]) -> None:
-    """Set a class method of a class written in C, whose clock is built in. Python itself refuses to."""
+    """Set a class method of a class written in C, whose clock is built in. Python itself refuses this."""
     (variables,) = gc.get_referents(vars(cls))
     variables[name] = classmethod(as_builtin(function, name))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))
@@ -146,13 +146,13 @@ def hide_process() -> None:
 
 
 class SeededRandom(_random.Random):
-    """The base of ``random.Random``. Without a seed it takes the session's next random number."""
+    """The base of ``random.Random``. Without a seed it uses the session's next random number."""
 
     def __new__(cls, *_seed: Any, **_options: Any) -> "SeededRandom":
-        """Make a generator with a cheap seed; ``__init__`` seeds it again."""
-        made = super().__new__(cls)
-        _seed_by_number(made, 0)
-        return made
+        """Create a generator with a cheap seed; ``__init__`` seeds it again."""
+        generator = super().__new__(cls)
+        _seed_by_number(generator, 0)
+        return generator
 
     def seed(self, a: Any = None, /) -> None:
         """Seed the generator."""
@@ -176,7 +176,7 @@ def _entropy(size: int, flags: int = 0) -> bytes:
 
 
 def _wait(self: object, timeout: float | None = None) -> bool:
-    """Replace ``Condition.wait``: no other thread will ever notify it."""
+    """Replace ``Condition.wait``, since no other thread will ever notify it."""
     if timeout is None:
         raise RuntimeError("this would wait for another thread, and there is none")
     CLOCK.sleep(max(timeout, 0.0))

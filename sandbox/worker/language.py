@@ -1,7 +1,7 @@
 """The namespace of plans: Python's built-ins without what is refused, and the modules that they may import.
 
-The guards refuse at run time the names that the policy refuses in source. They do not hold a hostile plan; the process
-does.
+The guards refuse at run time the names that the policy refuses in source. They do not contain a hostile plan; the
+process does.
 """
 
 import builtins
@@ -30,14 +30,14 @@ from planbook.sandbox.policy.rules import (
 )
 from planbook.sandbox.worker.determinism import as_builtin
 
-# Modules: preloaded in the zygote, or sent as source by the host.
+# Modules: preloaded in the zygote, or sent by the host as source.
 
 Ask = Callable[[str], tuple[str, bool] | None]
-"""From the name of a module to its source, and whether it is a package; None if the host sends none."""
+"""Maps the name of a module to its source, and whether it is a package; None if the host does not send it."""
 
 
 class PlanModule(types.ModuleType):
-    """A module that plans cannot write to. Loaded modules are turned into one."""
+    """A module that plans cannot write to. Loaded modules are converted to it."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"module {self.__name__!r} is read-only; keep the value in a variable of your own")
@@ -58,13 +58,13 @@ class HostFinder:
         self._found: dict[str, tuple[str, bool]] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Ask the host for a module."""
-        found = self.ask(name)
-        if found is None:
+        """Request a module from the host."""
+        source = self.ask(name)
+        if source is None:
             return None
-        self._found[name] = found
+        self._found[name] = source
         loader: Any = self
-        return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=found[1])
+        return importlib.machinery.ModuleSpec(name, loader, origin=f"<{name}>", is_package=source[1])
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
         """Use Python's default."""
@@ -83,33 +83,33 @@ FINDER = HostFinder()
 def preload(modules: Collection[str], *, guarded: bool) -> None:
     """Import what plans may import, including the given modules, and make the standard library read-only.
 
-    Without guards, for tests, modules that reach the machine are imported, too.
+    Without guards (for tests) it also imports modules that reach the machine.
     """
     if importlib.util.find_spec("_md5"):
         sys.modules["_hashlib"] = None  # type: ignore[assignment]  # OpenSSL is 4 MB more for every worker to map
     for name in sorted((PRELOADED | _INTERNAL) - PARTS.keys()):
         importlib.import_module(name)
-    for name in PRELOADED - PARTS.keys() - _WRITTEN:
+    for name in PRELOADED - PARTS.keys() - _WRITABLE:
         _make_plan_module(sys.modules[name])
     for name in modules:
         more = importlib.import_module(name)
         for member in getattr(more, "__all__", ()):
-            getattr(more, member, None)  # some packages import their parts only on access
+            getattr(more, member, None)  # some packages import their parts on access only
     _ALLOWED.update(modules)
-    for name in () if guarded else _OF_THE_MACHINE:
+    for name in () if guarded else _MACHINE_MODULES:
         importlib.import_module(name)
 
 
 _ALLOWED: set[str] = set()
 """Modules beyond the standard library that plans may import, with their submodules."""
-_WRITTEN = {"warnings"}
+_WRITABLE = {"warnings"}
 """Modules whose attributes the library's own code sets."""
-_OF_THE_MACHINE = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
+_MACHINE_MODULES = ("_ctypes", "_posixshmem", "_posixsubprocess", "_socket", "_sqlite3", "fcntl", "mmap", "resource")
 """Modules written in C with which the tests attack the kernel."""
 
 
 def close_imports(*, confined: bool) -> None:
-    """Import further modules from the host, and if the worker is confined, none from files: it cannot read any."""
+    """Import further modules from the host and, if the worker is confined, not from files, which it cannot read."""
     sys.meta_path.insert(1, FINDER)
     if confined:
         del sys.meta_path[2:]
@@ -118,8 +118,8 @@ def close_imports(*, confined: bool) -> None:
 
 def _zone(key: str) -> io.BytesIO:
     """Return the data of a time zone."""
-    if found := FINDER.ask(f"zoneinfo:{key}"):
-        return io.BytesIO(found[0].encode("latin-1"))
+    if data := FINDER.ask(f"zoneinfo:{key}"):
+        return io.BytesIO(data[0].encode("latin-1"))
     error: type[KeyError] = vars(sys.modules["zoneinfo"])["ZoneInfoNotFoundError"]
     raise error(f"No time zone found with key {key}")
 
@@ -128,11 +128,11 @@ def _make_plan_module(module: types.ModuleType) -> None:
     object.__setattr__(module, "__class__", PlanModule)
 
 
-def _part_of(name: str) -> PlanModule:
+def _partial_module(name: str) -> PlanModule:
     """Return a module with only the listed names of the real one."""
-    made, real = PlanModule(name), sys.modules[name]
-    vars(made).update({each: getattr(real, each) for each in PARTS[name] if hasattr(real, each)})
-    return made
+    module, real = PlanModule(name), sys.modules[name]
+    vars(module).update({member: getattr(real, member) for member in PARTS[name] if hasattr(real, member)})
+    return module
 
 
 class Output(io.TextIOBase):
@@ -156,14 +156,14 @@ class Output(io.TextIOBase):
 
 
 def importer() -> Callable[..., object]:
-    """Return the ``__import__`` of plans. Call it once the output is in place."""
-    parts = {name: _part_of(name) for name in PARTS}
+    """Return the ``__import__`` of plans. Call this after the output is in place."""
+    parts = {name: _partial_module(name) for name in PARTS}
 
     def load_for_plan(
         name: str, globals: object = None, locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
         if name in parts:
-            if missing := [each for each in fromlist or () if each not in vars(parts[name])]:
+            if missing := [member for member in fromlist or () if member not in vars(parts[name])]:
                 raise ImportError(f"cannot import name {missing[0]!r} from {name!r}", name=name)
             return parts[name]
         if level or (name not in MODULES and name not in _INTERNAL and name.partition(".")[0] not in _ALLOWED):
@@ -181,7 +181,7 @@ _INTERNAL = frozenset({"__future__", "_strptime"})
 
 MAIN = "__main__"
 _KEPT = frozenset({"__build_class__", "__debug__", "__import__"})
-"""Special names among the built-ins that running code needs."""
+"""Special built-in names that running code needs."""
 
 
 class RefusedAttribute(AttributeError):
@@ -192,18 +192,18 @@ RefusedAttribute.__name__ = RefusedAttribute.__qualname__ = "AttributeError"
 RefusedAttribute.__module__ = "builtins"
 
 
-def _checked(name: Any) -> Any:
-    """Return the name of an attribute. Raises RefusedAttribute."""
+def _check_attribute(name: Any) -> Any:
+    """Return the name of an attribute. Raises RefusedAttribute if plans may not use it."""
     if isinstance(name, str) and (plain := str.__str__(name)) in REFUSED_ATTRIBUTES:
         raise RefusedAttribute(f"plans may not use the attribute `{plain}`: {attribute_hint(plain)}", name=plain)
     return name
 
 
 def _getattr(target: Any, name: str, /, *default: Any) -> Any:
-    found = getattr(target, _checked(name), *default)
+    value = getattr(target, _check_attribute(name), *default)
     if name == "__dict__" and isinstance(target, types.ModuleType):
         raise RefusedAttribute(f"plans may not use the attribute `__dict__` of {target!r}: use dir()", name=name)
-    return _formatter(found) if name in FORMATS else found
+    return _formatter(value) if name in FORMATS else value
 
 
 def _vars(*target: Any) -> Any:
@@ -211,24 +211,24 @@ def _vars(*target: Any) -> Any:
 
 
 def _hasattr(target: Any, name: str, /) -> bool:
-    return hasattr(target, _checked(name))
+    return hasattr(target, _check_attribute(name))
 
 
 def _setattr(target: Any, name: str, value: Any, /) -> None:
-    setattr(target, _checked(name), value)
+    setattr(target, _check_attribute(name), value)
 
 
 def _delattr(target: Any, name: str, /) -> None:
-    delattr(target, _checked(name))
+    delattr(target, _check_attribute(name))
 
 
-def _formatter(found: Any) -> Any:
-    """Return a method ``format`` or ``format_map``; for strings, one that checks the template."""
-    if found is str.format or found is str.format_map:
-        return lambda template, *args, **kwargs: found(_template(template), *args, **kwargs)
-    if isinstance(found, types.BuiltinMethodType) and isinstance(found.__self__, str):
-        _template(found.__self__)
-    return found
+def _formatter(method: Any) -> Any:
+    """Wrap ``format`` or ``format_map`` so that it checks the template, if the method belongs to strings."""
+    if method is str.format or method is str.format_map:
+        return lambda template, *args, **kwargs: method(_template(template), *args, **kwargs)
+    if isinstance(method, types.BuiltinMethodType) and isinstance(method.__self__, str):
+        _template(method.__self__)
+    return method
 
 
 def _template(template: Any) -> Any:
@@ -237,22 +237,22 @@ def _template(template: Any) -> Any:
         name = refused_in_template(str.__str__(template)) if isinstance(template, str) else None
     except ValueError:  # Python's own format will say so
         name = None
-    return template if name is None else _checked(name)
+    return template if name is None else _check_attribute(name)
 
 
 def _attrgetter(*names: str) -> Any:
     for name in names:
         for part in name.split(".") if isinstance(name, str) else ():
-            _checked(part)
+            _check_attribute(part)
     return _ATTRGETTER(*names)
 
 
 def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Any:
-    return _METHODCALLER(_checked(name), *args, **kwargs)
+    return _METHODCALLER(_check_attribute(name), *args, **kwargs)
 
 
 def _print(*values: Any, file: Any = None, **options: Any) -> None:
-    """Print as Python does, but write everything at once: each write is a message to the host."""
+    """Print as Python does, but with one write: each write is a message to the host."""
     text = io.StringIO()
     try:
         _PRINT(*values, file=text, **options)
@@ -272,15 +272,15 @@ _GUARDED: dict[str, Callable[..., Any]] = {
 
 
 def guard_library() -> None:
-    """Make the library's functions that take attribute names refuse the same ones, in the whole process."""
+    """Make the library's functions that take attribute names refuse the same names, in the whole process."""
     operator.attrgetter = functools.wraps(_ATTRGETTER, updated=())(_attrgetter)  # type: ignore[misc, assignment]
     operator.methodcaller = functools.wraps(_METHODCALLER, updated=())(_methodcaller)  # type: ignore[misc, assignment]
     vars(string)["getattr"] = _getattr  # of string.Formatter
     for name in FORMATS:
-        setattr(UserString, name, _of_data(getattr(UserString, name)))
+        setattr(UserString, name, _check_data(getattr(UserString, name)))
 
 
-def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
+def _check_data(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         _template(self.data)
@@ -290,7 +290,7 @@ def _of_data(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def namespace(*, guarded: bool) -> dict[str, Any]:
-    """Return the namespace of a session, that of the module ``__main__``. Without guards it has all built-ins."""
+    """Return the namespace of a session, the one of ``__main__``. Without guards it has all built-ins."""
     main = types.ModuleType(MAIN)
     sys.modules[MAIN] = main
     names = vars(main)

@@ -1,4 +1,4 @@
-"""The worker's end of the channel, and the functions and objects of the host that plans see."""
+"""The worker's end of the channel, and the host's functions and objects as plans see them."""
 
 import builtins
 import copy
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 from planbook.sandbox.protocol import MAX_FROM_WORKER, MAX_MODULE, MAX_STRING, PREFIX, FrameTooLong, Receiver, pack
 from planbook.sandbox.worker.determinism import CLOCK
-from planbook.sandbox.worker.results import MEMORY, SCALARS, decode, encode, exact, printable, to_bytes
+from planbook.sandbox.worker.results import MEMORY, SCALARS, as_json, decode, encode, printable, to_bytes
 
 # Functions, objects and records.
 
@@ -19,7 +19,7 @@ Call = Callable[[tuple[object, ...], dict[str, object]], object]
 
 
 class _Unique:
-    """An object whose copies are the object itself, as for Python's functions."""
+    """An object that copies to itself, as Python's functions do."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ class _Unique:
 
 
 class HostFunction(_Unique):
-    """A function that the host carries out; a value like any other, so it can be mapped, wrapped and passed on.
+    """A function that the host carries out. It is an ordinary value that can be mapped, wrapped and passed on.
 
     ``name`` may be dotted. As for a method, ``__name__`` is its last part and ``__qualname__`` the whole.
     """
@@ -58,7 +58,7 @@ class HostFunction(_Unique):
 
 
 HostFunction.__doc__ = None
-"""Plans would read it as the documentation of their functions, which is in the prompt."""
+"""Plans would read a docstring as the documentation of their functions. That is in the prompt."""
 
 
 class ReadOnly:
@@ -134,13 +134,13 @@ def refresh(objects: Mapping[str, object], changed: Mapping[str, object]) -> Non
 # The channel.
 
 SPARE_DEPTH = 100
-"""Levels of recursion for reading an answer: a plan that has used up its own must not lose one."""
+"""Levels of recursion for reading an answer. A plan that has used up its own must not lose the answer."""
 OUT_OF_MEMORY = to_bytes(["end", None, [MEMORY]])
-"""Made beforehand, since there may be no memory to make it when it is needed."""
+"""Built in advance, since there may be no memory for it when it is needed."""
 
 
 class HostRefusal(NamedTuple):
-    """The host's "error"."""
+    """The host's "error" message."""
 
     error: Exception
 
@@ -159,7 +159,7 @@ class Link:
         return decode(self._read(size).decode())  # type: ignore[no-any-return]
 
     def _read(self, size: int) -> bytes:
-        """Read so many bytes in one piece, however they arrive: addresses in memory depend on it."""
+        """Read this many bytes into one object, however they arrive: addresses in memory depend on it."""
         read = b""
         try:
             while len(read) < size:
@@ -170,7 +170,7 @@ class Link:
         return read
 
     def send(self, payload: bytes) -> None:
-        """Send one message. If the host has hung up the worker ends at once: a plan could catch an exception.
+        """Send one message. If the host has hung up, the worker ends at once: a plan could catch an exception.
 
         Raises FrameTooLong.
         """
@@ -181,17 +181,17 @@ class Link:
             os._exit(0)
 
     def update(self, changed: Mapping[str, object] | None, clock: int) -> None:
-        """Apply what each frame of the host carries: attributes that changed, and the clock."""
+        """Apply the changed attributes and the clock of a frame of the host."""
         CLOCK.set_to = clock
         if changed:
             refresh(self.objects, changed)
 
     def set_file(self, file: str | None) -> None:
-        """Set the file name of the code of the cell that runs. Plan code can send messages only while one runs."""
+        """Set the file name of the running cell's code, or None. Plan code can send messages only while a cell runs."""
         self._file = file
 
     def write(self, text: str) -> None:
-        """Print. The text is sent at once, so that it is kept whatever becomes of the cell."""
+        """Print. The text is sent at once, so that it is kept however the cell ends."""
         if self._file is None:
             return
         for start in range(0, len(text), MAX_STRING):
@@ -203,14 +203,14 @@ class Link:
             self.send(payload)
 
     def call(self, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        """Have the host carry out a function. Raises what it raised, or TypeError or ValueError for bad arguments."""
+        """Have the host call a function. Raises what it raised, or TypeError or ValueError for bad arguments."""
         line = self._line()
         if kwargs or not SCALARS.issuperset(map(type, args)):
-            return self._ask(_checked(line, name, parameters, args, kwargs))
+            return self._ask(_call_message(line, name, parameters, args, kwargs))
         try:
             payload = encode(["call", line, name, args, kwargs]).encode()
         except ValueError:
-            payload = _checked(line, name, parameters, args, kwargs)
+            payload = _call_message(line, name, parameters, args, kwargs)
         return self._ask(payload)
 
     def _line(self) -> int | None:
@@ -225,22 +225,22 @@ class Link:
         self._ask(encode(["sleep", seconds]).encode())
 
     def source(self, module: str) -> tuple[str, bool] | None:
-        """Ask the host for the source of a module, and whether it is a package; None if it sends none."""
+        """Request the source of a module from the host, and whether it is a package; None if it does not send it."""
         if self._file is None or len(module) > MAX_MODULE:
             return None
-        found: Any = self._ask(encode(["import", module]).encode())
-        return None if found is None else (found[0], found[1])
+        source: Any = self._ask(encode(["import", module]).encode())
+        return None if source is None else (source[0], source[1])
 
     def _ask(self, payload: bytes) -> object:
         if self._file is None:
             raise RuntimeError("no cell is running")
         depth = sys.getrecursionlimit()
-        # If this raises RecursionError, nothing has been asked. Further down there would be no way back to this limit.
+        # If this raises RecursionError, no request was sent. Later the limit could not be restored.
         sys.setrecursionlimit(depth)
         sys.setrecursionlimit(depth + SPARE_DEPTH)
         try:
             self.send(payload)
-            value = self._answered()
+            value = self._receive_answer()
         except FrameTooLong:
             size = f"the arguments take {len(payload):,} bytes"
             raise ValueError(f"{size}; at most {MAX_FROM_WORKER:,} are allowed") from None
@@ -250,8 +250,8 @@ class Link:
             raise value.error
         return value
 
-    def _answered(self) -> object:
-        """Return the host's answer. An answer that cannot be read ends the worker: the call may have been made."""
+    def _receive_answer(self) -> object:
+        """Receive the host's answer. If it cannot be read, the worker ends, since the call may have been made."""
         try:
             kind, *answer, changed, clock = self.receive()
             self.update(changed, clock)
@@ -264,15 +264,15 @@ class Link:
         return value
 
 
-def _checked(
+def _call_message(
     line: int | None, name: str, parameters: list[str], args: tuple[object, ...], kwargs: dict[str, object]
 ) -> bytes:
-    """Return the "call" message. Raises TypeError or ValueError that names the parameter."""
-    given = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
+    """Return the "call" message. Raises TypeError or ValueError with the name of the parameter."""
+    positional = [(parameters[i] if i < len(parameters) else str(i + 1), value) for i, value in enumerate(args)]
     parts = []
-    for parameter, value in [*given, *kwargs.items()]:
+    for parameter, value in [*positional, *kwargs.items()]:
         try:
-            parts.append(exact(value))
+            parts.append(as_json(value))
             to_bytes(parts[-1])
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}(): argument {parameter!r} {error}") from None
@@ -280,7 +280,7 @@ def _checked(
 
 
 def _exception(kind: str, message: str) -> Exception:
-    """Return the built-in exception of that name if a message makes one, else RuntimeError."""
+    """Return the built-in exception of that name if it can be created from a message, else RuntimeError."""
     known = getattr(builtins, kind, None)
     if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, MemoryError):
         try:

@@ -1,9 +1,9 @@
 """The kernel's restrictions of the zygote and its workers.
 
-Each step of the tables raises OSError where the kernel or the container does not grant it; the host decides what may
-be missing. The zygote takes the inherited steps once, each worker the rest. The last step is the seccomp filter. Its
-table is the policy: a system call that is not listed fails with EPERM. Nothing that opens, connects, signals, starts or
-sleeps is listed; ``recvfrom`` and ``sendto`` reach the one socket that the worker was born with.
+Each step of the tables raises OSError if the kernel or the container does not grant it; the host decides what may be
+missing. The zygote takes the inherited steps once, each worker the rest. The last step is the seccomp filter. Its table
+is the policy: a system call that is not listed fails with EPERM. No listed call opens, connects, signals, starts or
+sleeps; ``recvfrom`` and ``sendto`` reach only the one socket that the worker was forked with.
 """
 
 import ctypes
@@ -149,7 +149,7 @@ def _unshare(flag: int) -> None:
 
 
 def unprivileged_user() -> None:
-    """Change to an ordinary user if the host is root. Raises OSError if the host could not end such a worker."""
+    """Change to an unprivileged user if the host is root. Raises OSError if the host could not end such a worker."""
     if os.geteuid() == 0:
         if not _capabilities() & 1 << CAP_KILL:
             raise OSError(errno.EPERM, "the host lacks CAP_KILL, and could not end a worker of another user")
@@ -170,7 +170,7 @@ def no_files() -> None:
 
 
 def no_new_privs() -> None:
-    """Let nothing that is executed later gain rights. seccomp and Landlock require it."""
+    """Keep programs that are executed later from gaining rights. seccomp and Landlock require it."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -233,7 +233,7 @@ LEFT_OUT = "left out by the caller"
 
 
 def lock_zygote(without: Collection[str]) -> dict[str, str]:
-    """Take every inherited step except those. Return mechanisms mapped to "", or the reason why not."""
+    """Take every inherited step except ``without``. Return mechanisms mapped to "", or the reason why not."""
     granted = dict.fromkeys(without, LEFT_OUT)
     for name, step in INHERITED:
         if granted.get(name, "not tried") and name not in without:
@@ -242,14 +242,14 @@ def lock_zygote(without: Collection[str]) -> dict[str, str]:
 
 
 def die_with_parent(parent: int | None) -> None:
-    """Die when the zygote dies. Raises ProcessLookupError if it has died already; ``parent`` is a pidfd of it."""
+    """Die when the zygote dies. Raises ProcessLookupError if it is dead already; ``parent`` is its pidfd."""
     _prctl(PR_SET_PDEATHSIG, SIGKILL)
     if parent is not None and select.select([parent], [], [], 0)[0]:
         raise ProcessLookupError(errno.ESRCH, "the zygote is gone")
 
 
 def keep_namespace(parent: int) -> NoReturn:
-    """Be process 1 of the pid namespace, which ends with it: do nothing until the zygote dies."""
+    """Act as process 1 of the pid namespace, which ends with it: do nothing until the zygote dies."""
     try:
         die_with_parent(parent)
         os.closerange(0, os.sysconf("SC_OPEN_MAX"))
@@ -259,10 +259,10 @@ def keep_namespace(parent: int) -> NoReturn:
         os._exit(0)
 
 
-def bound(worker: int, space: int, *, alone: bool) -> None:
+def limit_resources(worker: int, space: int, *, alone: bool) -> None:
     """Limit a worker's processor time and address space, in bytes; if ``alone``, allow no new file or process.
 
-    The zygote does this, since its memory pages for it are its own already.
+    The zygote does this, since it has already copied the memory pages for it.
     """
     resource.prlimit(worker, resource.RLIMIT_CPU, (FIRST_CPU_SECONDS, resource.RLIM_INFINITY))
     most = resource.getrlimit(resource.RLIMIT_AS)[1]

@@ -1,4 +1,4 @@
-"""Values and exceptions of a plan as JSON. A value without an equal in JSON is refused, never converted."""
+"""Values and exceptions of a plan as JSON. A value that JSON does not have is refused, never converted."""
 
 import builtins
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ _REMEDIES = {
     dict: "; dict(...) makes a dict of it",
     object: "; list(...) makes a list of it",
 }
-"""Base class of a value to the way to make a JSON value of it. The last one is for what can be iterated."""
+"""Base class of a value to a hint how to convert it to JSON. The last one is for iterables."""
 MAX_REPR = 10_000
 """Characters of a value's repr that are sent to the host."""
 JSON_NAMES = "str, int, float, bool, None, list or dict with str keys"
@@ -39,7 +39,7 @@ _scan = JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def encode(value: object) -> str:
-    """Return compact JSON, in a third of the time of ``json.dumps``: the encoder is made once. Raises ValueError."""
+    """Return compact JSON in a third of the time of ``json.dumps``: the encoder is built once. Raises ValueError."""
     return "".join(_encoder(value, 0))
 
 
@@ -48,17 +48,17 @@ def decode(text: str) -> Any:
     return _scan(text, 0)[0]
 
 
-def exact(value: object, depth: int = 0) -> object:
-    """Return the value with tuples as lists. Raises TypeError or ValueError for what JSON cannot hold."""
+def as_json(value: object, depth: int = 0) -> object:
+    """Return the value as JSON has it, with tuples as lists. Raises TypeError or ValueError if JSON cannot hold it."""
     kind = type(value)
     if kind in SCALARS:
         return value
     if depth >= MAX_DEPTH:
         raise ValueError(f"lists and dicts may be nested at most {MAX_DEPTH} deep")
     if kind in (list, tuple):
-        return [exact(item, depth + 1) for item in value]  # type: ignore[attr-defined]
+        return [as_json(item, depth + 1) for item in value]  # type: ignore[attr-defined]
     if kind is dict:
-        return {_text_key(key): exact(item, depth + 1) for key, item in value.items()}  # type: ignore[attr-defined]
+        return {_text_key(key): as_json(item, depth + 1) for key, item in value.items()}  # type: ignore[attr-defined]
     raise TypeError(f"must be {JSON_NAMES}, not {kind.__name__}{_remedy(kind)}")
 
 
@@ -76,17 +76,17 @@ def _text_key(key: object) -> str:
 
 
 def to_bytes(value: object) -> bytes:
-    """Return the JSON of an ``exact`` value. Raises ValueError for nan, infinity and lone surrogates."""
+    """Encode a value from ``as_json``. Raises ValueError for nan, infinity and lone surrogates."""
     try:
         return encode(value).encode()
     except UnicodeEncodeError:
         raise ValueError("must be text without lone surrogates") from None
 
 
-def shown(value: object, limit: int) -> object:
-    """Return a cell's value for the host: at most ``limit`` bytes of JSON where possible, else its repr, cut."""
+def value_for_host(value: object, limit: int) -> object:
+    """Return a cell's value for the host: itself if it takes at most ``limit`` bytes of JSON, else its repr, cut."""
     try:
-        plain = exact(value)
+        plain = as_json(value)
         if len(to_bytes(plain)) <= limit:
             return plain
     except (TypeError, ValueError):
@@ -95,7 +95,7 @@ def shown(value: object, limit: int) -> object:
 
 
 def text_of(value: object, how: Callable[[object], str]) -> str:
-    """Return ``str`` or ``repr`` of a plan's value: cut and printable, whatever the plan's class does."""
+    """Return ``str`` or ``repr`` of a plan's value: cut and printable, even if the plan's class misbehaves."""
     try:
         text = str.__getitem__(how(value), slice(MAX_REPR + 1))  # a plain str, whatever subclass the plan returns
     except MemoryError:
@@ -116,10 +116,10 @@ RAISE = opmap["RAISE_VARARGS"]
 Report = dict[str, object]
 """The fields of sandbox.types.Fault."""
 MEMORY: Report = {"kind": "limit", "type": "memory", "message": ""}
-"""The host writes the message: it knows the limit."""
+"""The host adds the message, since it knows the limit."""
 MAX_MESSAGE = 4_000
 MAX_TEXT = 300
-"""Characters of a source line, of a hint, or of the exception's name. All together must fit a frame."""
+"""Characters of a source line, a hint, or the exception's name. Together they must fit a frame."""
 
 
 @dataclass
@@ -135,7 +135,7 @@ class WorkerCell:
     """The code of each part, and its final expression, if any."""
 
     def goes_on_in(self, code: CodeType) -> bool:
-        """Return whether the code is a further part of this cell: no other cell has its file name."""
+        """Return whether the code is a further part of this cell. Each cell has its own file name."""
         return code.co_filename == self.compiled[0][0].co_filename
 
     def add(self, source: str, code: CodeType, tail: CodeType | None) -> None:
@@ -151,7 +151,7 @@ class WorkerCell:
     def codes(self) -> frozenset[int]:
         """The ids of all code objects of this cell. Equal code of two cells has different ids."""
         roots = (root for part in self.compiled for root in part)
-        return frozenset(id(code) for root in roots if root is not None for code in _nested(root))
+        return frozenset(id(code) for root in roots if root is not None for code in _nested_codes(root))
 
     def line(self, number: int) -> str:
         """Return the text of a line, counted from 1; empty where there is none."""
@@ -159,11 +159,11 @@ class WorkerCell:
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def _nested_codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _nested(constant)
+            yield from _nested_codes(constant)
 
 
 def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], names: Mapping[str, object]) -> Report:
@@ -184,7 +184,7 @@ def fault_of(error: BaseException, cell: WorkerCell, earlier: list[WorkerCell], 
 
 
 def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> bool:
-    """Return whether a ``raise`` of a plan's own code made the exception, and not a lack of memory."""
+    """Return whether a ``raise`` in a plan's own code raised the exception, not a lack of memory."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None or not any(id(trace.tb_frame.f_code) in cell.codes for cell in cells):
@@ -193,7 +193,7 @@ def _raised_by_plan(trace: TracebackType | None, cells: list[WorkerCell]) -> boo
 
 
 def _place(trace: TracebackType | None, cell: WorkerCell, earlier: list[WorkerCell]) -> tuple[list[int], str]:
-    """Return the cell's own lines, outermost first, and the place below them in an earlier cell's function."""
+    """Return the cell's own lines, outermost first, and a deeper place in a function of an earlier cell."""
     lines, deeper = list[int](), ""
     while trace is not None:
         code = trace.tb_frame.f_code
@@ -216,11 +216,11 @@ def _hint(error: BaseException, names: Mapping[str, object]) -> str:
             return printable(_did_you_mean(name, dir(error.obj)))
         return _did_you_mean(name, list(names)) or _did_you_mean(name, dir(builtins))
     except BaseException:
-        return ""  # the exception or its object is of a class of the plan's own, and raises when it is examined
+        return ""  # the exception or its object has a class of the plan, which may raise when it is examined
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
-    """Return a suggestion; none for a name that exists and has no value, such as an empty slot."""
+    """Return a suggestion; none for a name that exists without a value, such as an empty slot."""
     if name in known:
         return ""
     return suggestion(name, [word for word in known if not word.startswith("_")])

@@ -1,4 +1,4 @@
-"""The worker: it opens one session and runs its cells, one after the other, until the host hangs up."""
+"""The worker: opens one session and runs its cells in order until the host hangs up."""
 
 import gc
 import marshal
@@ -15,7 +15,7 @@ from planbook.sandbox.protocol import MAX_FROM_WORKER, pack
 from planbook.sandbox.worker import determinism, language, lockdown, results
 from planbook.sandbox.worker.determinism import CLOCK
 from planbook.sandbox.worker.link import OUT_OF_MEMORY, HostFunction, HostObject, Link, PlanRecord, refresh
-from planbook.sandbox.worker.results import shown, to_bytes
+from planbook.sandbox.worker.results import to_bytes, value_for_host
 
 REHEARSED_CALLS, REHEARSALS, REHEARSED_FILE = 4, 20, "rehearsal"
 REHEARSED = """
@@ -31,7 +31,7 @@ REHEARSED_SETTINGS = {
     "values": {"record": {"a": 1}},
 }
 PART = "part"
-"""Kind of the message for a part of a cell, with more to come."""
+"""Kind of the message for a part of a cell that others follow."""
 PART_OVER = to_bytes(["end", None, []])
 MAX_VALUE = MAX_FROM_WORKER // 4
 """Bytes of JSON of a cell's value."""
@@ -39,16 +39,16 @@ MAX_VALUE = MAX_FROM_WORKER // 4
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """Everything that the zygote prepares for its workers."""
+    """The zygote's preparations for its workers."""
 
     cells: "CellRunner"
     program: lockdown.FilterProgram | None
     idle_bytes: int
     """Address space in use before any plan runs."""
     alone: bool
-    """Whether the worker may open no file and start no process."""
+    """True if the worker may open no file and start no process."""
     parent: int | None
-    """A pidfd of the zygote, if no pid namespace ends a worker that was forked too late to see it die."""
+    """A pidfd of the zygote, unless a pid namespace ends workers that were forked too late to see it die."""
 
 
 def serve(setup: WorkerSetup) -> NoReturn:
@@ -71,14 +71,14 @@ def serve(setup: WorkerSetup) -> NoReturn:
 class CellRunner:
     """One namespace, and the cells that ran in it.
 
-    It is made in the zygote, so that workers share its memory until they change it. Each worker opens its own session.
+    The zygote creates it, so that workers share its memory until they change it. Each worker opens its own session.
     """
 
     def __init__(self, sock: socket.socket, *, guarded: bool) -> None:
         self.link = Link(sock)
         self._earlier = list[results.WorkerCell]()
         self._value: object = None
-        """The value of the part that ran last, if its cell goes on."""
+        """The value of the part that ran last, if its cell continues."""
         sys.stdout = sys.stderr = language.Output(self.link.write)
         CLOCK.ask_sleep, language.FINDER.ask = self.link.sleep, self.link.source
         self._names = language.namespace(guarded=guarded)
@@ -120,7 +120,7 @@ class CellRunner:
             exec(code, names)
             if tail is not None:
                 value = eval(tail, names)
-            end = PART_OVER if is_part else to_bytes(["end", shown(value, MAX_VALUE), []])
+            end = PART_OVER if is_part else to_bytes(["end", value_for_host(value, MAX_VALUE), []])
         except BaseException as error:
             return to_bytes(["end", None, [results.fault_of(error, cell, self._earlier, names)]])
         self._value = value if is_part else None
@@ -128,7 +128,7 @@ class CellRunner:
 
 
 def _code(compiled: str) -> tuple[CodeType, CodeType | None]:
-    """Unpack what the host has compiled."""
+    """Unpack the code that the host has compiled."""
     return marshal.loads(a2b_base64(compiled))  # type: ignore[no-any-return]
 
 
@@ -146,11 +146,11 @@ def _objects(link: Link, functions: Mapping[str, list[str]], attributes: Mapping
     for inner in [name for name in members if "." in name]:
         outer, _, member = inner.partition(".")
         members.setdefault(outer, {})[member] = HostObject(inner, members.pop(inner))
-    return bare | {name: HostObject(name, found) for name, found in members.items()}
+    return bare | {name: HostObject(name, inner) for name, inner in members.items()}
 
 
 def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> CellRunner:
-    """Do once what all workers need, and return the namespace that each of them opens; it sends over ``sock``."""
+    """Prepare what all workers share, and return the runner that each of them opens. It sends over ``sock``."""
     determinism.make_deterministic()
     if guarded:
         language.guard_library()
@@ -164,10 +164,10 @@ def prepare(sock: socket.socket, modules: Collection[str], *, guarded: bool) -> 
 
 
 def _rehearse(*, guarded: bool) -> None:
-    """Run a short session as a worker does, with the answers of its host beforehand.
+    """Run a short session as a worker does, with prepared answers of the host.
 
-    The interpreter specialises code that runs often, and writes into the code for that. A forked process copies each
-    page that it first writes to; a page that was written here is not copied in every worker.
+    The interpreter specialises code that runs often by writing into it. A forked process copies each page at its first
+    write, so pages that are written here are not copied in every worker.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:

@@ -1,10 +1,10 @@
 """The process that workers are forked from, started once per sandbox, with an empty environment.
 
-It imports what plans need, gives up the rights that workers inherit as given up, and then serves requests on its
-control socket. One request forks a worker with a memory limit in MB: the answer carries the worker's pid, its memory
-and, as descriptors, the host's end of the worker's channel and a pidfd. The other limits a worker's processor time. The
-zygote ends when the control socket closes or the host dies. It watches the host by a pidfd, since the kernel's
-parent-death signal is sent already when the thread that started the zygote ends.
+It imports what plans need, drops the rights that no worker may have, and then serves requests on its control socket.
+One request forks a worker with a memory limit in MB: the answer has the worker's pid, its memory limit and, as
+descriptors, the host's end of the worker's channel and a pidfd. The other limits a worker's processor time. The zygote
+ends when the control socket closes or the host dies. It watches the host through a pidfd, since the kernel sends the
+parent-death signal when the thread that started the zygote ends.
 """
 
 import _socket
@@ -25,10 +25,10 @@ from planbook.sandbox.protocol import LIMIT
 from planbook.sandbox.worker import determinism, language, lockdown, serve
 
 NULL, CHANNEL, CONTROL = 0, 3, 4
-"""Descriptors of the null device, of a worker's channel (its only one besides 0, 1 and 2), and of control."""
+"""Descriptors of the null device, a worker's channel (its only one except 0, 1 and 2), and the control socket."""
 DESCRIPTORS, CREDENTIALS = struct.Struct("ii"), struct.Struct("3i")
 KEEPER_SECONDS = 1.0
-"""Longest time that a pid namespace takes to end once no process can be forked in it any more."""
+"""Longest time that a pid namespace takes to end after its first failed fork."""
 OPEN_MAX = os.sysconf("SC_OPEN_MAX")
 
 
@@ -39,7 +39,7 @@ def main(standard_input: socket.socket, *, without: list[str], modules: list[str
     control, channel = socket.socket(fileno=CONTROL), _channel()
     try:
         watched, own = [os.pidfd_open(_parent(control))], os.pidfd_open(os.getpid())
-        _quiet()
+        _detach()
         setup, granted = _prepare(channel, own, frozenset(without), modules, guarded=guarded)
         if setup.parent is None:
             watched.append(_keeper(own))
@@ -60,8 +60,8 @@ def _parent(control: socket.socket) -> int:
     return host
 
 
-def _quiet() -> None:
-    """Close what was inherited on 0 to 2, silence warnings, and let the kernel reap children."""
+def _detach() -> None:
+    """Replace the inherited descriptors 0 to 2, silence warnings, and let the kernel reap children."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -69,14 +69,14 @@ def _quiet() -> None:
     sys.stdin = None
     sys.argv = sys.orig_argv = []
     warnings.simplefilter("ignore")
-    warnings.simplefilter("default", UserWarning)  # those that a plan raises itself
+    warnings.simplefilter("default", UserWarning)  # which plans may raise
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 
 def _prepare(
     channel: socket.socket, own: int, without: frozenset[str], modules: list[str], *, guarded: bool
 ) -> tuple[serve.WorkerSetup, dict[str, str]]:
-    """Import, lock and freeze. Return what workers need, and mechanisms mapped to "" or the reason why not."""
+    """Import, lock and freeze. Return the workers' setup, and mechanisms mapped to "" or the reason why not."""
     cells = serve.prepare(channel, modules, guarded=guarded)
     with open("/proc/self/statm", encoding="ascii") as statm:
         idle_bytes = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -100,7 +100,7 @@ def _keeper(own: int) -> int:
 
 
 def _channel() -> socket.socket:
-    """Return a socket with the channel's descriptor, which each worker replaces by its own."""
+    """Return a socket with the channel's descriptor, which each worker replaces with its own."""
     place, other = socket.socketpair()
     other.close()
     os.dup2(place.detach(), CHANNEL)
@@ -110,18 +110,18 @@ def _channel() -> socket.socket:
 def _fork_on_request(control: socket.socket, watched: list[int], setup: serve.WorkerSetup) -> None:
     """Fork until the control socket closes or a watched process, given by pidfd, ends."""
     poll = select.poll()
-    for each in (control.fileno(), *watched):
-        poll.register(each, select.POLLIN)
+    for descriptor in (control.fileno(), *watched):
+        poll.register(descriptor, select.POLLIN)
     while True:
         for ready, _ in poll.poll():
-            asked = b"" if ready in watched else control.recv(LIMIT.size)
-            if not asked:
+            request = b"" if ready in watched else control.recv(LIMIT.size)
+            if not request:
                 return
-        if len(asked) == LIMIT.size:
-            _limit(*LIMIT.unpack(asked))
+        if len(request) == LIMIT.size:
+            _limit(*LIMIT.unpack(request))
             continue
         try:
-            _fork(control, setup, int.from_bytes(asked))
+            _fork(control, setup, int.from_bytes(request))
         except OSError as error:
             if select.select(watched, [], [], KEEPER_SECONDS)[0]:
                 return
@@ -148,7 +148,7 @@ def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> N
     os.dup2(NULL, CHANNEL)
     pidfd = os.pidfd_open(worker)
     try:
-        lockdown.bound(worker, setup.idle_bytes + (memory_mb << 20), alone=setup.alone)
+        lockdown.limit_resources(worker, setup.idle_bytes + (memory_mb << 20), alone=setup.alone)
         handed = DESCRIPTORS.pack(ours.fileno(), pidfd)
         report = b'{"pid":%d,"memory_mb":%d}' % (worker, memory_mb)
         control.sendmsg([report], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
@@ -158,7 +158,7 @@ def _fork(control: socket.socket, setup: serve.WorkerSetup, memory_mb: int) -> N
 
 
 def _become_worker(setup: serve.WorkerSetup) -> NoReturn:
-    """In the forked process: close everything but one socket, serve, and exit."""
+    """Run the forked process: close everything but one socket, serve, and exit."""
     try:
         lockdown.die_with_parent(setup.parent)
         os.closerange(CHANNEL + 1, OPEN_MAX)

@@ -55,7 +55,7 @@ class Pair:
     def __init__(self, game: AlfworldGame, kind: str, goal: str) -> None:
         self.game, self.direct, self.reference = game, Direct(), Reference()
         self.direct.load(game)
-        self.plan = find_plan(self.direct, generated.wanted(kind, goal))
+        self.plan = find_plan(self.direct, generated.search_goal(kind, goal))
         self.reference.load(game)
         assert self.direct.reset() == self.reference.reset()
         self.seen = set(self.direct.admissible())
@@ -149,7 +149,9 @@ def test_a_saved_state_is_gone_back_to() -> None:
     engine = Direct()
     engine.load(generated.make("pick_clean_then_place", 1))
     engine.reset()
-    plan = find_plan(engine, generated.wanted("pick_clean_then_place", generated.goal_of("pick_clean_then_place", 1)))
+    plan = find_plan(
+        engine, generated.search_goal("pick_clean_then_place", generated.goal_of("pick_clean_then_place", 1))
+    )
     assert plan is not None
     saved, before = engine.save(), engine.admissible()
     first = [engine.step(command) for command in plan]

@@ -41,7 +41,7 @@ def action_of(command: str) -> Action:
 def winning_actions(kind: str, seed: int) -> list[Action]:
     engine = Direct()
     engine.load(generated.make(kind, seed))
-    plan = find_plan(engine, generated.wanted(kind, generated.goal_of(kind, seed)))
+    plan = find_plan(engine, generated.search_goal(kind, generated.goal_of(kind, seed)))
     assert plan
     return [action_of(command) for command in plan]
 

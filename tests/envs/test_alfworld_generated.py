@@ -39,7 +39,7 @@ def test_games_are_won_by_a_search_that_knows_all_and_not_before(kind: str) -> N
         engine.load(generated.make(kind, seed))
         assert not engine.reset().won
         goal = generated.goal_of(kind, seed)
-        plan = find_plan(engine, generated.wanted(kind, goal))
+        plan = find_plan(engine, generated.search_goal(kind, goal))
         assert plan is not None
         replies = [engine.step(command) for command in plan]
         assert [reply.won for reply in replies] == [False] * (len(plan) - 1) + [True]
@@ -50,7 +50,7 @@ def test_games_are_won_by_a_search_that_knows_all_and_not_before(kind: str) -> N
 def test_the_search_says_when_a_game_cannot_be_won() -> None:
     engine = Direct()
     engine.load(generated.make("pick_heat_then_place", 2))
-    wanted = generated.wanted("pick_heat_then_place", generated.goal_of("pick_heat_then_place", 2))
+    wanted = generated.search_goal("pick_heat_then_place", generated.goal_of("pick_heat_then_place", 2))
     assert find_plan(engine, SearchGoal(wanted.object, wanted.target, change="clean")) is None
     assert find_plan(engine, SearchGoal("elephant", wanted.target)) is None
     assert find_plan(engine, wanted)

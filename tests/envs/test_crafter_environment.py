@@ -150,7 +150,7 @@ def test_possible_actions_are_those_that_take_effect() -> None:
 
 def test_what_the_plan_can_ask_is_what_is_in_view() -> None:
     environment = begun()
-    values, view = environment.attribute_values(), environment.moment.view
+    values, view = environment.attribute_values(), environment.player_view.view
     assert values["view"] == [list(row) for row in view]
     assert [len(row) for row in view] == [9] * 7
     assert view[3][4] == "you"

@@ -7,7 +7,7 @@ import pytest
 from planbook.envs import BadSelection, Selection
 from planbook.envs.minecraft import Minecraft, MinecraftOptions
 from planbook.envs.minecraft.game_data import ITEMS, milestones
-from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted
+from planbook.envs.minecraft.tasks import ALIASES, CANDIDATES, GROUPS, parallel_goals, wanted_items
 from tests.minecraft_plans import begun
 
 
@@ -76,9 +76,9 @@ def test_parallel_goals_can_all_be_reached_from_the_start() -> None:
     for task in Minecraft.select(Selection(split="parallel", seeds=tuple(range(40)))):
         environment = begun(task.id)
         goals = parallel_goals(task)
-        assert len(goals) == len(wanted(task)) == int(task.type[-1])
+        assert len(goals) == len(wanted_items(task)) == int(task.type[-1])
         assert [environment.goals.refusal(goal) for goal in goals] == [""] * len(goals)
-        drawn |= set(wanted(task))
+        drawn |= set(wanted_items(task))
     assert drawn == set(CANDIDATES)
 
 
@@ -88,7 +88,7 @@ def test_parallel_goals_are_solved_when_all_is_held() -> None:
     first, second, third = parallel_goals(environment.task)
     assert not environment.act(third).terminated
     assert environment.verdict().score == pytest.approx(1 / 3)
-    assert environment.milestones() == list(wanted(environment.task))[2:]
+    assert environment.milestones() == list(wanted_items(environment.task))[2:]
     assert not environment.act(first).terminated
     assert environment.act(second).terminated
     assert environment.verdict().solved

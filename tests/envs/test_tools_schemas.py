@@ -9,7 +9,7 @@ from mcp.types import Tool as McpTool
 
 from planbook.envs.tools.environment import ToolFailed
 from planbook.envs.tools.mcp_env import tool_of
-from planbook.envs.tools.schemas import given as arguments_given
+from planbook.envs.tools.schemas import keyed_arguments
 from planbook.sandbox.functions import FunctionSpec
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=5)
@@ -70,14 +70,14 @@ def test_signature_checked_call_and_validation_agree(schema: dict[str, Any], dat
     assert len(set(names)) == len(names) == len(schema["properties"])
 
     def call(*args: Any) -> dict[str, Any]:
-        sent = arguments_given(tool.arguments, args)
+        sent = keyed_arguments(tool.arguments, args)
         tool.source.check(sent)
         return sent
 
     call.__signature__ = tool.signature  # type: ignore[attr-defined]
     spec = FunctionSpec.of("agent.tool", call)
     values = [data.draw(VALUES | _fitting(schema["properties"][each.key])) for each in tool.arguments]
-    sent = arguments_given(tool.arguments, values)
+    sent = keyed_arguments(tool.arguments, values)
     valid = jsonschema.Draft202012Validator(schema).is_valid(sent)
     try:
         args, kwargs = spec.check(values, {})

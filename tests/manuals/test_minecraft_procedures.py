@@ -36,7 +36,7 @@ def test_the_helper_knows_the_tool_that_each_thing_takes() -> None:
     for item, tool in mined.items():
         source = source_of(item)
         assert source is not None
-        assert (source.verb, source.tool_named or None) == ("mine", tool)
+        assert (source.verb, source.lowest_tool or None) == ("mine", tool)
     needed = {each for group in GROUPS.values() for item in group.objects for each in milestones(item)} | set(
         CANDIDATES
     )

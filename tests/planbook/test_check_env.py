@@ -83,7 +83,7 @@ MISTAKES = {
     "wrong return type": (
         "return f\"{'The street'",
         'return 7 and {"text": f"{\'The street\'',
-        "Doors.open (doors.py:26) must return an Observation or a str, and returned dict",
+        "Doors.open (doors.py:26) must return an Observation or a str, but returned dict",
     ),
     "no name": (
         'name, types, splits = "doors", (',
@@ -95,7 +95,7 @@ MISTAKES = {
     "parameter that JSON cannot hold": (
         'door: Literal["left", "middle", "right"]',
         "door: set[str]",
-        "doors.py:26: parameter door: set[str] of open is nothing that JSON can hold; use str, int",
+        "doors.py:26: parameter door: set[str] of open has a type that JSON does not have; use str, int",
     ),
     "parameter without a type": (
         'door: Literal["left", "middle", "right"]',
@@ -104,23 +104,23 @@ MISTAKES = {
     ),
     "params that JSON cannot hold": ('params={"out": n}', 'params={"out": {n}}', "tasks() raised ValidationError"),
     "duplicate ids": ('id=f"{split}/{n}"', "id=split", "doors.py:14: the task id 'train' is listed 3 times"),
-    "undeclared split": ("split=split,", 'split="dev",', "a task has the split 'dev', and the class declares 'test'"),
-    "undeclared type": ('type="find"', 'type="seek"', "a task has the type 'seek', and the class declares 'find'"),
-    "foreign task": ('env="doors"', 'env="door"', "a task has the env 'door', and the class declares 'doors'"),
+    "undeclared split": ("split=split,", 'split="dev",', "a task has the split 'dev', but the class declares 'test'"),
+    "undeclared type": ('type="find"', 'type="seek"', "a task has the type 'seek', but the class declares 'find'"),
+    "foreign task": ('env="doors"', 'env="door"', "a task has the env 'door', but the class declares 'doors'"),
     "tasks that are no tasks": (
         "        return [\n",
         "        return ['a'] or [\n",
-        "must list Task objects, and lists a str",
+        "must list Task objects, but lists a str",
     ),
     "seeds that are not read": (
         'attributes = {"o',
         'seeded = True\n    attributes = {"o',
-        "asked for the seeds (0, 1, 2), tasks() lists a task of seed 7",
+        "for the seeds (0, 1, 2), tasks() lists a task of seed 7",
     ),
     "tasks by chance": (
         "range(3)",
         "random.sample(range(9_999), 3)",
-        "tasks() lists other tasks when it is asked again",
+        "tasks() returns different tasks when it is called again",
     ),
     "non-determinism": (
         "random.Random(task.seed)",
@@ -140,11 +140,11 @@ MISTAKES = {
         "begin() raised ZeroDivision",
     ),
     "verdict that is none": ("return Verdict(self.out, float(self.out))", "return self.out", "must return a Verdict"),
-    "score out of bounds": ("float(self.out))", "2.0)", "the score of a verdict lies between 0 and 1, and is 2.0"),
+    "score out of bounds": ("float(self.out))", "2.0)", "the score of a verdict must lie between 0 and 1, but is 2.0"),
     "no verdict": ("def verdict(self)", "def judge(self)", "Doors has no verdict(); define it"),
     "no docstring": ('        """Open a door."""\n', "", "doors.py:26: open has no docstring; say in it what it does"),
     "no goal": ('goal="get out"', 'goal=""', "a task has no goal; say in a sentence what is to be done"),
-    "solved at the start": ("Verdict(self.out, ", "Verdict(True, ", "is solved before anything is done"),
+    "solved at the start": ("Verdict(self.out, ", "Verdict(True, ", "is solved before the first action"),
     "attribute without its method": ("def attribute_values", "def values", "doors.py: attribute_values() has no 'op"),
     "attribute without a value": ('{"opened": len(self.opened)}', "{}", "attribute_values() has no 'opened'"),
     "query that JSON cannot hold": (

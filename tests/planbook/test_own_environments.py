@@ -26,7 +26,7 @@ def test_faults_of_an_environment_are_broken_and_say_where(tmp_path: Path) -> No
     assert first == {
         "raises": f"the world raised ZeroDivisionError: division by zero ({line_of('beside.py', '1 / number')})",
         "returns a number": f"EnvironmentBroken: Broken.push ({line_of('broken.py', '@action')}) must return an "
-        "Observation or a str, and returned int",
+        "Observation or a str, but returned int",
         "exits": f"the world raised SystemExit: 3 ({line_of('broken.py', 'sys.exit')})",
         "fails with the argument": f"the world raised KeyError: 'northwest' ({line_of('broken.py', 'way + ')})",
     }

@@ -166,7 +166,7 @@ def unspeakable() -> None:
     [
         (lambda: 10**5000, "f: the answer holds an integer of more than 4300 digits"),
         (lambda: ["1", {"a": -(10**4300)}], "more than 4300 digits"),
-        (unspeakable, "raised Unspeakable, whose text cannot be had: RuntimeError"),
+        (unspeakable, "raised Unspeakable, whose text cannot be read: RuntimeError"),
     ],
 )
 def test_what_the_host_does_wrong_is_not_the_plans_fault(

@@ -337,8 +337,8 @@ OTHERWISE = [
         "import posix as os\nprint('process', os.getpid())",
         r"cell 1 \(odd\): printed process \d+\n, run again process \d+\n",
     ),
-    ("import posix as os\nos.getpid()", r"cell 1 \(odd\): came to ..end.,\d+,.*, run again ..end.,\d+,"),
-    ("import posix as os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): came to .*ValueError"),
+    ("import posix as os\nos.getpid()", r"cell 1 \(odd\): ended with ..end.,\d+,.*, run again ..end.,\d+,"),
+    ("import posix as os\nraise ValueError(os.getpid())", r"cell 1 \(odd\): ended with .*ValueError"),
     ("import posix as os\nprint(os.getpid())\nadd(1)", r"cell 1 \(odd\): printed \d+"),
 ]
 

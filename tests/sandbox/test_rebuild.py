@@ -133,7 +133,7 @@ DIVERGING = [
     ("import posix as os\necho(str(os.getpid()))", r"cell 2 \(odd\): call 1 was \[\"call\",.*run again \[\"call\""),
     (
         "import posix as os\nseen = os.getpid()\nif str(seen) != first():\n    echo('more')",
-        r"cell 2 \(odd\): run again, it made a call more",
+        r"cell 2 \(odd\): run again, it made another call",
     ),
     (
         "import posix as os\nif str(os.getpid()) == first(True):\n    echo('less')",
