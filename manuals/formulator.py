@@ -54,7 +54,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _parts(every: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Yield title and sections, each from its heading on. The last title counts: notes before it may have titles, too."""
+    """Yield title and sections, each from its heading on. The last title counts: notes before it may have titles."""
     titles = [index for index, piece in enumerate(every) if _level(piece) == 1]
     part: list[Piece] = []
     for piece in every[titles[-1] if titles else len(every) :]:

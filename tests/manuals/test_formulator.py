@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import Environment, load_environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, read_outline, prose_words
+from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, prose_words, read_outline
 from planbook.manuals.markdown import parse, render, render_rule
 from planbook.planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
 from planbook.planner.models.answers import ScriptedModel

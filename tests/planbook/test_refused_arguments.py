@@ -46,5 +46,5 @@ def test_a_browser_is_named_by_our_own_variables_first(monkeypatch: pytest.Monke
     monkeypatch.setenv("PLANBOOK_CHROMIUM", str(program))
     assert chromium.find("chromium") == str(program)
     monkeypatch.delenv("PLANBOOK_CHROMIUM")
-    with pytest.raises(MissingRequirement, match="chromium and chromedriver are not there"):
+    with pytest.raises(MissingRequirement, match="missing: chromium and chromedriver"):
         chromium.require()
