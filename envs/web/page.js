@@ -1,5 +1,5 @@
-// What is done inside the page, in a world of its own: the page's scripts cannot see or change these functions.
-// Every function takes the node that is meant and answers {refused: reason} where it does nothing.
+// Functions that run inside the page, in an isolated world: the page's scripts cannot see or change them.
+// Each takes the target node and returns {refused: reason} if it did nothing.
 ({
   aim(node) {
     const element = this.element(node);
@@ -43,7 +43,7 @@
     }
     return points;
   },
-  // The point as the tab's window counts it, and whether it lies inside all the frames around.
+  // The point in coordinates of the tab's window, and whether it is visible in all frames around it.
   outside({x, y}) {
     let seen = true;
     for (let view = window; view.frameElement; view = view.parent) {
@@ -63,7 +63,7 @@
     }
     return found;
   },
-  // What lies over the point, or null where a click on it reaches the node.
+  // Return the element that covers the point, or null if a click on it reaches the node.
   cover(node, point) {
     const found = this.hit(document, point.x, point.y);
     if (!found || !this.reaches(found, node)) return found ?? document.documentElement;
@@ -85,7 +85,7 @@
     };
     if (up(found, element)) return true;
     if (found.closest("label")?.control === element) return true;
-    // The picture that stands for a box, or a text whose parent is what reacts.
+    // An image in place of a checkbox, or a text whose parent reacts.
     return element.matches("input[type=checkbox], input[type=radio]")
       ? up(element, found) && found !== document.body && found !== document.documentElement
       : getComputedStyle(element).pointerEvents === "none" && up(element, found);
@@ -99,7 +99,7 @@
     if (!element) return {};
     return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
   },
-  // Where text can go into a field: the field focused and what it holds selected.
+  // Return how text is put into the field.
   field(node) {
     let element = this.element(node);
     if (!node.isConnected || !element) return {refused: "is no longer on the page"};
@@ -157,8 +157,7 @@
     this.tell(element);
     return {};
   },
-  // Scroll the page; where it is all in view, the largest part of it that can be scrolled, or that around the node.
-  // The nodes in view, and those around them, each after the one it is in: for pages too large to be read whole.
+  // Return the nodes in view with their ancestors, each after its parent: for pages too large to be read whole.
   inView(most) {
     const nodes = [], shape = [];
     const seen = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
@@ -181,6 +180,7 @@
     look(document.documentElement, -1);
     return {nodes, shape: JSON.stringify(shape)};
   },
+  // Scroll the nearest scrollable part around the node, or the page, or if all of it is in view, its largest such part.
   scroll(node, sign) {
     const can = (part) => {
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;

@@ -140,7 +140,7 @@ def test_the_version_names_the_files(written: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("{}", "holds no list of products"),
+        ("{}", "is not a list of products"),
         ("[", "cannot be read"),
         ("[3]", "not as WebShop's files are"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
