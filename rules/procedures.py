@@ -88,7 +88,7 @@ def _without_header(code: str, task: Task, environment: type[Environment], optio
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
     try:
-        learned_procedure(code, task.type, environment, "still to be said", options)
+        learned_procedure(code, task.type, environment, "to be added", options)
     except BadProcedure as bad:
         raise ValueError(str(bad)) from bad
     return code

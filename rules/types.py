@@ -127,7 +127,7 @@ class FoundType(Learned):
     examples: tuple[Example, ...]
     wordings: tuple[Wording, ...] = ()
     check: str = ""
-    """Plan code that raises unless the conditions hold that held after all examples of the procedure."""
+    """Plan code that raises unless the procedure's effects are the same as in all its examples."""
     version: int = 0
     repairs: int = 0
 

@@ -7,7 +7,7 @@
   const HIDDEN = `${JUDGE}, style`;
   const LONGEST_TIMER = 1000; // ms: a longer timer of a page does not belong to an action
   const LONGEST_WAIT = 2000; // ms
-  const MOST_FOUND = 500; // elements that one find() returns
+  const MOST_FOUND = 500; // maximum number of elements that find() returns
   const TYPED = "textarea, input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=hidden])";
 
   // --- Time. A page's date is always the same day, so that its content does not depend on the time of the run. Endless
@@ -71,7 +71,7 @@
 
   // The judge's elements (rewards so far, the cover, the page's own scripts) are removed from the page while it is
   // searched, so that no XPath can see them.
-  const withoutTheJudge = (work) => {
+  const withoutJudge = (work) => {
     const places = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
     for (const [element, place] of places) element.replaceWith(place);
     try {
@@ -81,15 +81,15 @@
     }
   };
 
-  const nodes = (xpath) => withoutTheJudge(() => {
+  const nodes = (xpath) => withoutJudge(() => {
     const result = document.evaluate(xpath, document, null, XPathResult.ANY_TYPE, null);
-    const found = [];
-    if (result.resultType < XPathResult.UNORDERED_NODE_ITERATOR_TYPE) return found; // a string, number or boolean
+    const matches = [];
+    if (result.resultType < XPathResult.UNORDERED_NODE_ITERATOR_TYPE) return matches; // a string, number or boolean
     for (let node = result.iterateNext(); node; node = result.iterateNext()) {
       const owner = node.ownerElement || (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement);
-      if (owner && document.body.contains(owner) && !owner.closest(HIDDEN)) found.push({ node, element: owner, text: text(node), xpath: path(owner) });
+      if (owner && document.body.contains(owner) && !owner.closest(HIDDEN)) matches.push({ node, element: owner, text: text(node), xpath: path(owner) });
     }
-    return found;
+    return matches;
   });
 
   const path = (element) => {
@@ -158,15 +158,15 @@
   const tagOf = (element) => element.cloneNode(false).outerHTML.replace(/<\/[^>]*>$/, "");
 
   const one = (xpath) => {
-    let found;
+    let matches;
     try {
-      found = nodes(xpath);
+      matches = nodes(xpath);
     } catch (error) {
       throw new Refused(`${xpath} is not a valid XPath expression`);
     }
-    if (!found.length) throw new Refused(`no element matches ${xpath}`);
-    if (found[0].node.nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
-    return found[0].element;
+    if (!matches.length) throw new Refused(`no element matches ${xpath}`);
+    if (matches[0].node.nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
+    return matches[0].element;
   };
 
   const visible = (xpath) => {

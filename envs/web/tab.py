@@ -103,11 +103,11 @@ class WebTab:
             if "refused" in point:
                 return point
             self.send(_click(point["x"], point["y"]))
-            full = self.ask(place, "take")
-            if "refused" in full:
-                return full
-            empty = list(devtools.NAMED["delete"].commands()) if full["full"] else []
-            self.send([*empty, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
+            content = self.ask(place, "selectContent")
+            if "refused" in content:
+                return content
+            delete = list(devtools.NAMED["delete"].commands()) if content["full"] else []
+            self.send([*delete, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
         if enter and not field_["area"]:
             self.send(list(devtools.NAMED["enter"].commands()))
         return {}

@@ -83,10 +83,10 @@ def _tabs_row(tabs: int) -> Row:
     environments = [Miniwob() for _ in range(tabs)]
     for environment in environments:
         play(environment, 0)
-    taken = seconds_together([partial(_play_many, environment) for environment in environments])
+    elapsed = seconds_together([partial(_play_many, environment) for environment in environments])
     for environment in environments:
         environment.close()
-    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / taken, "/s")
+    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / elapsed, "/s")
 
 
 def _play_many(environment: Miniwob) -> None:

@@ -61,7 +61,7 @@ def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
         f"learned from {records:,} goals of seeds {TRAINED_ON[0]} to {TRAINED_ON[-1]}, "
         f"scikit-learn {version('scikit-learn')}",
         f"fixed: the order in which the task names its goals; for {ROUTES}: an oak",
-        "nearest: the oracle, told by the world how far each goal is",
+        "nearest: the oracle, which gets the distance of each goal from the world",
         "differences: by world, with the worlds that only one of the two won, and p by McNemar's test",
         "CLIP and MineCLIP selectors: left out, they need images",
     ]
