@@ -31,8 +31,9 @@ from planbook.sandbox import parse as parse_python
 
 LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
+"""Files of an environment in a library."""
 SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
-"""Files of an environment in a library, and the folder of its procedures."""
+"""More of these files, and the folder of procedures."""
 Part = TypeVar("Part")
 
 

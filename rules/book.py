@@ -158,11 +158,6 @@ def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     return "".join(_line(row, widths) for row in rows)
 
 
-def lines(book: RuleBook, evidence: Mapping[str, Evidence]) -> list[str]:
-    """Return one short line for each rule in force, for a prompt."""
-    return [f"{rule.id}: {evidence.get(rule.id, NO_EVIDENCE)}" for rule in book.active]
-
-
 def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
     return rule.id, rule.type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
 
