@@ -120,17 +120,7 @@ class PageLayout:
 
 AXNode = Mapping[str, Any]
 
-SHOWN_PROPERTIES = (
-    "checked",
-    "pressed",
-    "expanded",
-    "selected",
-    "disabled",
-    "required",
-    "readonly",
-    "level",
-    "focused",
-)
+SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
 """Properties that are shown, in this order."""
 SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """Properties that are shown even if false."""
@@ -237,7 +227,7 @@ class AccessibilityTree:
 
     def _node(self, raw: AXNode, role: str, frame: str) -> AccessibilityNode:
         every = {each["name"]: each["value"].get("value") for each in raw.get("properties", ())}
-        shown = {name: every[name] for name in SHOWN_PROPERTIES if name in every and _matters(role, name, every[name])}
+        shown = {name: every[name] for name in SHOWN if name in every and _matters(role, name, every[name])}
         backend = raw.get("backendDOMNodeId", 0)
         value = raw.get("value", {}).get("value", "")
         return AccessibilityNode(
