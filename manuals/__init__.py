@@ -1,9 +1,9 @@
-"""Write manuals of what was learned, and read what ships: procedures, demonstrations and starts of each environment.
+"""Write manuals from learned rules, and read the shipped procedures, demonstrations and starts of each environment.
 
-- ``formulator`` asks for a ``manual`` by its outline. ``markdown`` writes it, parses it and makes it fit a prompt;
-  ``coverage`` finds what it leaves out.
-- ``knowledge`` reads and writes the files of a library; ``library`` has its procedures, and the examples that models
-  are shown; ``start`` has the rules that a building run begins with. ``errors`` are what the package raises.
+- ``formulator`` asks a model for the outline of a ``manual``. ``markdown`` renders, parses and shortens manuals;
+  ``coverage`` finds what they leave out.
+- ``knowledge`` reads and writes the files of a library; ``library`` reads procedures and the demonstrations for models;
+  ``start`` reads the knowledge with which a building run begins. ``errors`` defines the exceptions.
 """
 
 if __name__ == "manuals":

@@ -1,15 +1,15 @@
-"""What a manual does not cover: task types no rule says how to do, rules nobody uses, rules that name missing ones.
+"""Gaps in a manual: task types without a success process, rules that nobody cites, and rules that cite missing ones.
 
-Whether a success rule is about a task type is written nowhere, so it is read from the rule's scope (its first sentence,
-which says what the rule is for), and the report says on what grounds:
+Rules do not state their task types. They are derived from a rule's scope, its first sentence, which says what the rule
+is for. The report states the grounds:
 
 - *named*: the scope names the type itself, ``pick_two_obj``, ``pick-two-obj`` or ``pick two obj``.
-- *likely*: it names no type, and uses some of this one's words, before its colon if there is one. A type's words are
+- *likely*: it names no type, but uses some of the type's words, before its colon if there is one. A type's words are
   those of its name and those that most of its sample goals share; its own words are those that no other type has. The
-  scope must use an own word, or, for a type that has none (all of ``pick_and_place`` is in the others, too), any of its
-  words and no other type's own word.
+  scope must use an own word. For a type without own words (those of ``pick_and_place`` all belong to others, too), it
+  must use any of its words and no other type's own word.
 
-*Likely* is a guess, shown with the words it rests on. Types without a rule of either kind are missing.
+*Likely* is a guess, shown with the words on which it is based. Types without a rule of either kind are missing.
 """
 
 import re
@@ -27,13 +27,13 @@ COMMON_WORDS = frozenset(
     "a an and any are as at be by for from has have in into is it its like must of on one or other s should "
     "some such task tasks that the their them then there these they this to type types where which with".split()
 )
-"""Words that say little or nothing about a task."""
+"""Words that say little about a task."""
 SHARED = 0.6
-"""Share of a type's sample goals that must have a word for it to belong to the type."""
+"""Minimum share of a type's sample goals that have a word of the type."""
 
 
 class CoveredType(BaseModel):
-    """A task type and the success rules about it; ``words`` are the words that a *likely* match rests on."""
+    """A task type and its success rules; ``words`` are those on which a *likely* match is based."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,7 +44,7 @@ class CoveredType(BaseModel):
 
 
 class Coverage(BaseModel):
-    """``never_cited`` lists rules that no planner named; ``dangling`` maps rules to the unknown ids that they name."""
+    """``never_cited`` lists rules that no planner cited; ``dangling`` maps rules to the unknown ids that they cite."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,24 +54,24 @@ class Coverage(BaseModel):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Task types that no success rule is about."""
+        """Task types without a success rule."""
         return tuple(each.type for each in self.types if each.grounds == "missing")
 
 
 def measure_coverage(rules: Iterable[Rule], goals: Mapping[str, Sequence[str]], cited: Mapping[str, int]) -> Coverage:
-    """Compare rules with task types, given some goals of each, and with how often planners cited them."""
-    kept = list(rules)
-    scopes = {rule.id: scope_of(rule) for rule in kept if rule.type is RuleType.SUCCESS_PROCESS}
+    """Compare rules with task types, given some ``goals`` of each, and with the number of plans that cited them."""
+    every = list(rules)
+    scopes = {rule.id: scope_of(rule) for rule in every if rule.type is RuleType.SUCCESS_PROCESS}
     words = {kind: _words_of(kind, goals[kind]) for kind in goals}
     named = {id: [kind for kind in goals if _names(scope, kind)] for id, scope in scopes.items()}
-    telling = frozenset().union(*words.values())
-    unnamed = {id: _words_before_colon(scope, telling) for id, scope in scopes.items() if not named[id]}
-    whole = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
-    ids = {rule.id for rule in kept}
-    dangling = {rule.id: tuple(id for id in cites(rule) if id not in ids) for rule in kept}
+    type_words = frozenset().union(*words.values())
+    unnamed = {id: _scope_words(scope, type_words) for id, scope in scopes.items() if not named[id]}
+    whole_words = {_stem(word): word for scope in scopes.values() for word in re.findall(r"[a-z]+", scope.lower())}
+    ids = {rule.id for rule in every}
+    dangling = {rule.id: tuple(id for id in cites(rule) if id not in ids) for rule in every}
     return Coverage(
-        types=tuple(_in_whole_words(_covered(kind, named, unnamed, words), whole) for kind in goals),
-        never_cited=tuple(rule.id for rule in kept if not cited.get(rule.id)),
+        types=tuple(_in_whole_words(_covered(kind, named, unnamed, words), whole_words) for kind in goals),
+        never_cited=tuple(rule.id for rule in every if not cited.get(rule.id)),
         dangling={id: unknown for id, unknown in dangling.items() if unknown},
     )
 
@@ -80,14 +80,14 @@ def goals_of(tasks: Iterable[Task]) -> dict[str, list[str]]:
     """Return the goals of tasks by type, without the values of their params."""
     goals: dict[str, list[str]] = {}
     for task in tasks:
-        particular = set(re.findall(r"\w+", str(list(task.params.values()))))
-        kept = [word for word in re.findall(r"\w+", task.goal) if word not in particular]
-        goals.setdefault(task.type, []).append(" ".join(kept))
+        values = set(re.findall(r"\w+", str(list(task.params.values()))))
+        words = [word for word in re.findall(r"\w+", task.goal) if word not in values]
+        goals.setdefault(task.type, []).append(" ".join(words))
     return goals
 
 
 def scope_of(rule: Rule) -> str:
-    """Return what the rule says it is for: its first sentence, at most its first paragraph."""
+    """Return the rule's own statement of what it is for: its first sentence, at most its first paragraph."""
     return re.split(r"(?<=[.!?])\s|\n\s*\n", rule.content.strip(), maxsplit=1)[0]
 
 
@@ -99,26 +99,26 @@ def _covered(
 ) -> CoveredType:
     if naming := tuple(id for id, kinds in named.items() if kind in kinds):
         return CoveredType(type=kind, grounds="named", rule_ids=naming)
-    own = {each: _own(each, words) for each in words}
+    own = {each: _own_words(each, words) for each in words}
     others = frozenset().union(*(own[each] for each in words if each != kind))
-    telling = own[kind] or words[kind]
-    found = {id: used & telling for id, used in unnamed.items() if own[kind] or not used & others}
-    if likely := {id: shared for id, shared in found.items() if shared}:
-        shared = sorted(frozenset().union(*likely.values()))
-        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=tuple(shared))
+    significant = own[kind] or words[kind]
+    shared = {id: used & significant for id, used in unnamed.items() if own[kind] or not used & others}
+    if likely := {id: common for id, common in shared.items() if common}:
+        every = sorted(frozenset().union(*likely.values()))
+        return CoveredType(type=kind, grounds="likely", rule_ids=tuple(likely), words=tuple(every))
     return CoveredType(type=kind, grounds="missing")
 
 
-def _in_whole_words(covered: CoveredType, whole: Mapping[str, str]) -> CoveredType:
-    return covered.model_copy(update={"words": tuple(whole[stem] for stem in covered.words)})
+def _in_whole_words(covered: CoveredType, whole_words: Mapping[str, str]) -> CoveredType:
+    return covered.model_copy(update={"words": tuple(whole_words[stem] for stem in covered.words)})
 
 
-def _own(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def _own_words(kind: str, words: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return words[kind].difference(*(words[other] for other in words if other != kind))
 
 
 def _names(scope: str, kind: str) -> bool:
-    """Return whether the name stands by itself, not as part of a longer one."""
+    """Return True if the scope has the type's name by itself, not as part of a longer one."""
     name = r"[\s_-]".join(map(re.escape, re.split(r"[\s_-]", kind)))
     return re.search(rf"(?<![\w-]){name}(?![\w-])", scope, re.IGNORECASE) is not None
 
@@ -129,15 +129,14 @@ def _words_of(kind: str, goals: Sequence[str]) -> frozenset[str]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the significant words as stems: ``putting`` and ``put`` are equal, as are ``place`` and ``placed``."""
-    found = frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS
-    return frozenset(_stem(word) for word in found)
+    """Return the stems of the significant words: ``putting`` and ``put`` are equal, as are ``place`` and ``placed``."""
+    return frozenset(map(_stem, frozenset(re.findall(r"[a-z]+", text.lower())) - COMMON_WORDS))
 
 
-def _words_before_colon(scope: str, telling: frozenset[str]) -> frozenset[str]:
-    """A scope's words up to its colon, where these tell something already: ``When heating: look for it`` is no look."""
+def _scope_words(scope: str, type_words: frozenset[str]) -> frozenset[str]:
+    """Return a scope's words, only those before its colon if they have a type's word: ``When heating: look for it``."""
     before = _words(scope.partition(":")[0])
-    return before if before & telling else _words(scope)
+    return before if before & type_words else _words(scope)
 
 
 def _stem(word: str) -> str:
@@ -145,7 +144,7 @@ def _stem(word: str) -> str:
 
 
 def coverage_table(coverage: Coverage) -> str:
-    """Return the report in Markdown, with columns that line up in a terminal as well."""
+    """Return the report in Markdown, with columns aligned for terminals."""
     heading, rows = ("task type", "success process", "rules"), [*map(_row, coverage.types)]
     widths = [max(map(len, column)) for column in zip(heading, *rows, strict=True)]
     rows = [heading, ("-" * widths[0], "-" * widths[1], "-" * widths[2]), *rows]

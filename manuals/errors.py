@@ -1,19 +1,19 @@
-"""Everything the manuals package raises.
+"""The exceptions of the manuals package.
 
 ManualsError
-├── BadStart      no such starting knowledge, or a folder of it that cannot be used
-├── BadManual     a manual that cannot be written or read: the message names the line, or the rules
+├── BadStart      unknown starting knowledge, or an unusable folder of it
+├── BadManual     a manual that cannot be written or read
 ├── BadKnowledge  a library's files that cannot be read, or knowledge that cannot be written
-└── TooLong       a manual that stays longer than its reader takes, whatever may be left out of it
+└── TooLong       a manual that is longer than its reader accepts, whatever is left out of it
 """
 
 
 class ManualsError(Exception):
-    """Base of this package's errors."""
+    """Base class of this package's exceptions."""
 
 
 class BadStart(ManualsError):
-    """Unknown starting knowledge, or an unusable folder of it; the message lists what there is."""
+    """Unknown starting knowledge, or an unusable folder of it; the message lists the known starts."""
 
 
 class BadManual(ManualsError):

@@ -1,8 +1,8 @@
-"""The formulator (AutoManual, section 3.4): turns rules into a manual that is read from beginning to end.
+"""The formulator (AutoManual, section 3.4): turn rules into a manual that is read from beginning to end.
 
-In the paper the formulator types every rule again, code included, and whatever it changes or forgets is lost. Ours
-answers only with structure and prose and names rules by id; ``planbook.manuals.markdown`` inserts the rules, so their
-words and code stay as they are, and none is missing.
+In the paper the formulator types every rule again, including its code, and can change or forget parts of it. Ours
+returns only structure and prose, and names rules by id; ``planbook.manuals.markdown`` inserts the rules. So their text
+and code stay unchanged, and none is missing.
 """
 
 import re
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from planbook.envs import Environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.manual import Manual, Piece, Section, heading_level, misplaced, pieces, said
+from planbook.manuals.manual import Manual, Piece, Section, error_message, heading_level, misplaced, pieces
 from planbook.manuals.markdown import render_rule
 from planbook.planner import PROMPTS as PLANNER_PROMPTS
 from planbook.planner import Message, Prompts, Scope, action_docs, estimate_tokens
@@ -28,13 +28,12 @@ def read_outline(text: str, ids: Collection[str]) -> Manual:
     """Return the manual that a reply outlines; text before its title is dropped.
 
     Headings inside a section become bold lines, since a manual uses headings for its own structure. Raises ValueError
-    with everything that is wrong: no title, no section, sections without rules, rules that are missing, repeated or
-    unknown.
+    with all faults: no title, no section, sections without rules, and rules that are missing, repeated or unknown.
     """
     try:
         manual = _outlined(list(_parts(list(pieces(_unwrapped(text))))))
     except ValidationError as error:
-        raise ValueError(said(error)) from error
+        raise ValueError(error_message(error)) from error
     if faults := list(_faults(manual, ids)):
         raise ValueError("\n".join(f"- {fault}" for fault in faults))
     return manual
@@ -49,16 +48,16 @@ def _outlined(parts: Sequence[Sequence[Piece]]) -> Manual:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the outline without a fence around the whole of it."""
+    """Return the outline without a fence around all of it."""
     wrapped = _WRAPPED.search(text.replace("\r\n", "\n"))
     return wrapped[2] if wrapped else text.replace("\r\n", "\n")
 
 
-def _parts(found: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Return title and sections, each from its heading on. The last title counts, since notes may have headings too."""
-    titles = [place for place, piece in enumerate(found) if _level(piece) == 1]
+def _parts(every: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Yield title and sections, each from its heading on. The last title counts: notes before it may have titles."""
+    titles = [index for index, piece in enumerate(every) if _level(piece) == 1]
     part: list[Piece] = []
-    for piece in found[titles[-1] if titles else len(found) :]:
+    for piece in every[titles[-1] if titles else len(every) :]:
         if part and _level(piece) == 2:
             yield part
             part = []
@@ -79,32 +78,32 @@ def _heading(piece: Piece) -> str:
 
 
 def _section(part: Sequence[Piece]) -> Section:
-    """Return a section's title, its prose, and the ids after ``Rules:``, on that line or in a list below it."""
+    """Return a section: its title, its prose, and the ids after ``Rules:``, on that line or in a list below it."""
     ids: list[str] = []
-    kept: list[Piece] = []
-    listing = False
+    prose: list[Piece] = []
+    in_list = False
     for piece in part[1:]:
         line = piece.text if piece.info is None else ""
-        if (named := _ids_after(line)) is not None:
-            ids += named
-            listing = not named
-        elif listing and _ITEM.match(line):
+        if (listed := _listed_ids(line)) is not None:
+            ids += listed
+            in_list = not listed
+        elif in_list and _ITEM.match(line):
             ids += citations(line)[:1]
         else:
-            listing = listing and not line.strip() and piece.info is None
-            kept.append(piece)
-    return Section(title=_heading(part[0]), introduction=_prose(kept), rule_ids=tuple(ids))
+            in_list = in_list and not line.strip() and piece.info is None
+            prose.append(piece)
+    return Section(title=_heading(part[0]), introduction=_prose(prose), rule_ids=tuple(ids))
 
 
-def _ids_after(line: str) -> Sequence[str] | None:
-    """Return the ids that a line such as ``**Rules in this section:** rule_1`` names; empty for a bare ``Rules:``."""
-    found = _RULES.fullmatch(line)
-    if found is None:
+def _listed_ids(line: str) -> Sequence[str] | None:
+    """Return the ids on a line such as ``**Rules in this section:** rule_1``; () for a bare ``Rules:``, else None."""
+    match = _RULES.fullmatch(line)
+    if match is None:
         return None
-    rest = found["rest"] or ""
-    named = citations(rest)
-    is_bare = not (found["more"] + rest).strip("*_ ")
-    return named if named or is_bare else None
+    rest = match["rest"] or ""
+    ids = citations(rest)
+    is_bare = not (match["more"] + rest).strip("*_ ")
+    return ids if ids or is_bare else None
 
 
 def _prose(group: Sequence[Piece]) -> str:
@@ -123,9 +122,9 @@ def _faults(manual: Manual, ids: Collection[str]) -> Iterator[str]:
 PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The templates of the Formulator, by path."""
 FORMULATOR = "formulator"
-WORDS_A_TOKEN = 0.7
+WORDS_PER_TOKEN = 0.7
 FEWEST_WORDS = 80
-"""Minimum number of words for the formulator, however long the rules are."""
+"""Number of words that the formulator may always write, however long the rules are."""
 
 
 def formulate(
@@ -138,33 +137,33 @@ def formulate(
 ) -> Manual:
     """Ask for a manual of these rules, each of them in exactly one section.
 
-    ``tokens`` is how long the whole manual should be; the prose is asked to fit beside the rules, and
-    ``planbook.manuals.markdown.within`` sees to the rest. Raises UnusableReply where no reply places the rules,
-    BadManual where there are none, and what else ``Scope.ask`` raises.
+    ``tokens`` is the desired length of the whole manual. The formulator is asked for prose that leaves room for the
+    rules; ``planbook.manuals.markdown.within`` enforces the limit. Raises UnusableReply if no reply places all rules,
+    BadManual without rules, and the errors of ``Scope.ask``.
     """
     if not rules:
-        raise BadManual("there are no rules to make a manual of; build some first")
+        raise BadManual("there are no rules for a manual; build some first")
     ids = [rule.id for rule in rules]
-    told = "\n\n".join(map(render_rule, rules))
+    rules_text = "\n\n".join(map(render_rule, rules))
     return scope.ask(
         FORMULATOR,
         PROMPTS["formulate"],
         read=lambda text: read_outline(text, ids),
         history=[_system(environment, options, untyped=all(rule.type is None for rule in rules))],
-        rules=told,
+        rules=rules_text,
         ids=ids,
-        words=None if tokens is None else words_beside(told, tokens),
+        words=None if tokens is None else prose_words(rules_text, tokens),
     ).value
 
 
-def words_beside(rules: str, tokens: int) -> int:
-    """Return how many words of prose fit beside the rules in this many tokens, rounded to tens."""
-    room = int((tokens - estimate_tokens(rules)) * WORDS_A_TOKEN)
+def prose_words(rules: str, tokens: int) -> int:
+    """Return the number of words of prose that fit into ``tokens`` with the rules, rounded down to tens."""
+    room = int((tokens - estimate_tokens(rules)) * WORDS_PER_TOKEN)
     return max(FEWEST_WORDS, room // 10 * 10)
 
 
 def _system(environment: type[Environment], options: BaseModel | None, *, untyped: bool) -> Message:
-    offered = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(environment, options))
+    docs = PLANNER_PROMPTS["action_docs"].render(action_docs=action_docs(environment, options))
     types = environment.task_types(options)
-    text = PROMPTS["formulator"].render(about=environment.about, types=types, action_docs=offered, untyped=untyped)
+    text = PROMPTS["formulator"].render(about=environment.about, types=types, action_docs=docs, untyped=untyped)
     return Message(role="system", content=text)

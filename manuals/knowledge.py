@@ -1,13 +1,13 @@
-"""What was learned of an environment as a folder of files, for people to read and edit: ``FOLDER/ENVIRONMENT/...``
+"""A library: knowledge of an environment as a folder of files that people can read and edit, ``FOLDER/ENVIRONMENT/``.
 
     rules.json                  the rules, with their validation logs
-    manual.md                   the manual; where a person edited it, its words are the rules' words
+    manual.md                   the manual; if a person edits it, its text becomes that of the rules
     skills.json, reflections.json   by task type
-    types.json                  the task types, where they were found
+    types.json                  the found task types
     example.md                  the start's example
     procedures/TYPE.py          a procedure for each task type
 
-A file that is not there is an empty part. Other files in the folder are left alone.
+A missing file is an empty part. Other files in the folder are left alone.
 """
 
 import json
@@ -33,38 +33,37 @@ LOG = logging.getLogger(__name__)
 RULES, MANUAL_FILE, EXAMPLE = "rules.json", "manual.md", "example.md"
 """Files of an environment in a library."""
 SKILLS, REFLECTIONS, TYPES_FILE, PROCEDURES = "skills.json", "reflections.json", "types.json", "procedures"
-"""More of its files, and the folder of its procedures."""
+"""More of these files, and the folder of procedures."""
 Part = TypeVar("Part")
 
 
 def read_knowledge(folder: Path, environment: type[Environment], options: BaseModel | None = None) -> Knowledge:
     """Return the knowledge in a folder. Raises BadKnowledge, which names the file and what to do.
 
-    The manual counts: without ``rules.json`` the rules are the manual's; with it, they have the manual's words and the
-    validation logs of ``rules.json``.
+    The manual takes precedence: without ``rules.json``, the rules are those of the manual; with it, they have the
+    manual's text and the validation logs and checks of ``rules.json``.
     """
     if not folder.is_dir():
         raise BadKnowledge(f"{folder} is not a folder; a library is a folder with one folder for each environment")
     home = folder / environment.name
-    manual = _text(home / MANUAL_FILE) or ""
+    manual = _read_text(home / MANUAL_FILE) or ""
     return Knowledge(
         environment=environment.name,
         rules=_rules(home, manual),
         manual=manual,
-        skills=_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
-        reflections=_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
+        skills=_read_json(home / SKILLS, TypeAdapter(dict[str, Skill])) or {},
+        reflections=_read_json(home / REFLECTIONS, TypeAdapter(dict[str, Reflection])) or {},
         procedures=_procedures(folder, environment, options),
-        found=_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
-        example=_text(home / EXAMPLE) or "",
+        found=_read_json(home / TYPES_FILE, TypeAdapter(tuple[FoundType, ...])) or (),
+        example=_read_text(home / EXAMPLE) or "",
     )
 
 
 def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
-    """Write the knowledge of an environment to a folder; files of empty parts and of other types' procedures are
-    removed.
+    """Write the knowledge of an environment to a folder; remove the files of empty parts and of other procedures.
 
-    Each file is replaced whole or not at all, and none before all can be. A procedure that uses helper files is written
-    with their code in it. Raises BadKnowledge, also for a manual whose rules differ from the knowledge.
+    Files are replaced as ``replace_files`` does it. A procedure that uses helper files is written with their code
+    included. Raises BadKnowledge, also if the manual's rules differ from the knowledge.
     """
     environment = knowledge.environment
     if not environment or Path(environment).name != environment:
@@ -72,19 +71,19 @@ def write_knowledge(folder: Path, knowledge: Knowledge) -> None:
     home = folder / environment
     _check_manual(home / MANUAL_FILE, knowledge)
     files = {
-        RULES: _told([rule.model_dump(mode="json") for rule in knowledge.rules]),
+        RULES: _to_json([rule.model_dump(mode="json") for rule in knowledge.rules]),
         MANUAL_FILE: knowledge.manual,
-        SKILLS: _told(_dumped(knowledge.skills)),
-        REFLECTIONS: _told(_dumped(knowledge.reflections)),
-        TYPES_FILE: _told([found.model_dump(mode="json") for found in knowledge.found]),
+        SKILLS: _to_json(_dump_by_type(knowledge.skills)),
+        REFLECTIONS: _to_json(_dump_by_type(knowledge.reflections)),
+        TYPES_FILE: _to_json([found.model_dump(mode="json") for found in knowledge.found]),
         EXAMPLE: knowledge.example,
         **_procedure_files(knowledge.procedures),
     }
-    there = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
-    replace_files(home, dict.fromkeys(there, "") | files)
+    existing = (f"{PROCEDURES}/{path.name}" for path in (home / PROCEDURES).glob("*.py"))
+    replace_files(home, dict.fromkeys(existing, "") | files)
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     """Return the exact text of a file; None if it does not exist."""
     try:
         return path.read_bytes().decode("utf-8")
@@ -94,8 +93,8 @@ def _text(path: Path) -> str | None:
         raise BadKnowledge(f"{path} cannot be read: {error}") from error
 
 
-def _json(path: Path, form: TypeAdapter[Part]) -> Part | None:
-    if (text := _text(path)) is None:
+def _read_json(path: Path, form: TypeAdapter[Part]) -> Part | None:
+    if (text := _read_text(path)) is None:
         return None
     try:
         return form.validate_json(text.removeprefix("\ufeff"))
@@ -106,29 +105,32 @@ def _json(path: Path, form: TypeAdapter[Part]) -> Part | None:
 
 
 def _rules(home: Path, manual: str) -> tuple[Rule, ...]:
-    stored = _json(home / RULES, TypeAdapter(tuple[Rule, ...]))
-    _told_apart(home / RULES, stored or ())
+    stored = _read_json(home / RULES, TypeAdapter(tuple[Rule, ...]))
+    _check_unique_ids(home / RULES, stored or ())
     if not manual.strip():
         return stored or ()
     try:
-        told = {rule.id: rule for rule in parse(manual)[1]}
+        in_manual = {rule.id: rule for rule in parse(manual)[1]}
     except BadManual as error:
         raise BadKnowledge(f"{home / MANUAL_FILE}: {error}") from error
     if stored is None:
-        return tuple(sorted(told.values(), key=lambda rule: rule_number(rule.id)))
-    _check_ids(home, [rule.id for rule in stored], list(told))
-    return tuple(told[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
+        return tuple(sorted(in_manual.values(), key=lambda rule: rule_number(rule.id)))
+    _check_same_ids(home, [rule.id for rule in stored], list(in_manual))
+    return tuple(in_manual[rule.id].model_copy(update={"log": rule.log, "check": rule.check}) for rule in stored)
 
 
-def _told_apart(path: Path, rules: Sequence[Rule]) -> None:
+def _check_unique_ids(path: Path, rules: Sequence[Rule]) -> None:
     try:
         RuleBook.of(rules)
     except ValueError as error:
         raise BadKnowledge(f"{path}: {error}; correct the ids") from error
 
 
-def _check_ids(home: Path, stored: Sequence[str], told: Sequence[str]) -> None:
-    only = {RULES: [id for id in stored if id not in told], MANUAL_FILE: [id for id in told if id not in stored]}
+def _check_same_ids(home: Path, stored: Sequence[str], in_manual: Sequence[str]) -> None:
+    only = {
+        RULES: [id for id in stored if id not in in_manual],
+        MANUAL_FILE: [id for id in in_manual if id not in stored],
+    }
     if faults := [f"only in {name}: {', '.join(ids)}" for name, ids in only.items() if ids]:
         raise BadKnowledge(
             f"{home}: {RULES} and {MANUAL_FILE} hold different rules ({'; '.join(faults)}). Delete {MANUAL_FILE} and "
@@ -139,15 +141,15 @@ def _check_ids(home: Path, stored: Sequence[str], told: Sequence[str]) -> None:
 
 def _check_manual(path: Path, knowledge: Knowledge) -> None:
     """Raise BadKnowledge if the manual differs from the rules, since it could not be read back."""
-    _told_apart(path.with_name(RULES), knowledge.rules)
+    _check_unique_ids(path.with_name(RULES), knowledge.rules)
     if not knowledge.manual.strip():
         return
     try:
-        told = {rule.id: rule for rule in parse(knowledge.manual)[1]}
+        in_manual = {rule.id: rule for rule in parse(knowledge.manual)[1]}
     except BadManual as error:
         raise BadKnowledge(f"{path} was not written: {error}") from error
-    meant = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
-    if differing := sorted(id for id in told.keys() | meant.keys() if told.get(id) != meant.get(id)):
+    expected = {rule.id: rule.model_copy(update={"log": (), "check": ""}) for rule in knowledge.rules}
+    if differing := sorted(id for id in in_manual.keys() | expected.keys() if in_manual.get(id) != expected.get(id)):
         raise BadKnowledge(
             f"{path} was not written: the manual and the rules differ in {', '.join(differing)}. "
             "Formulate again, or leave the manual out"
@@ -162,18 +164,18 @@ def _procedures(folder: Path, environment: type[Environment], options: BaseModel
         raise BadKnowledge(f"{library.folder}: {error}") from error
 
 
-def _usable(every: ProcedureLibrary, offered: ProcedureLibrary) -> dict[str, Procedure]:
-    """Read all procedures but those whose actions the options take away."""
-    found, left_out = dict[str, Procedure](), list[str]()
-    for kind in every.files:
+def _usable(library: ProcedureLibrary, under_options: ProcedureLibrary) -> dict[str, Procedure]:
+    """Return the procedures that pass the check, except those that need actions removed by the options."""
+    procedures, left_out = dict[str, Procedure](), list[str]()
+    for kind in library.files:
         try:
-            found[kind] = offered.checked(kind)
+            procedures[kind] = under_options.checked(kind)
         except BadProcedure:
-            every.checked(kind)
+            library.checked(kind)
             left_out.append(kind)
     if left_out:
-        LOG.info("left out the procedures that need actions which the options take away: %s", ", ".join(left_out))
-    return found
+        LOG.info("left out procedures, since the options remove actions that they need: %s", ", ".join(left_out))
+    return procedures
 
 
 def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
@@ -187,18 +189,18 @@ def _procedure_files(procedures: Mapping[str, Procedure]) -> dict[str, str]:
 
 
 def standalone(procedure: Procedure, kind: str = "") -> str:
-    """Return the procedure's file with its helpers' code in it, under a header that needs no other file.
+    """Return the procedure's code with that of its helpers, under a header that needs no other file.
 
-    Raises BadKnowledge, also where it is for another task type than ``kind``.
+    Raises BadKnowledge, also if it is not for the task type ``kind``.
     """
     kind = kind or procedure.type
     code = _with_helpers(procedure) if procedure.helpers else procedure.code
     try:
-        written = parse_procedure(code, procedure.name)
+        parsed = parse_procedure(code, procedure.name)
     except BadProcedure as error:
         raise BadKnowledge(f"the procedure for {kind} cannot be written: {error}") from error
-    if (written.environment, written.type) != (procedure.environment, kind):
-        raise BadKnowledge(f"the procedure for {kind} has a header for {written.type} of {written.environment}")
+    if (parsed.environment, parsed.type) != (procedure.environment, kind):
+        raise BadKnowledge(f"the procedure for {kind} has a header for {parsed.type} of {parsed.environment}")
     return code
 
 
@@ -210,37 +212,37 @@ def _with_helpers(procedure: Procedure) -> str:
     return "\n".join([*header, "", procedure.helpers.strip("\n"), "", *lines[end:]])
 
 
-def _dumped(parts: Mapping[str, BaseModel]) -> dict[str, Any]:
+def _dump_by_type(parts: Mapping[str, BaseModel]) -> dict[str, Any]:
     return {kind: part.model_dump(mode="json") for kind, part in sorted(parts.items())}
 
 
-def _told(value: Sequence[Any] | Mapping[str, Any]) -> str:
+def _to_json(value: Sequence[Any] | Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n" if value else ""
 
 
-BESIDE = ".new"
+TEMPORARY = ".new"
 """Suffix of a file's name while it is being written."""
 
 
 def replace_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write these texts to files of a folder; an empty text removes its file.
+    """Write the texts to files of a folder, by name; an empty text removes its file.
 
-    All files are written under temporary names first and then renamed one after the other. A write error changes
-    nothing, and a killed process leaves each file either old or new. Raises BadKnowledge.
+    All files are first written under temporary names, then renamed one after the other. A write error changes nothing,
+    and a killed process leaves each file either old or new. Raises BadKnowledge.
     """
     written: list[Path] = []
     try:
         for name, data in {name: text.encode("utf-8") for name, text in files.items() if text}.items():
-            beside = (folder / name).with_name(Path(name).name + BESIDE)
-            beside.parent.mkdir(parents=True, exist_ok=True)
-            written.append(beside)
-            beside.write_bytes(data)
-        for beside in written:
-            beside.replace(beside.with_name(beside.name.removesuffix(BESIDE)))
+            temporary = (folder / name).with_name(Path(name).name + TEMPORARY)
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            written.append(temporary)
+            temporary.write_bytes(data)
+        for temporary in written:
+            temporary.replace(temporary.with_name(temporary.name.removesuffix(TEMPORARY)))
         for name in (name for name, text in files.items() if not text):
             (folder / name).unlink(missing_ok=True)
     except (OSError, UnicodeEncodeError) as error:
-        for beside in written:
+        for temporary in written:
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
         raise BadKnowledge(f"{folder} was not written: {error}") from error

@@ -1,13 +1,13 @@
-"""Libraries of procedures: the one that ships, and folders of the user's own.
+"""Libraries of procedures and demonstrations: the shipped one, and folders of the user's.
 
 A library is a folder with one folder for each environment. Its ``procedures/`` holds the procedures, and ``helpers/``
 the plan code that several of them use. A file holds one procedure, ``def solve(agent, task)``, or is a module of
-several: its docstring has the header lines that all share, and each procedure is a function whose docstring adds its
+several: its docstring has their common header lines, and each procedure is a function whose docstring adds its
 ``type:``. A function for several types has one such line for each, with the summary of that type after a dash.
 
-Demonstrations are what a planning method shows its models. ``ENVIRONMENT/demonstrations/NAME.md`` is shown for every
-task, ``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type. Comments (``<!-- ... -->``) are not shown:
-they name the task that an example plays.
+A planning method shows demonstrations to its models: ``ENVIRONMENT/demonstrations/NAME.md`` for every task, or
+``ENVIRONMENT/demonstrations/NAME/TYPE.md`` for tasks of one type. Comments (``<!-- ... -->``), which name the task that
+an example plays, are not shown.
 """
 
 import ast
@@ -25,16 +25,13 @@ from planbook.sandbox import Fault
 from planbook.sandbox import parse as parse_python
 
 SHIPPED = Path(__file__).parent
-"""The folder of the library that ships: procedures, demonstrations and what was learned, by environment."""
+"""The folder of the shipped library: procedures, demonstrations and learned knowledge, by environment."""
 _TYPE = re.compile(r"^\s*type: (\S+)(?: - (.+))?$", re.MULTILINE)
 _SHARED = re.compile(r"^\s*(world|source|uses): (.+)$", re.MULTILINE)
 
 
 class ProcedureLibrary:
-    """The procedures for one environment. A procedure is checked when a task of its type first comes up.
-
-    Those of the types ``without`` are left out.
-    """
+    """The procedures for one environment, except for the types ``without``; each is checked when first needed."""
 
     def __init__(
         self,
@@ -48,14 +45,14 @@ class ProcedureLibrary:
         self._recalls: dict[str, Recall] = {}
 
     @cached_property
-    def _found(self) -> Mapping[str, tuple[Path, Procedure]]:
-        read = ((path, procedure) for path in sorted(self.folder.glob("*.py")) for procedure in read_procedures(path))
-        return {each.type: (path, each) for path, each in read if each.type not in self._without}
+    def _by_type(self) -> Mapping[str, tuple[Path, Procedure]]:
+        every = ((path, procedure) for path in sorted(self.folder.glob("*.py")) for procedure in read_procedures(path))
+        return {each.type: (path, each) for path, each in every if each.type not in self._without}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The file that holds the procedure of each task type that has one."""
-        return {kind: path for kind, (path, _) in self._found.items()}
+        """Task type to the file that holds its procedure."""
+        return {kind: path for kind, (path, _) in self._by_type.items()}
 
     def procedure(self, task_type: str) -> Procedure | None:
         """Return the procedure for a task type, or None. Raises BadProcedure if it does not pass the check."""
@@ -63,7 +60,7 @@ class ProcedureLibrary:
 
     def checked(self, task_type: str) -> Procedure:
         """Return the procedure of a task type that has one. Raises BadProcedure if it does not pass the check."""
-        return checked_procedure(self._found[task_type][1], self.environment, self.options)
+        return checked_procedure(self._by_type[task_type][1], self.environment, self.options)
 
     def recall(self, task: Task) -> Recall:
         """Return the procedure for the task's type, if there is one."""
@@ -73,21 +70,21 @@ class ProcedureLibrary:
 
 
 def read_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a file, each as if it stood alone. Raises BadProcedure."""
+    """Return the procedures of a file, each with its own complete code. Raises BadProcedure."""
     return module_procedures(path) or [read_procedure(path)]
 
 
 def module_procedures(path: Path) -> list[Procedure]:
-    """Return the procedures of a module of several, each as if it stood alone; none of any other file."""
+    """Return the procedures of a module of several, each with its own complete code; [] for any other file."""
     text = path.read_text(encoding="utf-8", errors="replace")
     tree = parse_python(text)
     if isinstance(tree, Fault):
         return []
-    several = [node for node in tree.body if _TYPE.search(_docstring(node))]
+    functions = [node for node in tree.body if _TYPE.search(_docstring(node))]
     return [
         parse_procedure(code, f"{re.sub(r'[^A-Za-z0-9_]', '_', kind)}.py", path.parent.parent / "helpers")
-        for function in several
-        for kind, code in _standing_alone(text, tree, function)
+        for function in functions
+        for kind, code in _split_out(text, tree, function)
     ]
 
 
@@ -95,12 +92,12 @@ def _docstring(node: ast.stmt) -> str:
     return (ast.get_docstring(node) or "") if isinstance(node, ast.FunctionDef) else ""
 
 
-def _standing_alone(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield each task type of a function with the text of a file that has this procedure only."""
-    told = _docstring(function)
-    header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(told))}
+def _split_out(text: str, tree: ast.Module, function: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield each task type of a function with the text of a file that has only this procedure."""
+    docstring = _docstring(function)
+    header = {**dict(_SHARED.findall(ast.get_docstring(tree) or "")), **dict(_SHARED.findall(docstring))}
     body = _body(text, tree, function)
-    for kind, summary in _TYPE.findall(told):
+    for kind, summary in _TYPE.findall(docstring):
         fields = {
             "world": header.get("world", ""),
             "type": kind,
@@ -108,26 +105,27 @@ def _standing_alone(text: str, tree: ast.Module, function: ast.stmt) -> Iterator
             **header,
         }
         lines = "\n".join(f"{name}: {value}" for name, value in fields.items())
-        yield kind, f'"""{summary or told.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
+        yield kind, f'"""{summary or docstring.splitlines()[0]}\n\n{lines}\n"""\n{body}\n'
 
 
 def _body(text: str, tree: ast.Module, function: ast.stmt) -> str:
     """Return the function as ``solve``, with the statements of the module that it needs, in their order."""
-    kept, waiting = set[int](), [function]
-    while waiting:
-        node = waiting.pop()
-        kept.add(id(node))
-        used = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        waiting += [each for each in tree.body if id(each) not in kept and used & _bound(each)]
-    parts, before = "", None
+    needed, pending = set[int](), [function]
+    while pending:
+        node = pending.pop()
+        needed.add(id(node))
+        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        pending += [each for each in tree.body if id(each) not in needed and names & _bound_names(each)]
+    code, previous = "", None
     for node in tree.body:
-        if id(node) in kept:
-            parts += "\n" * _blank(before, node) + (_as_solve(text, node) if node is function else _source(text, node))
-            before = node
-    return parts
+        if id(node) in needed:
+            source = _as_solve(text, node) if node is function else _source(text, node)
+            code += "\n" * _line_ends_before(node, previous) + source
+            previous = node
+    return code
 
 
-def _bound(node: ast.stmt) -> set[str]:
+def _bound_names(node: ast.stmt) -> set[str]:
     """Return the names that a statement of a module defines."""
     if isinstance(node, ast.FunctionDef):
         return {node.name}
@@ -136,15 +134,15 @@ def _bound(node: ast.stmt) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
 
 
-def _blank(before: ast.stmt | None, node: ast.stmt) -> int:
-    """Return the number of line ends before a statement: functions stand apart."""
-    if isinstance(node, ast.FunctionDef) or isinstance(before, ast.FunctionDef):
-        return 3 if before else 2
-    return 1 if before and type(before) is type(node) else 2 if before else 1
+def _line_ends_before(node: ast.stmt, previous: ast.stmt | None) -> int:
+    """Return the number of line ends between two statements: two blank lines around functions."""
+    if isinstance(node, ast.FunctionDef) or isinstance(previous, ast.FunctionDef):
+        return 3 if previous else 2
+    return 1 if previous and type(previous) is type(node) else 2 if previous else 1
 
 
 def _source(text: str, node: ast.stmt) -> str:
-    """Return the lines of a statement, with its decorators and a comment at its end."""
+    """Return the lines of a statement, including decorators and a comment at the end."""
     lines = text.split("\n")
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     return "\n".join(lines[first - 1 : node.end_lineno])
@@ -160,12 +158,12 @@ def _as_solve(text: str, node: ast.stmt) -> str:
 
 
 DEMONSTRATIONS_FOLDER = "demonstrations"
-"""The name of the folder of demonstrations in the folder of an environment."""
+"""The folder of demonstrations in the folder of an environment."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def demonstrated(environment: str, names: Sequence[str], library: Path = SHIPPED) -> tuple[str, ...]:
-    """Return the names of demonstrations that exist for an environment, if only for some task types."""
+    """Return the names of demonstrations that exist for an environment, at least for some task types."""
     folders = [folder / environment / DEMONSTRATIONS_FOLDER for folder in (library, SHIPPED)]
     return tuple(
         name
@@ -175,19 +173,16 @@ def demonstrated(environment: str, names: Sequence[str], library: Path = SHIPPED
 
 
 class Demonstrating:
-    """A memory that also recalls demonstrations, a library's own before the shipped ones."""
+    """A memory that also recalls demonstrations; those of the library take precedence over shipped ones."""
 
     def __init__(self, memory: Memory, names: Sequence[str], library: Path = SHIPPED) -> None:
         self._memory, self._names, self._libraries = memory, tuple(names), (library, SHIPPED)
 
     def recall(self, task: Task) -> Recall:
         """Return the recall with demonstrations. Raises BadKnowledge for a file that is not text."""
-        recalled = self._memory.recall(task)
-        return recalled.model_copy(update={"demonstrations": self._shown(task), "procedure": None})
-
-    def _shown(self, task: Task) -> Mapping[str, str]:
-        found = {name: self._find(task, name) for name in self._names}
-        return {name: text for name, text in found.items() if text}
+        texts = {name: self._find(task, name) for name in self._names}
+        demonstrations = {name: text for name, text in texts.items() if text}
+        return self._memory.recall(task).model_copy(update={"demonstrations": demonstrations, "procedure": None})
 
     def _find(self, task: Task, name: str) -> str:
         for library in self._libraries:

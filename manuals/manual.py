@@ -1,12 +1,12 @@
-"""The manual as a value: prose in sections, and the assignment of rules to sections. Rules stay as they are.
+"""The manual as a value: prose in sections, and the assignment of rules to sections. Rules are kept elsewhere.
 
-``pieces`` splits Markdown exactly into lines and code fences. Only ``\\n`` ends a line here; a ``\\r`` or other control
-character is part of its line, so nothing is changed.
+``pieces`` splits Markdown into lines and code fences without any loss. Only ``\\n`` ends a line; a ``\\r`` or another
+control character is part of its line.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated, NamedTuple
 
 from markdown_it import MarkdownIt
@@ -35,41 +35,41 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """Return the pieces of a text. Raises ValueError for an unclosed fence."""
+    """Yield the pieces of a text. Raises ValueError for an unclosed fence."""
     lines = text.split("\n")
-    place = 0
-    while place < len(lines):
+    start = 0
+    while start < len(lines):
         length, info = 1, None
-        if opening := _opening(lines[place]):
+        if opening := _match_opening(lines[start]):
             info = opening["info"].strip()
-            length = _length(lines, place, opening["fence"])
-        yield Piece(place + 1, tuple(lines[place : place + length]), info)
-        place += length
+            length = _fence_length(lines, start, opening["fence"])
+        yield Piece(start + 1, tuple(lines[start : start + length]), info)
+        start += length
 
 
 def fence_for(text: str) -> str:
-    """Return backticks that nothing in the text can close, however its lines are broken."""
+    """Return backticks that no run of backticks in the text can close, however its lines are broken."""
     return "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def heading_level(line: str) -> int:
     """Return the number of ``#`` of a heading, 0 for any other line."""
-    found = _HEADING.match(line)
-    return len(found[1]) if found else 0
+    match = _HEADING.match(line)
+    return len(match[1]) if match else 0
 
 
-def _opening(line: str) -> re.Match[str] | None:
-    """Return the marks of a fence that begins here. After backticks, the line has no further backticks."""
-    found = _OPENING.fullmatch(line)
-    return None if found is None or (found["fence"][0] == "`" and "`" in found["info"]) else found
+def _match_opening(line: str) -> re.Match[str] | None:
+    """Match the mark that opens a fence. After backticks, the line must have no further backticks."""
+    match = _OPENING.fullmatch(line)
+    return None if match is None or (match["fence"][0] == "`" and "`" in match["info"]) else match
 
 
-def _length(lines: list[str], place: int, fence: str) -> int:
+def _fence_length(lines: list[str], start: int, fence: str) -> int:
     closing = re.compile(rf"[ \t]*{re.escape(fence[0])}{{{len(fence)},}}[ \t\r]*")
-    for end in range(place + 1, len(lines)):
+    for end in range(start + 1, len(lines)):
         if closing.fullmatch(lines[end]):
-            return end - place + 1
-    raise ValueError(f"line {place + 1}: the code fence {lines[place].strip()!r} is never closed")
+            return end - start + 1
+    raise ValueError(f"line {start + 1}: the code fence {lines[start].strip()!r} is never closed")
 
 
 LEFT_OUT = "[left out for length]"
@@ -86,20 +86,20 @@ def _title(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return the prose with normal line ends. Raises ValueError for text that would be read as something else."""
+    """Return the prose with normal line ends. Raises ValueError for text that would be parsed as something else."""
     prose = re.sub("\r\n?", "\n", text).strip()
     for piece in pieces(prose):
         if piece.info is None and heading_level(piece.text) in (1, 2, 3):
             raise ValueError(f"prose holds the heading {piece.text.strip()!r}; headings there begin with #### or more")
         if piece.info is None and piece.text.rstrip().endswith(LEFT_OUT):
             raise ValueError(f"prose holds a line that ends with {LEFT_OUT}, which stands for what is missing")
-    if not _readers_see_what_follows(prose):
+    if not _is_closed(prose):
         raise ValueError(f"a code fence or an HTML comment is left open in the prose that begins {prose[:40]!r}")
     return prose
 
 
-def _readers_see_what_follows(prose: str) -> bool:
-    """Return whether every Markdown reader sees a heading after the prose; not all agree on our fences."""
+def _is_closed(prose: str) -> bool:
+    """Return True if a Markdown parser sees a heading after the prose; it may disagree with us on fences."""
     last = _READER.parse(f"{prose}\n\n### after\n")[-3:]
     return last[0].tag == "h3" and last[0].level == 0
 
@@ -110,7 +110,7 @@ Prose = Annotated[str, AfterValidator(_prose)]
 
 
 class Section(BaseModel):
-    """Rules that belong together. ``introduction`` holds what they have in common: key points."""
+    """Rules that belong together. ``introduction`` has their common key points."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -142,15 +142,11 @@ def misplaced(manual: Manual, ids: Iterable[str]) -> list[str]:
         "named more than once": [id for id, times in named.items() if times > 1],
         "not among the rules": [id for id in named if id not in known],
     }
-    return [f"{what}: {_listed(which)}" for what, which in faults.items() if which]
+    return [f"{fault}: {', '.join(which)}" for fault, which in faults.items() if which]
 
 
-def said(error: ValueError) -> str:
-    """Return the message of an error without pydantic's frame."""
+def error_message(error: ValueError) -> str:
+    """Return the message of an error, without pydantic's additions."""
     if isinstance(error, ValidationError):
         return error.errors()[0]["msg"].removeprefix("Value error, ")
     return str(error)
-
-
-def _listed(ids: Sequence[str]) -> str:
-    return ", ".join(ids)

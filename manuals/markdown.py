@@ -1,22 +1,22 @@
-r"""A manual as Markdown, and back: the rules that are read are the rules that were written, byte for byte.
+r"""Write a manual as Markdown and read it back; the rules stay the same, byte for byte.
 
     # Title
     Overview.
     ## Section
     Introduction, with its key points.
     ### rule_3 (Success Process)
-    What the rule says, as prose; where a Markdown reader would change any of it, in a fence marked ``text``.
+    The rule's content, as prose; if a Markdown reader would change any of it, in a fence marked ``text``.
     Builds on rule_1, rule_2.
     Example:
     ```python
     ...
     ```
 
-Fences are longer than any run of backticks in them, so nothing inside can end them, and nothing is escaped. Only
-``\n`` ends a line; a file whose every line ends in ``\r\n`` (an editor did that) is read as if it were ``\n``.
-Validation logs are never written: the manual is what planners see.
+Fences are longer than any run of backticks in them, so that no text needs escapes. Only ``\n`` ends a line; a file in
+which an editor made every line end in ``\r\n`` is read as if it had ``\n``. Validation logs are never written, since
+planners see the manual.
 
-``within`` and ``excerpt`` shorten a manual for a reader with little room, or for one task, in a stated order.
+``within`` shortens a manual for a reader with little room, ``excerpt`` for one task.
 """
 
 import re
@@ -24,7 +24,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from planbook.manuals.errors import BadManual, TooLong
-from planbook.manuals.manual import LEFT_OUT, Manual, Piece, Section, fence_for, heading_level, misplaced, pieces, said
+from planbook.manuals.manual import (
+    LEFT_OUT,
+    Manual,
+    Piece,
+    Section,
+    error_message,
+    fence_for,
+    heading_level,
+    misplaced,
+    pieces,
+)
 from planbook.planner import estimate_tokens
 from planbook.rules import Rule, RuleType, read_type, rule_number
 from planbook.sandbox import Fault
@@ -33,7 +43,7 @@ from planbook.sandbox import parse as parse_python
 EXAMPLE = "Example:"
 BUILDS_ON = "Builds on "
 _VERBATIM = "text"
-"""Info string of the fence around a rule whose words are not plain prose."""
+"""Info string of the fence around content that is not plain prose."""
 _RULE = re.compile(r"(\w+)(?: \((.*)\))?")
 _BOLD = re.compile(r"\*\*[A-Z][\w ,'-]*:?\*\*")
 _MARKUP = re.compile(r"[\\*|~$]|<(?=[A-Za-z/!?])|&(?=\w+;|#)|\](?=[(\[:])|(?<!\w)_|_(?!\w)|:[\w+-]+:|`{3}|  ")
@@ -41,7 +51,7 @@ _BEGINS_PLAINLY = re.compile(r" {0,3}(?:[-+] |\d{1,9}[.)] )?(?!\d{1,9}[.)](?: |$
 
 
 class LeftOut(NamedTuple):
-    """What a shortened view leaves out: the examples of these rules, and the introductions of all sections."""
+    """Parts that a shortened view leaves out: the examples of these rules, and the introductions of all sections."""
 
     examples: Collection[str] = ()
     introductions: bool = False
@@ -53,7 +63,7 @@ WHOLE = LeftOut()
 def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> str:
     """Return the manual as Markdown. Raises BadManual unless its sections name each rule exactly once.
 
-    Gaps are marked where something is left out; such a view cannot be read back.
+    Parts that are left out are marked; such a view cannot be read back.
     """
     by_id = {rule.id: rule for rule in rules}
     if faults := misplaced(manual, by_id):
@@ -67,7 +77,7 @@ def render(manual: Manual, rules: Iterable[Rule], left_out: LeftOut = WHOLE) -> 
 
 
 def render_rule(rule: Rule, *, example: bool = True) -> str:
-    """Return one rule as it stands in a manual. Raises BadManual for an invalid id."""
+    """Return one rule as a manual shows it. Raises BadManual for an invalid id."""
     try:
         for id in (rule.id, *rule.builds_on):
             rule_number(id)
@@ -90,7 +100,7 @@ def _fenced(text: str, info: str) -> str:
 
 
 def _is_plain(content: str) -> bool:
-    """Return whether the words survive as prose, for Markdown readers and for ``parse``."""
+    """Return True if the content stays the same as prose, for Markdown readers and for ``parse``."""
     lines = content.split("\n")
     return bool(lines[0] and lines[-1]) and all(not line or _is_plain_line(line) for line in lines)
 
@@ -117,30 +127,28 @@ class _Part(NamedTuple):
 def parse(text: str) -> tuple[Manual, tuple[Rule, ...]]:
     """Return the manual and its rules, in reading order and without logs. Raises BadManual, which names the line."""
     try:
-        return _read(list(_parts(_unix(text.removeprefix("\ufeff")))))
+        return _read(list(_parts(_unix_lines(text.removeprefix("\ufeff")))))
     except ValueError as error:
-        raise BadManual(said(error)) from error
+        raise BadManual(error_message(error)) from error
 
 
-def _unix(text: str) -> str:
+def _unix_lines(text: str) -> str:
     return text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    found = list(pieces(text))
-    if cut := next(filter(_is_left_out, found), None):
-        raise ValueError(f"line {cut.number}: {LEFT_OUT}: this is a shortened view of a manual; take the whole one")
-    heads = [
-        place for place, piece in enumerate(found) if piece.info is None and heading_level(piece.text) in (1, 2, 3)
-    ]
-    first = heads[0] if heads else len(found)
-    if not heads or heading_level(found[first].text) != 1 or _prose(found[:first]):
+    every = list(pieces(text))
+    if gap := next(filter(_is_left_out, every), None):
+        raise ValueError(f"line {gap.number}: {LEFT_OUT}: this is a shortened view of a manual; take the whole one")
+    heads = [n for n, piece in enumerate(every) if piece.info is None and heading_level(piece.text) in (1, 2, 3)]
+    first = heads[0] if heads else len(every)
+    if not heads or heading_level(every[first].text) != 1 or _prose(every[:first]):
         raise ValueError("line 1: a manual begins with its title, '# TITLE'")
-    for head, following in zip(heads, [*heads[1:], len(found)], strict=True):
-        line, level = found[head].text.strip(), heading_level(found[head].text)
+    for head, following in zip(heads, [*heads[1:], len(every)], strict=True):
+        line, level = every[head].text.strip(), heading_level(every[head].text)
         if not line[level:].strip():
-            raise ValueError(f"line {found[head].number}: a heading without a title")
-        yield _Part(found[head].number, level, line[level:].strip(), found[head + 1 : following])
+            raise ValueError(f"line {every[head].number}: a heading without a title")
+        yield _Part(every[head].number, level, line[level:].strip(), every[head + 1 : following])
 
 
 def _is_left_out(piece: Piece) -> bool:
@@ -169,41 +177,41 @@ def _read(parts: Sequence[_Part]) -> tuple[Manual, tuple[Rule, ...]]:
 def _rule(part: _Part) -> Rule:
     heading = _RULE.fullmatch(part.title)
     try:
-        id, named = heading.groups() if heading else (part.title, None)
+        id, type_name = heading.groups() if heading else (part.title, None)
         rule_number(id)
-        kind = read_type(named, tuple(RuleType)) if named is not None else None
+        kind = read_type(type_name, tuple(RuleType)) if type_name is not None else None
     except ValueError as error:
         raise ValueError(f"line {part.line}: {error}. '###' begins a rule: '### rule_3 (Success Process)'") from error
-    split = _split(part.body)
-    content = split[""]
+    groups = _split(part.body)
+    content = groups[""]
     verbatim = len(content) == 1 and content[0].info == _VERBATIM
     return Rule(
         id=id,
         type=kind,
         content=content[0].body if verbatim else "\n".join(piece.text for piece in content),
-        builds_on=_ids(split[BUILDS_ON]),
-        example=_example(split[EXAMPLE]),
+        builds_on=_ids(groups[BUILDS_ON]),
+        example=_example(groups[EXAMPLE]),
     )
 
 
 def _split(body: Sequence[Piece]) -> Mapping[str, list[Piece]]:
-    """Return a rule's body in parts: its words, ``Builds on`` and ``Example:``."""
-    found: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
-    mark = ""
+    """Return the pieces of a rule's body by mark: its content by "", ``Builds on`` and ``Example:``."""
+    groups: dict[str, list[Piece]] = {"": [], BUILDS_ON: [], EXAMPLE: []}
+    current = ""
     for piece in body:
         line = piece.text.rstrip() if piece.info is None else ""
         if line == EXAMPLE or line.startswith(BUILDS_ON):
-            begun = EXAMPLE if line == EXAMPLE else BUILDS_ON
-            if found[EXAMPLE] or found[begun]:
-                raise ValueError(f"line {piece.number}: {line!r} comes once, after what the rule says")
-            mark = begun
-        found[mark].append(piece)
-    return {mark: _trimmed(group) for mark, group in found.items()}
+            mark = EXAMPLE if line == EXAMPLE else BUILDS_ON
+            if groups[EXAMPLE] or groups[mark]:
+                raise ValueError(f"line {piece.number}: {line!r} may occur once, after the rule's content")
+            current = mark
+        groups[current].append(piece)
+    return {mark: _trimmed(group) for mark, group in groups.items()}
 
 
 def _trimmed(group: Sequence[Piece]) -> list[Piece]:
-    kept = [place for place, piece in enumerate(group) if piece.text.strip()]
-    return list(group[kept[0] : kept[-1] + 1]) if kept else []
+    filled = [n for n, piece in enumerate(group) if piece.text.strip()]
+    return list(group[filled[0] : filled[-1] + 1]) if filled else []
 
 
 def _ids(group: Sequence[Piece]) -> tuple[str, ...]:
@@ -216,7 +224,7 @@ def _ids(group: Sequence[Piece]) -> tuple[str, ...]:
     except ValueError as error:
         raise ValueError(f"line {group[0].number}: {error}; write 'Builds on rule_1, rule_2.'") from error
     if len(group) > 1:
-        raise ValueError(f"line {group[1].number}: what the rule says comes before 'Builds on'")
+        raise ValueError(f"line {group[1].number}: the rule's content comes before 'Builds on'")
     return tuple(ids)
 
 
@@ -225,7 +233,7 @@ def _example(group: Sequence[Piece]) -> str:
         return ""
     code = _trimmed(group[1:])
     if len(code) != 1 or code[0].info is None:
-        raise ValueError(f"line {group[0].number}: after 'Example:' comes one code fence, and nothing else")
+        raise ValueError(f"line {group[0].number}: one code fence, and nothing else, must follow 'Example:'")
     return code[0].body
 
 
@@ -242,19 +250,19 @@ LEAST_IMPORTANT_FIRST: Sequence[RuleType | None] = (
     RuleType.SUCCESS_PROCESS,
     RuleType.USEFUL_HELPER_METHOD,
 )
-"""Rule types in the order in which examples are dropped. A helper method's example is its code, so it goes last."""
+"""Rule types in the order in which examples are dropped. A helper method's example is its code, so it comes last."""
 
 
 def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Mapping[str, int] | None = None) -> str:
-    """Return the manual as Markdown in this many estimated tokens at most; None means no limit.
+    """Return the manual as Markdown in at most ``tokens`` estimated tokens; None means no limit.
 
     Examples are dropped first: by type in the order above, within a type those of the rules that planners cited least,
-    the longest first. Then introductions are dropped. The words of rules are never dropped, and each gap is marked.
-    Raises TooLong if that is not enough, BadManual as ``render`` does.
+    longest first. Introductions come next. The content of rules is never dropped, and each gap is marked. Raises
+    TooLong if that is not enough, BadManual like ``render``.
     """
-    kept = list(rules)
-    for left_out in _views(kept, cited or {}):
-        text = render(manual, kept, left_out)
+    every = list(rules)
+    for left_out in _views(every, cited or {}):
+        text = render(manual, every, left_out)
         length = estimate_tokens(text)
         if tokens is None or length <= tokens:
             return text
@@ -265,19 +273,19 @@ def within(manual: Manual, rules: Iterable[Rule], tokens: int | None, cited: Map
 
 
 def excerpt(text: str, rules: Sequence[Rule]) -> str:
-    """Return what a manual says of some of its rules, given as they are to be shown. Raises BadManual."""
+    """Return the manual with only these of its rules, which may be shortened themselves. Raises BadManual."""
     manual, _ = parse(text)
     ids = {rule.id for rule in rules}
-    about = [
+    sections = [
         section.model_copy(update={"rule_ids": tuple(id for id in section.rule_ids if id in ids)})
         for section in manual.sections
     ]
-    kept = tuple(section for section in about if section.rule_ids)
-    return render(manual.model_copy(update={"sections": kept}), rules)
+    not_empty = tuple(section for section in sections if section.rule_ids)
+    return render(manual.model_copy(update={"sections": not_empty}), rules)
 
 
 def _views(rules: Sequence[Rule], cited: Mapping[str, int]) -> Iterator[LeftOut]:
-    """Yield views from the whole manual to the shortest."""
+    """Yield the views in order, from the whole manual to the shortest."""
     ids = [rule.id for rule in sorted(rules, key=lambda rule: _importance(rule, cited)) if rule.example]
     for count in range(len(ids) + 1):
         yield LeftOut(frozenset(ids[:count]))

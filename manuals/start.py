@@ -1,9 +1,9 @@
 """Starting knowledge for a build: one example of a simple task, and the few rules that follow from it.
 
-A start is a folder with ``example.md``, the example as planners see it, and ``rules.json``, a list of rules. The
-shipped ones are ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task that it plays, as
-``<!-- task: ID -->``; that line is not shown, and the task does not belong in a test. A folder ``without_helpers``
-inside has both files again for runs without helper methods.
+A start is a folder with ``example.md``, the example that planners see, and ``rules.json``, a list of rules. Shipped
+starts are in ``manuals/ENVIRONMENT/start/NAME``. The first line of an example may name the task that it plays, as
+``<!-- task: ID -->``; that line is not shown, and the task must not be in a test. A subfolder ``without_helpers`` has
+both files for runs without helper methods.
 """
 
 import re
@@ -23,9 +23,9 @@ USUAL_STARTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "miniwob": {"": ("search-engine", "click-menu", "enter-date", "social-media-some"), "feedback": ("search-engine",)},
     "toy": {"": ("fetch",)},
 }
-"""Starts of AutoManual's experiments (sections 4 and D), by environment and split; "" is any other split."""
+"""Starts of AutoManual's experiments (sections 4 and D), by environment and split; "" stands for other splits."""
 NOT_BUILT_ON: Mapping[str, tuple[str, ...]] = {"miniwob": ("email-inbox-nl-turk", "email-inbox-forward-nl-turk")}
-"""Task types, by environment, that repeat others: they are tested, but not built on (section D)."""
+"""Task types, by environment, that resemble others: they are tested, but not used for building (section D)."""
 
 _RULES = TypeAdapter(tuple[Rule, ...])
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -46,24 +46,24 @@ def starts(environment_name: str) -> tuple[str, ...]:
 
 
 def usual_starts(environment_name: str, split: str = "") -> tuple[str, ...]:
-    """Return the default starts for a build on a split; none for other environments."""
+    """Return the default starts for a build on a split; () if there are none."""
     by_split = USUAL_STARTS.get(environment_name, {})
     return by_split.get(split, by_split.get("", ()))
 
 
 def types_to_build_on(environment_name: str, types: Sequence[str]) -> tuple[str, ...]:
-    """Return the types that are built on: of the 9 of MiniWoB++ with feedback, 7."""
+    """Return the types to use for building: of the 9 of MiniWoB++ with feedback, 7."""
     return tuple(kind for kind in types if kind not in NOT_BUILT_ON.get(environment_name, ()))
 
 
 def read_start(environment_name: str, names: Sequence[str], *, helpers: bool = True) -> Start:
-    """Return one start, or several joined: examples in order, rules renumbered. No names give no knowledge.
+    """Return the named starts joined: examples in order, rules renumbered; empty without names.
 
     A name is that of a shipped start, or the path of a folder. Without ``helpers``, the version for runs without helper
     methods is read, if there is one. Raises BadStart.
     """
-    if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise BadStart(f"the start {twice[0]!r} is named twice")
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise BadStart(f"the start {repeated[0]!r} is named more than once")
     joined = Start()
     for name in names:
         folder = _folder(environment_name, name)
@@ -78,40 +78,40 @@ def _folder(environment_name: str, name: str) -> Path:
     shipped = starts(environment_name)
     folder = SHIPPED / environment_name / "start" / name if name in shipped else Path(name)
     if not folder.is_dir():
-        have = f"{environment_name} has {', '.join(shipped)}" if shipped else f"none ship for {environment_name}"
-        raise BadStart(f"no start {name!r}: {have}; or name the path of a folder with {EXAMPLE} and {RULES}")
+        known = f"{environment_name} has {', '.join(shipped)}" if shipped else f"none ship for {environment_name}"
+        raise BadStart(f"no start {name!r}: {known}; or name the path of a folder with {EXAMPLE} and {RULES}")
     return folder
 
 
 def _read(folder: Path) -> Start:
     """Return the start in a folder. Raises BadStart."""
     try:
-        example, listed = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE, RULES))
-        rules = _RULES.validate_json(listed)
+        example, rules_json = ((folder / name).read_text(encoding="utf-8") for name in (EXAMPLE, RULES))
+        rules = _RULES.validate_json(rules_json)
     except (OSError, UnicodeDecodeError) as error:
         raise BadStart(f"the start {folder} cannot be read: {error}; it needs {EXAMPLE} and {RULES}") from error
     except ValidationError as error:
         raise BadStart(f"{folder / RULES} is not a list of rules: {error}") from error
     _check_ids(rules, folder / RULES)
-    named = _TASK.match(example)
-    return Start(example=_TASK.sub("", example, count=1), rules=rules, tasks=(named[1],) if named else ())
+    task = _TASK.match(example)
+    return Start(example=_TASK.sub("", example, count=1), rules=rules, tasks=(task[1],) if task else ())
 
 
 def _check_ids(rules: Sequence[Rule], path: Path) -> None:
-    """Check that ids count up from rule_0 and that rules build only on earlier ones. Raises BadStart."""
+    """Raise BadStart unless ids count up from rule_0 and rules build only on earlier ones."""
     for number, rule in enumerate(rules):
         if rule.id != f"rule_{number}":
             raise BadStart(f"{path}: rule {number} has the id {rule.id!r}; ids are rule_0, rule_1 and so on, in order")
         if unknown := set(rule.builds_on) - {earlier.id for earlier in rules[:number]}:
-            raise BadStart(f"{path}: {rule.id} builds on {', '.join(sorted(unknown))}, which does not come before it")
+            raise BadStart(f"{path}: {rule.id} builds on {', '.join(sorted(unknown))}, which is not an earlier rule")
 
 
 def _renumbered(start: Start, first: int) -> Start:
-    """Return the start with its rules numbered from ``first``, wherever they are named."""
+    """Return the start with its rules numbered from ``first``; their ids in texts change, too."""
     new = {rule.id: f"rule_{number}" for number, rule in enumerate(start.rules, first)}
 
     def renamed(text: str) -> str:
-        return _ID.sub(lambda found: new.get(found[0], found[0]), text)
+        return _ID.sub(lambda match: new.get(match[0], match[0]), text)
 
     rules = [
         Rule(

@@ -1,16 +1,16 @@
 """Learn from trajectories: rules, skills, reflections and procedures.
 
 - ``types``: what is learned, and the names of rules. ``book`` holds the rules in force, and counts evidence.
-- ``edits`` has the changes to rules and the history of all of them; ``draft`` applies a batch as a whole or refuses it
-  with every fault. ``cases`` says who may change what, ``system`` offers the changes to plan code of a model.
-  ``obedience`` runs the checks that rules may carry.
+- ``edits`` defines the changes to rules and their history; ``draft`` applies a batch as a whole or refuses it with
+  every fault. ``cases`` says who may change what; ``system`` offers the edits to a model's plan code. ``obedience``
+  runs the checks that rules may carry.
 - ``builder`` asks for changes, as Builder and as Consolidator.
-- ``procedures`` generalises the code of a success and verifies it. ``helpers`` are functions that plans may call, if
-  they are harmless.
+- ``procedures`` generalises the code of a success and verifies it. ``helpers`` collects harmless functions that plans
+  may call.
 - ``found_types`` groups solved tasks by the shapes of their ``plans``, ``describing`` names the groups, ``matching``
   finds the type of a goal.
-- ``memory`` recalls knowledge for a task, or leaves parts of it out; ``retrieval`` selects it, and the skills and
-  reflections; ``telling`` renders it for prompts. ``errors`` are what the package raises.
+- ``memory`` recalls knowledge for a task, or leaves parts of it out; ``retrieval`` selects rules, skills and
+  reflections; ``telling`` renders them for prompts. ``errors`` defines the exceptions.
 """
 
 if __name__ == "rules":

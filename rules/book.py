@@ -1,6 +1,6 @@
 """The rules in force, and the evidence for each.
 
-Evidence counts how often planners cited a rule, were not blamed for ignoring it, and succeeded.
+Evidence counts the episodes in which planners cited a rule, those without blame for ignoring it, and those solved.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from planbook.rules.types import Learned, Rule, citations, rule_id, rule_number
 class RuleBook(Learned):
     """The rules in force, in the order of their numbers.
 
-    ``next_number`` is above every number ever given, deleted rules included.
+    ``next_number`` is above every number ever assigned, including those of deleted rules.
     """
 
     active: tuple[Rule, ...] = ()
@@ -27,8 +27,8 @@ class RuleBook(Learned):
         """Return a book that begins with these rules. Raises ValueError for an invalid or repeated id."""
         rules = sorted(initial, key=lambda rule: rule_number(rule.id))
         numbers = [rule_number(rule.id) for rule in rules]
-        if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
-            raise ValueError(f"given to two rules: {', '.join(map(rule_id, twice))}")
+        if repeated := sorted({number for number in numbers if numbers.count(number) > 1}):
+            raise ValueError(f"two rules have the id {', '.join(map(rule_id, repeated))}")
         return cls(active=tuple(rules), next_number=max(numbers, default=-1) + 1)
 
     @property
@@ -43,8 +43,8 @@ class RuleBook(Learned):
                 return rule
         raise UnknownRule(self.why_unknown(id))
 
-    def was_given(self, id: str) -> bool:
-        """Return whether a rule ever had that id, in force or deleted."""
+    def was_assigned(self, id: str) -> bool:
+        """Return True if a rule has or had that id."""
         try:
             return rule_number(id) < self.next_number
         except ValueError:
@@ -52,24 +52,21 @@ class RuleBook(Learned):
 
     def why_unknown(self, id: str) -> str:
         """Return the message for a request of a rule that does not exist."""
-        why = f"{id} was deleted" if self.was_given(id) else f"there is no {id}"
-        return f"{why}; the rules are {', '.join(self.ids)}" if self.active else f"{why}; the book is empty"
+        reason = f"{id} was deleted" if self.was_assigned(id) else f"there is no {id}"
+        return f"{reason}; the rules are {', '.join(self.ids)}" if self.active else f"{reason}; the book is empty"
 
     def cited_by(self, id: str) -> tuple[str, ...]:
-        """Return the ids of the other rules that name this one."""
+        """Return the ids of the other rules that cite this one."""
         return tuple(rule.id for rule in self.active if rule.id != id and id in cites(rule))
 
 
 def cites(rule: Rule) -> tuple[str, ...]:
-    """Return the ids that a rule names in content and example, and those it builds on.
-
-    Its validation log does not count.
-    """
+    """Return the ids that a rule's content and example name, and those it builds on; its validation log is ignored."""
     return tuple(dict.fromkeys((*citations(f"{rule.content}\n{rule.example}"), *rule.builds_on)))
 
 
 def rule_text(rule: Rule) -> str:
-    """Return a whole rule as plain lines, for people and for diffs."""
+    """Return a complete rule as plain lines, for people and for diffs."""
     lines = [rule.id + (f" ({rule.type})" if rule.type else ""), *_block("", rule.content)]
     if rule.example:
         lines += ["  example:", *_block("  ", rule.example)]
@@ -90,28 +87,28 @@ _COLUMNS = ("rule", "type", "cited", "without blame", "solved")
 
 
 class Citation(Learned):
-    """The rules that the plans of one episode named. ``blamed_agent`` are those that the Builder found not followed."""
+    """The rules that the plans of one episode cited; ``blamed_agent`` holds those that the Builder found ignored."""
 
     episode: str
     rule_ids: tuple[str, ...]
     solved: bool
     blamed_agent: frozenset[str] = frozenset()
     obeyed: dict[str, bool] = Field(default={}, exclude_if=lambda obeyed: not obeyed)
-    """Whether the episode followed each rule whose check applies to it."""
+    """Rule id to True if the episode followed the rule; only rules whose check applies to it."""
 
 
 class Evidence(Learned):
     """Counts of episodes for one rule; ``unblamed`` and ``solved`` are subsets of ``cited``.
 
-    ``unblamed`` counts episodes in which the Builder did not find that the rule was ignored. It is not known that the
-    rule was followed: after a success nothing is asked.
+    ``unblamed`` counts episodes in which the Builder did not find the rule ignored. That does not prove that it was
+    followed: after a direct success, the Builder is not asked.
     """
 
     cited: int = 0
     unblamed: int = 0
     solved: int = 0
     obedience: Obedience | None = Field(default=None, exclude_if=lambda obedience: obedience is None)
-    """Of a rule with a check."""
+    """The counts of its check, if the rule has one."""
 
     def __str__(self) -> str:
         measured = f"; by its check {self.obedience}" if self.obedience else ""
@@ -126,9 +123,9 @@ NO_EVIDENCE = Evidence()
 
 
 def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
-    """Return the evidence by rule id. If an episode has two records, the later counts."""
+    """Return the evidence by rule id. If an episode has two records, the later one counts."""
     counted: dict[str, Evidence] = {}
-    for citation in {each.episode: each for each in citations}.values():
+    for citation in {citation.episode: citation for citation in citations}.values():
         for id in dict.fromkeys(citation.rule_ids):
             before = counted.get(id, NO_EVIDENCE)
             counted[id] = Evidence(
@@ -145,28 +142,24 @@ def count(citations: Iterable[Citation]) -> dict[str, Evidence]:
 
 
 def useless(evidence: Mapping[str, Evidence]) -> dict[str, str]:
-    """Return the rules that may be dropped by what their checks say, with the reason."""
-    return {id: each.obedience.useless for id, each in evidence.items() if each.obedience and each.obedience.useless}
+    """Return the rules that may be dropped according to their checks: id to reason."""
+    counts = {id: each.obedience for id, each in evidence.items() if each.obedience}
+    return {id: obedience.useless for id, obedience in counts.items() if obedience.useless}
 
 
 def evidence_table(book: RuleBook, evidence: Mapping[str, Evidence]) -> str:
     """Return the evidence of every rule in force, in columns."""
-    found = [(rule, evidence.get(rule.id, NO_EVIDENCE)) for rule in book.active]
-    rows = [_COLUMNS, *(_row(rule.id, rule.type, each) for rule, each in found)]
-    if any(each.obedience for _, each in found):
-        columns = [_OBEDIENCE, *(each.obedience.cells if each.obedience else ("-",) * 4 for _, each in found)]
+    by_rule = [evidence.get(rule.id, NO_EVIDENCE) for rule in book.active]
+    rows = [_COLUMNS, *map(_row, book.active, by_rule)]
+    if any(each.obedience for each in by_rule):
+        columns = [_OBEDIENCE, *(each.obedience.cells if each.obedience else ("-",) * 4 for each in by_rule)]
         rows = [(*row, *more) for row, more in zip(rows, columns, strict=True)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "".join(_line(row, widths) for row in rows)
 
 
-def lines(book: RuleBook, evidence: Mapping[str, Evidence]) -> list[str]:
-    """Return one short line for each rule in force, for a prompt."""
-    return [f"{rule.id}: {evidence.get(rule.id, NO_EVIDENCE)}" for rule in book.active]
-
-
-def _row(id: str, type: str | None, evidence: Evidence) -> tuple[str, ...]:
-    return id, type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
+def _row(rule: Rule, evidence: Evidence) -> tuple[str, ...]:
+    return rule.id, rule.type or "", str(evidence.cited), str(evidence.unblamed), str(evidence.solved)
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:

@@ -1,7 +1,7 @@
 """The Builder and the Consolidator (AutoManual, section 3.3).
 
-The Builder turns an episode into rules, by case-conditioned prompts. The Consolidator merges and deletes rules when
-there are too many. They share their settings, and how edits are read from a reply.
+The Builder turns an episode into rules with case-conditioned prompts. The Consolidator merges and deletes rules when
+there are too many. They share their settings, and the way in which edits are read from a reply.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ from planbook.sandbox import Sandbox, read_reply
 
 @dataclass(frozen=True)
 class BuilderSettings:
-    """How rules are managed: the environment, the number and form of rules, and what is left out.
+    """Settings of rule management: the environment, the number and form of the rules, and the paper's ablations.
 
     ``cooperation`` shows the agent's thoughts; ``cases`` and ``classification`` condition the Builder's prompts.
     """
@@ -56,7 +56,7 @@ class BuilderSettings:
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """Says what is wrong with the check of a rule, if rules may have checks."""
+    """Returns what is wrong with the check of a rule, if rules may have checks."""
 
     def system_message(self, name: str) -> Message:
         """Return a role's system message by the name of its template."""
@@ -71,34 +71,34 @@ class BuilderSettings:
 
 
 class Editor:
-    """Runs the edits of replies, each in a rule system of its own. ``sound`` is what stands of the last reply."""
+    """Runs the edits of each reply in a new rule system; ``valid_part`` holds the valid edits of a rejected reply."""
 
-    def __init__(self, sandbox: Sandbox, make: Callable[[], RuleSystem]) -> None:
-        self._sandbox, self._make = sandbox, make
-        self.sound: RuleChange | None = None
+    def __init__(self, sandbox: Sandbox, new_system: Callable[[], RuleSystem]) -> None:
+        self._sandbox, self._new_system = sandbox, new_system
+        self.valid_part: RuleChange | None = None
 
     def read(self, reply: str) -> Edited:
         """Run the edits of a reply. Raises ValueError with the message for the model."""
         code = read_reply(reply)
         if code.problem is not None:
             raise ValueError(str(code.problem))
-        system = self._make()
+        system = self._new_system()
         edited = run_edits(self._sandbox, system, code.code)
         if edited.change is None:
-            self.sound = system.sound_part()
+            self.valid_part = system.valid_part()
             raise ValueError(edited.message)
         return edited
 
 
 BUILDER_ROLE: Final = "builder"
-SOUND = " The calls before that were sound, and stand."
+VALID_PART_APPLIED = " The valid calls before it were applied."
 
 
 @dataclass(frozen=True)
 class Built:
     """The Builder's result for an episode. ``change`` is None if no edits were accepted.
 
-    ``note`` says why, or what was left out. ``analysis`` is the Builder's text about whose fault an error was.
+    ``note`` says why, or what was left out. ``analysis`` is the Builder's text on whose fault the errors were.
     """
 
     book: RuleBook
@@ -128,32 +128,32 @@ def build_rules(
 ) -> Built:
     """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded.
 
-    ``elsewhere`` is how the same way of doing it failed in another scene, if that is known.
+    ``elsewhere`` describes how the same approach failed in another scene, if that is known.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
-        return Built(book, note="the episode teaches nothing about the world")
-    told = _told(book, trajectory, conclusion, settings) | {"elsewhere": elsewhere}
+        return Built(book, note="the episode teaches nothing about the environment")
+    prompt_values = _prompt_values(book, trajectory, conclusion, settings) | {"elsewhere": elsewhere}
     classified: Classified | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
-            classified = _classify(scope, told, settings)
+            classified = _classify(scope, prompt_values, settings)
         blame = classified.blame if classified else Blame.IMPERFECT_RULES
         case = case_of(outcome, blame) if settings.cases else None
         permissions = _permissions(case, settings)
-        named: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, **named))
-        edited = _manage(scope, editor, case, classified, told, settings)
+        context: dict[str, Any] = {"who": BUILDER_ROLE, "where": scope.path, "case": case, "verify": settings.verify}
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
+        change, note = _manage(scope, editor, case, classified, prompt_values, settings)
     except UnusableReply as unusable:
-        return Built(book, note=str(unusable), **_of(classified))
-    change, note = edited
-    return Built(change.on(book) if change else book, change, case if change else None, note=note, **_of(classified))
+        return Built(book, note=str(unusable), **_verdict_of(classified))
+    new_book, case = (change.on(book), case) if change else (book, None)
+    return Built(new_book, change, case, note=note, **_verdict_of(classified))
 
 
-def _classify(scope: Scope, told: dict[str, Any], settings: BuilderSettings) -> Classified:
+def _classify(scope: Scope, prompt_values: dict[str, Any], settings: BuilderSettings) -> Classified:
     """Ask whose fault the errors were (listing 12)."""
     history = [settings.system_message("builder/system")]
-    answer = scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **told)
+    answer = scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **prompt_values)
     return Classified(answer.value, answer.reply.text, answer.history)
 
 
@@ -162,27 +162,29 @@ def _manage(
     editor: Editor,
     case: Case | None,
     classified: Classified | None,
-    told: dict[str, Any],
+    prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
     """Ask for the edits that the case calls for (listings 13 to 18); return them, and what was left out.
 
-    Of a last reply that is not sound as a whole, the calls that are sound stand.
+    If even the last reply has faults, its valid calls are applied.
     """
-    asked: dict[str, Any] = {"instructions": _instructions(case, settings)}
+    values: dict[str, Any] = {"instructions": _instructions(case, settings)}
     if classified:
         prompt, history = PROMPTS["builder/carry_on"], classified.history
     else:
         prompt, history = PROMPTS["builder/manage"], (settings.system_message("builder/system"),)
-        asked |= told
+        values |= prompt_values
     try:
-        edited = scope.ask(BUILDER_ROLE, prompt, read=editor.read, history=history, **asked).value
+        edited = scope.ask(BUILDER_ROLE, prompt, read=editor.read, history=history, **values).value
     except UnusableReply as unusable:
-        return editor.sound, f"{unusable}{SOUND if editor.sound else ''}"
+        return editor.valid_part, f"{unusable}{VALID_PART_APPLIED if editor.valid_part else ''}"
     return edited.change, " ".join(edited.left_out)
 
 
-def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, settings: BuilderSettings) -> dict[str, Any]:
+def _prompt_values(
+    book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, settings: BuilderSettings
+) -> dict[str, Any]:
     repeated = _repeats(conclusion.code, trajectory)
     return {
         "rules": book.active,
@@ -198,10 +200,10 @@ def _told(book: RuleBook, trajectory: Trajectory, conclusion: Conclusion, settin
 
 
 def _repeats(code: str, trajectory: Trajectory) -> bool:
-    """Return whether code adds nothing to the episode's own code and the functions defined beforehand."""
-    known = [trajectory.helpers, *(cell.code for each in trajectory.rounds for cell in each.cells)]
-    lines = {line.strip() for text in known for line in text.splitlines()}
-    return bool(code) and all(line.strip() in lines for line in code.splitlines() if line.strip())
+    """Return True if the code adds no line to the episode's own code and the functions defined beforehand."""
+    known = [trajectory.helpers, *(cell.code for played in trajectory.rounds for cell in played.cells)]
+    known_lines = {line.strip() for text in known for line in text.splitlines()}
+    return bool(code) and all(line.strip() in known_lines for line in code.splitlines() if line.strip())
 
 
 def _permissions(case: Case | None, settings: BuilderSettings) -> Permissions:
@@ -209,18 +211,18 @@ def _permissions(case: Case | None, settings: BuilderSettings) -> Permissions:
 
 
 def _instructions(case: Case | None, settings: BuilderSettings) -> str:
-    """Return the instructions for the case; case_0 stands for the ablation without cases."""
+    """Return the instructions for the case; case_0 is the ablation without cases."""
     prompt = PROMPTS[f"builder/case_{case.number if case else 0}"]
     return prompt.render(**({"form": settings.form} if case else {}))
 
 
-def _of(classified: Classified | None) -> dict[str, Any]:
+def _verdict_of(classified: Classified | None) -> dict[str, Any]:
     return {"blame": classified.blame, "analysis": classified.analysis} if classified else {}
 
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
 ROUNDS = 4
-"""Blocks of edits that the Consolidator may write before the next episode, so that it always ends."""
+"""Maximum number of replies with edits from the Consolidator before the next episode, so that it always ends."""
 
 
 def consolidate(
@@ -233,16 +235,14 @@ def consolidate(
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
     """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit.
 
-    ``evidence`` maps a rule's id to how often it was used. Unusable replies change nothing more. Raises ModelError,
-    BudgetEnded.
+    ``evidence`` is by rule id. An unusable reply ends it; earlier changes stay. Raises ModelError, BudgetEnded.
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
     for left in range(ROUNDS, 0, -1):
-        named: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
-        editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **named))
-        known = {rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence}
+        context: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
+        editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **context))
         try:
             answer = scope.ask(
                 CONSOLIDATOR_ROLE,
@@ -251,7 +251,7 @@ def consolidate(
                 history=history,
                 rules=book.active,
                 max_rules=settings.max_rules,
-                evidence=known,
+                evidence={rule.id: evidence[rule.id] for rule in book.active if rule.id in evidence},
                 message=message,
                 left=left,
             )

@@ -16,7 +16,7 @@ class Blame(StrEnum):
     IMPERFECT_RULES = "Imperfect Rules"
     """The rules lacked what the agent needed."""
     IMPERFECT_AGENT = "Imperfect Agent"
-    """The rules said it, and the agent did not follow them."""
+    """The rules were right, and the agent did not follow them."""
 
 
 class Case(StrEnum):
@@ -35,73 +35,71 @@ class Case(StrEnum):
 
 
 def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
-    """Return the case of an episode; a direct success needs no verdict.
-
-    Without the classification, give IMPERFECT_RULES.
+    """Return the case of an episode; a direct success needs no verdict, runs without classification IMPERFECT_RULES.
 
     Raises ValueError for an episode that says nothing about the rules, and for a missing verdict.
     """
     if outcome is Outcome.DIRECT_SUCCESS:
         return Case.DIRECT_SUCCESS
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
-        raise ValueError(f"an episode that ended {outcome.value} has no case: no rule is learned from it")
+        raise ValueError(f"an episode with the outcome {outcome.value} has no case: no rule is learned from it")
     if verdict is None:
         raise ValueError(f"{outcome.value} needs a verdict, {Blame.IMPERFECT_RULES} or {Blame.IMPERFECT_AGENT}")
     if outcome is Outcome.INDIRECT_SUCCESS:
-        agents, rules = Case.INDIRECT_IMPERFECT_AGENT, Case.INDIRECT_IMPERFECT_RULES
+        imperfect_agent, imperfect_rules = Case.INDIRECT_IMPERFECT_AGENT, Case.INDIRECT_IMPERFECT_RULES
     else:
-        agents, rules = Case.FAILURE_IMPERFECT_AGENT, Case.FAILURE_IMPERFECT_RULES
-    return agents if verdict is Blame.IMPERFECT_AGENT else rules
+        imperfect_agent, imperfect_rules = Case.FAILURE_IMPERFECT_AGENT, Case.FAILURE_IMPERFECT_RULES
+    return imperfect_agent if verdict is Blame.IMPERFECT_AGENT else imperfect_rules
 
 
 _MARKUP = " \t*_#>`-=|~.:"
 _VERDICT = re.compile(r"(?:the\s+|my\s+)?(?:final\s+)?verdict(?![a-z])[\s*_:=`–—-]*(.*)", re.IGNORECASE)
-_NAMED = re.compile(r"\bimperfect[\s*_-]+(rules?|agents?)\b", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:not|no|neither|nor|never)\b|n't\b|n’t\b", re.IGNORECASE)
-_ASKED = f'end with one line that reads "Verdict: {Blame.IMPERFECT_RULES}" or "Verdict: {Blame.IMPERFECT_AGENT}"'
+_BLAME = re.compile(r"\bimperfect[\s*_-]+(rules?|agents?)\b", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|no|neither|nor|never)\b|n't\b|n’t\b", re.IGNORECASE)
+_REQUEST = f'end with one line that reads "Verdict: {Blame.IMPERFECT_RULES}" or "Verdict: {Blame.IMPERFECT_AGENT}"'
 
 
 def read_blame(text: str) -> Blame:
     """Return the verdict at the end of an analysis. Raises ValueError, which says what is missing."""
     verdict = _verdict(text)
     if verdict is None:
-        raise ValueError(f"there is no verdict: {_ASKED}")
-    found = list(_NAMED.finditer(verdict))
-    named = {match[1].lower().rstrip("s") for match in found}
-    if len(named) > 1:
-        raise ValueError(f"the verdict names both: {_ASKED}")
-    if not found or _DENIED.search(verdict[: found[0].start()]):
-        raise ValueError(f"the verdict {verdict!r} does not name one: {_ASKED}")
-    return Blame.IMPERFECT_RULES if named == {"rule"} else Blame.IMPERFECT_AGENT
+        raise ValueError(f"there is no verdict: {_REQUEST}")
+    matches = list(_BLAME.finditer(verdict))
+    blamed = {match[1].lower().rstrip("s") for match in matches}
+    if len(blamed) > 1:
+        raise ValueError(f"the verdict names both: {_REQUEST}")
+    if not matches or _NEGATION.search(verdict[: matches[0].start()]):
+        raise ValueError(f"the verdict {verdict!r} does not name one: {_REQUEST}")
+    return Blame.IMPERFECT_RULES if blamed == {"rule"} else Blame.IMPERFECT_AGENT
 
 
 def _verdict(text: str) -> str | None:
-    """Return the last verdict line, the line under it if it is a heading, or a bare verdict at the end."""
+    """Return the text of the last verdict line, or of the line below it if it is a heading, or a bare last line."""
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
         if match := _VERDICT.match(line):
             return match[1].strip(_MARKUP) or "".join(lines[number + 1 : number + 2])
-    return lines[-1] if lines and _NAMED.fullmatch(lines[-1]) else None
+    return lines[-1] if lines and _BLAME.fullmatch(lines[-1]) else None
 
 
 class Form(Learned):
-    """Attributes that rules have. Each False is one of the paper's ablations."""
+    """Attributes that rules have. The paper's ablations set some of them to False."""
 
     types: bool = True
     examples: bool = True
     logs: bool = True
     helper_methods: bool = True
     checks: bool = Field(default=False, exclude_if=lambda checks: not checks)
-    """True if the Builder may write checks of rules (``planbook.rules.obedience``)."""
+    """True if the Builder may give rules checks (``planbook.rules.obedience``)."""
 
     @property
     def offered(self) -> frozenset[RuleType]:
-        """Return the rule types that exist in this form."""
+        """The rule types that exist in this form."""
         without = frozenset() if self.helper_methods else frozenset({RuleType.USEFUL_HELPER_METHOD})
         return frozenset(RuleType) - without
 
     def fitted(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """Return given rules in this form, without the attributes that it lacks."""
+        """Return the rules in this form, without the attributes that it lacks."""
         kept = [rule for rule in rules if rule.type is None or rule.type in self.offered]
         ids = {rule.id for rule in kept}
         return tuple(
@@ -121,14 +119,14 @@ class Permissions(Learned):
     """Edits that are allowed. Adding to a validation log is always allowed."""
 
     when: str
-    """Beginning of the message of a refusal: "After a direct success"."""
+    """Beginning of a refusal's message, such as "After a direct success"."""
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
     becomes: frozenset[RuleType] = frozenset()
-    """Types that an update may give a rule that had another one."""
+    """Types to which an update may change the type of a rule."""
     leaves: frozenset[RuleType] = frozenset()
-    """Types that a rule may have had before such an update."""
+    """Types that an update may change to another."""
     form: Form = Form()
 
     def within(self, form: Form) -> "Permissions":
@@ -138,13 +136,13 @@ class Permissions(Learned):
         )
 
     def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
-        """Return whether one of these sets holds a type. A rule without a type needs only a set that is not empty."""
+        """Return True if ``allowed``, one of the sets above, has the type; without a type, if it is not empty."""
         return bool(allowed) if type is None else type in allowed
 
 
 ALL = frozenset(RuleType)
 SUCCESS = frozenset({RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD})
-"""Types that solved tasks: they are kept, whatever else is merged or deleted."""
+"""Types of rules that solved tasks; these are never merged or deleted."""
 FINDINGS = frozenset({RuleType.SPECIAL_PHENOMENON, RuleType.SPECIAL_MECHANISM})
 CORRECTED = frozenset({RuleType.CORRECTED_ERROR})
 UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
@@ -153,7 +151,7 @@ UNRESOLVED = frozenset({RuleType.UNRESOLVED_ERROR})
 def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType] = ALL) -> Permissions:
     """Return the Builder's permissions.
 
-    An update that gives a type counts as writing a rule of that type; a rule that solves tasks keeps its type.
+    An update that changes the type counts as writing a rule of that type; a rule that solves tasks keeps its type.
     """
     return Permissions(when=when, writes=writes, updates=updates, becomes=writes, leaves=updates - SUCCESS)
 
@@ -171,7 +169,7 @@ BUILDER: Mapping[Case, Permissions] = {
 }
 """The edits that a Builder may make, by the case of the episode."""
 BUILDER_WITHOUT_CASES = _builder("When rules are built", ALL)
-"""The edits that a Builder may make if episodes are not told apart by case (an ablation)."""
+"""The edits that a Builder may make in the ablation without cases."""
 CONSOLIDATOR = Permissions(
     when="When rules are consolidated",
     updates=ALL,
@@ -181,4 +179,4 @@ CONSOLIDATOR = Permissions(
 )
 """The edits that the Consolidator may make."""
 USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, becomes=ALL, leaves=ALL)
-"""The edits that a person may make: all."""
+"""The edits that a person may make: all of them."""

@@ -1,4 +1,4 @@
-"""Names and descriptions of found types, which the Builder gives; without its answer the type keeps its plain name."""
+"""Names and descriptions of found types from the Builder; without a usable answer, a type keeps its plain name."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
 class TypeDescription(BaseModel):
-    """The Builder's words for a type: its name, what its tasks are, and what each parameter is."""
+    """The Builder's description of a type: its name, what its tasks are, and what each parameter is."""
 
     name: str
     summary: str
@@ -40,7 +40,7 @@ def describe_type(scope: Scope, found: FoundType, taken: Collection[str]) -> Fou
 
     goals = [goal for wording in found.wordings for goal in wording.goals]
     params = {each.name: found.examples[0].params.get(each.name) for each in found.parameters}
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "goals": goals,
         "params": json.dumps(params, ensure_ascii=False),
         "code": found.code,
@@ -48,7 +48,7 @@ def describe_type(scope: Scope, found: FoundType, taken: Collection[str]) -> Fou
         "names": sorted(taken),
     }
     try:
-        answer = scope.ask(BUILDER_ROLE, PROMPTS["found_type"], read=read, **told).value
+        answer = scope.ask(BUILDER_ROLE, PROMPTS["found_type"], read=read, **values).value
     except UnusableReply:
         return found
     parameters = tuple(

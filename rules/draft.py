@@ -1,6 +1,6 @@
-"""A batch of edits in progress: each edit is checked against the rules as the previous edits leave them.
+"""A batch of edits in progress: each edit is checked against the rules that the previous edits left.
 
-The checks of a single edit come first, whatever else its batch holds. Each fault is a message for the model.
+First come the checks of a single edit, independent of its batch. Each fault is a message for the model.
 """
 
 from collections.abc import Iterator
@@ -16,15 +16,15 @@ LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 
 
 class Forbidden(str):
-    """A fault of an edit that is sound in itself but not permitted."""
+    """A fault of an edit that is valid in itself but not permitted."""
 
 
 def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
-    """Return the faults of the given texts."""
+    """Yield the faults of an edit's attributes."""
     for name, limit in LONGEST.items():
-        given = getattr(edit, name) or ""
-        if len(given) > limit:
-            yield f"the {name} has {len(given)} characters; at most {limit} are allowed: keep what matters"
+        text = getattr(edit, name) or ""
+        if len(text) > limit:
+            yield f"the {name} has {len(text)} characters; at most {limit} are allowed: keep what matters"
     if edit.content is not None and not edit.content.strip():
         yield "the content is empty: say when the rule applies and what it says"
     if edit.type and not form.types:
@@ -38,7 +38,7 @@ def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
 
 
 def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
-    """Return the given type, None if rules have none. Raises ValueError, which lists the types."""
+    """Return the edit's type, None if rules have none. Raises ValueError, which lists the types."""
     if not form.types:
         return None
     if not edit.type:
@@ -47,14 +47,14 @@ def type_of(edit: WriteRule | UpdateRule, form: Form) -> RuleType | None:
 
 
 def write_faults(type: RuleType | None, permissions: Permissions) -> Iterator[str]:
-    """Return why a rule of this type may not be written."""
+    """Yield the fault if a rule of this type may not be written."""
     if not permissions.may(permissions.writes, type):
         what = f"a {type} rule" if type else "a new rule"
         yield Forbidden(f"{permissions.when}, {what} must not be written; {_instead(permissions)}")
 
 
 def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
-    """Return why this rule may not be updated like this."""
+    """Yield the faults of an update of this rule."""
     if edit.adds_log_only:
         return
     if not permissions.may(permissions.updates, rule.type):
@@ -67,33 +67,33 @@ def update_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Ite
 
 
 def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
-    """Return why this rule may not be deleted."""
+    """Yield the fault if this rule may not be deleted."""
     if not permissions.may(permissions.deletes, rule.type):
         what = f"a {rule.type} rule" if permissions.deletes else "a rule"
         yield Forbidden(f"{permissions.when}, {what} must not be deleted, or merged into another: keep it")
 
 
-def dependence_faults(own_id: str, builds_on: tuple[str, ...], known: RuleBook) -> Iterator[str]:
-    """Return which rules that it builds on do not exist."""
+def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -> Iterator[str]:
+    """Yield a fault for each rule that cannot be built on."""
     for id in builds_on:
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
-        elif id not in known.ids:
-            yield f"builds_on: {known.why_unknown(id)}"
+        elif id not in book.ids:
+            yield f"builds_on: {book.why_unknown(id)}"
 
 
 def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> Iterator[str]:
     try:
-        wanted = type_of(edit, permissions.form)
+        new_type = type_of(edit, permissions.form)
     except ValueError as error:
         yield str(error)
         return
-    if wanted == rule.type:
+    if new_type == rule.type:
         return
     if not permissions.may(permissions.leaves, rule.type):
         yield Forbidden(f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out")
-    elif not permissions.may(permissions.becomes, wanted):
-        yield Forbidden(f"{permissions.when}, a rule must not be turned into a {wanted} rule: leave type out")
+    elif not permissions.may(permissions.becomes, new_type):
+        yield Forbidden(f"{permissions.when}, a rule must not be turned into a {new_type} rule: leave type out")
 
 
 def _instead(permissions: Permissions) -> str:
@@ -111,16 +111,16 @@ def apply(book: RuleBook, batch: Batch, permissions: Permissions) -> RuleChange:
 
 
 class Draft:
-    """Edits added one by one. A rule has its id as soon as it is written, so that later edits may name it.
+    """Edits added one by one. A rule gets its id as soon as it is written, so that later edits may name it.
 
-    A ``lenient`` draft leaves out what is not permitted and accepts the rest; otherwise it is a fault.
+    A ``lenient`` draft leaves out edits that are not permitted; otherwise they are faults of the batch.
     """
 
     def __init__(self, book: RuleBook, permissions: Permissions, *, lenient: bool = False) -> None:
         self._before, self._permissions, self._lenient = book, permissions, lenient
         self.left_out: list[EditFault] = []
         """Edits that a lenient draft has left out, and why."""
-        self._sound: list[Edit] = []
+        self._valid: list[Edit] = []
         self._rules = {rule.id: rule for rule in book.active}
         self._next = book.next_number
         self._edits: list[Edit] = []
@@ -130,26 +130,26 @@ class Draft:
         """Number of the last edit of each rule."""
         self._deleted: dict[str, int] = {}
         self._refused: set[str] = set()
-        """Ids promised to rules that were refused; edits that name them are not reported again."""
+        """Ids assigned to rules that were then refused; edits that name them are not reported again."""
 
     @property
-    def now(self) -> RuleBook:
-        """Return the book as the edits leave it so far."""
+    def book(self) -> RuleBook:
+        """The book after the edits so far."""
         active = sorted(self._rules.values(), key=lambda rule: rule_number(rule.id))
         return RuleBook(active=tuple(active), next_number=self._next)
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits added, refused ones included."""
+        """The added edits, including refused ones."""
         return tuple(self._edits)
 
     @property
     def faults(self) -> tuple[EditFault, ...]:
-        """The faults of the single edits so far."""
+        """The faults of single edits so far."""
         return tuple(self._faults)
 
     def add(self, edit: Edit) -> tuple[str, list[EditFault]]:
-        """Add an edit; return the id of its rule, and its faults. A faulty edit invalidates the batch."""
+        """Add an edit; return the id of its rule, and its faults. An edit with faults invalidates the batch."""
         self._edits.append(edit)
         match edit:
             case WriteRule():
@@ -165,7 +165,7 @@ class Draft:
         if id not in self._refused:
             self._last[id] = len(self._edits)
         if not faults:
-            self._sound.append(edit)
+            self._valid.append(edit)
         self._faults += faults
         return id, faults
 
@@ -176,21 +176,21 @@ class Draft:
             self._assigned.remove(id)
 
     def refuse(self, call: str, message: str) -> None:
-        """Invalidate the batch because of a call that is no edit, or that comes too late."""
+        """Invalidate the batch because of a call that is not an edit, or that comes too late."""
         self._faults.append(EditFault(len(self._edits) + 1, call, message))
 
     def change(self, batch: Batch) -> RuleChange:
         """Return the whole batch as a change. Raises BatchRefused."""
-        if faults := sorted(self._faults + self._left_undone(), key=lambda fault: fault.number):
+        if faults := sorted(self._faults + self._batch_faults(), key=lambda fault: fault.number):
             raise BatchRefused(faults)
         return self._change(batch)
 
-    def sound_part(self, batch: Batch) -> RuleChange | None:
-        """Return the edits that are sound as a change, whatever is wrong with others; None where they are not sound."""
-        if not self._sound or self._left_undone():
+    def valid_part(self, batch: Batch) -> RuleChange | None:
+        """Return the valid edits alone as a change; None if there are none, or the rules would not fit together."""
+        if not self._valid or self._batch_faults():
             return None
         self._assigned = [id for id in self._assigned if id in self._rules]
-        return self._change(batch.model_copy(update={"edits": tuple(self._sound)}))
+        return self._change(batch.model_copy(update={"edits": tuple(self._valid)}))
 
     def _change(self, batch: Batch) -> RuleChange:
         before = {rule.id: rule for rule in self._before.active}
@@ -205,7 +205,7 @@ class Draft:
         id = rule_id(self._next)
         self._next += 1
         self._assigned.append(id)
-        messages = [*attribute_faults(edit, self._permissions.form), *self._dependence(id, edit.builds_on)]
+        messages = [*attribute_faults(edit, self._permissions.form), *self._dependence_faults(id, edit.builds_on)]
         type = None
         try:
             type = type_of(edit, self._permissions.form)
@@ -218,7 +218,7 @@ class Draft:
         else:
             texts = {"content": edit.content.strip(), "example": trimmed(edit.example), "check": trimmed(edit.check)}
             self._rules[id] = Rule(
-                id=id, type=type, builds_on=self._there(edit.builds_on), log=_entries(edit.log), **texts
+                id=id, type=type, builds_on=self._not_refused(edit.builds_on), log=_entries(edit.log), **texts
             )
         return id, messages
 
@@ -228,12 +228,12 @@ class Draft:
         if edit.id in self._deleted:
             return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id}: either update it or delete it"]
         if (rule := self._rules.get(edit.id)) is None:
-            return [self.now.why_unknown(edit.id)]
+            return [self.book.why_unknown(edit.id)]
         if edit.adds_log_only and not edit.log.strip():
             return ["nothing is given to change: give the attributes that are to be other than they are"]
         messages = [*attribute_faults(edit, self._permissions.form)]
         messages += update_faults(rule, edit, self._permissions)
-        messages += self._dependence(edit.id, edit.builds_on or ())
+        messages += self._dependence_faults(edit.id, edit.builds_on or ())
         if messages:
             return messages
         self._rules[edit.id] = updated = self._updated(rule, edit)
@@ -245,7 +245,7 @@ class Draft:
         if edit.id in self._deleted:
             return [f"edit {self._deleted[edit.id]} of this batch deletes {edit.id} already: delete it once"]
         if (rule := self._rules.get(edit.id)) is None:
-            return [self.now.why_unknown(edit.id)]
+            return [self.book.why_unknown(edit.id)]
         messages = list(delete_faults(rule, self._permissions))
         if edit.id in self._last:
             number = self._last[edit.id]
@@ -256,34 +256,34 @@ class Draft:
         return messages
 
     def _updated(self, rule: Rule, edit: UpdateRule) -> Rule:
-        given: dict[str, object] = {}
+        new: dict[str, object] = {"log": (*rule.log, *_entries(edit.log))}
         if edit.content is not None:
-            given["content"] = edit.content.strip()
+            new["content"] = edit.content.strip()
         if edit.type:
-            given["type"] = type_of(edit, self._permissions.form)
+            new["type"] = type_of(edit, self._permissions.form)
         if edit.example is not None:
-            given["example"] = trimmed(edit.example)
+            new["example"] = trimmed(edit.example)
         if edit.check is not None:
-            given["check"] = trimmed(edit.check)
+            new["check"] = trimmed(edit.check)
         if edit.builds_on is not None:
-            given["builds_on"] = self._there(edit.builds_on)
-        return rule.model_copy(update={**given, "log": (*rule.log, *_entries(edit.log))})
+            new["builds_on"] = self._not_refused(edit.builds_on)
+        return rule.model_copy(update=new)
 
-    def _there(self, ids: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(id for id in _once(ids) if id not in self._refused)
+    def _not_refused(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(id for id in dict.fromkeys(ids) if id not in self._refused)
 
-    def _dependence(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
-        named = tuple(id for id in builds_on if id not in self._refused)
-        return list(dependence_faults(own_id, named, self.now)) if named else []
+    def _dependence_faults(self, own_id: str, builds_on: tuple[str, ...]) -> list[str]:
+        ids = tuple(id for id in builds_on if id not in self._refused)
+        return list(dependence_faults(own_id, ids, self.book)) if ids else []
 
     # The batch as a whole.
 
-    def _left_undone(self) -> list[EditFault]:
-        return [*self._orphans(), *self._unknown_citations(), *self._twins()]
+    def _batch_faults(self) -> list[EditFault]:
+        return [*self._orphaned_citations(), *self._unknown_citations(), *self._duplicates()]
 
-    def _orphans(self) -> list[EditFault]:
-        """Return faults for deletions of rules that other rules still name."""
-        now = self.now
+    def _orphaned_citations(self) -> list[EditFault]:
+        """Return faults for deletions of rules that other rules still cite."""
+        book = self.book
         return [
             self._fault(
                 number,
@@ -291,28 +291,28 @@ class Draft:
                 f"batch so that {id} is named no more (content, example, builds_on), or keep {id}",
             )
             for id, number in self._deleted.items()
-            if id not in self._rules and (citing := now.cited_by(id))
+            if id not in self._rules and (citing := book.cited_by(id))
         ]
 
     def _unknown_citations(self) -> list[EditFault]:
-        """Return faults for rules that now name an unknown rule, whose id might later mean another one."""
+        """Return faults for rules that now name an unknown id, which a later rule might get."""
         before = {rule.id: set(cites(rule)) for rule in self._before.active}
         known = {*self._rules, *self._deleted, *self._refused}
         return [
-            self._fault(number, f"the text names {cited}, but {self.now.why_unknown(cited)}")
+            self._fault(number, f"the text names {cited}, but {self.book.why_unknown(cited)}")
             for id, number in self._last.items()
             if id in self._rules
             for cited in cites(self._rules[id])
             if cited not in known | before.get(id, set())
         ]
 
-    def _twins(self) -> list[EditFault]:
-        """Return faults for rules that the batch leaves with the content of another one."""
+    def _duplicates(self) -> list[EditFault]:
+        """Return faults for new and changed rules with the content of another rule."""
         before = {rule.id: rule.content for rule in self._before.active}
         first: dict[str, str] = {}
         faults = []
-        for rule in sorted(self.now.active, key=lambda rule: rule.content != before.get(rule.id)):
-            twin = first.setdefault(_plain(rule.content), rule.id)
+        for rule in sorted(self.book.active, key=lambda rule: rule.content != before.get(rule.id)):
+            twin = first.setdefault(" ".join(rule.content.split()).casefold(), rule.id)
             if twin != rule.id and rule.content != before.get(rule.id):
                 message = f"its content is that of {twin}: update {twin} instead, or say how they differ"
                 faults.append(self._fault(self._last[rule.id], message))
@@ -323,7 +323,7 @@ class Draft:
 
 
 def trimmed(code: str) -> str:
-    """Return code without empty lines around it; its indentation stays."""
+    """Return the code without empty lines around it; its indentation stays."""
     lines = code.split("\n")
     while lines and not lines[0].strip():
         del lines[0]
@@ -332,11 +332,3 @@ def trimmed(code: str) -> str:
 
 def _entries(log: str) -> tuple[str, ...]:
     return (log.strip(),) if log.strip() else ()
-
-
-def _once(ids: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(ids))
-
-
-def _plain(content: str) -> str:
-    return " ".join(content.split()).casefold()

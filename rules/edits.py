@@ -41,7 +41,7 @@ class UpdateRule(Learned):
 
     @property
     def adds_log_only(self) -> bool:
-        """Return whether only the log is given."""
+        """True if no attribute but the log changes."""
         return (self.content, self.type, self.example, self.builds_on, self.check) == (None,) * 5
 
     def __str__(self) -> str:
@@ -59,13 +59,13 @@ class DeleteRule(Learned):
 
 
 Edit = Annotated[WriteRule | UpdateRule | DeleteRule, Field(discriminator="kind")]
-"""One change of the rules: a new rule, new attributes, or a deletion."""
+"""One edit of the rules: a new rule, new attributes for one, or a deletion."""
 Author = Literal["builder", "consolidator", "user"]
-"""Who edited the rules: one of the two models, or a person with `planbook rules`."""
+"""The author of an edit: one of the two models, or a person with `planbook rules`."""
 
 
 class Batch(Learned):
-    """Edits that are applied together or not at all. ``where`` is the scope that they come from."""
+    """Edits that are applied together or not at all. ``where`` is the scope in which they were written."""
 
     edits: tuple[Edit, ...]
     who: Author
@@ -91,13 +91,15 @@ class RuleChange(Learned):
     """The book's next number after the change."""
 
     def on(self, book: RuleBook) -> RuleBook:
-        """Return the book with the change. Raises BadHistory for a book that the change was not made for."""
-        if again := [id for id in self.assigned if book.was_given(id)]:
-            raise BadHistory(f"{self.batch.where}: {', '.join(again)} was given to a rule before this change")
+        """Return the book with the change. Raises BadHistory unless the change was made for this book."""
+        if reused := [id for id in self.assigned if book.was_assigned(id)]:
+            raise BadHistory(f"{self.batch.where}: {', '.join(reused)} was assigned before this change")
         rules = {rule.id: rule for rule in book.active}
         for touched in self.touched:
             if rules.pop(touched.id, None) != touched.before:
-                raise BadHistory(f"{self.batch.where}: {touched.id} is not what it was when this change was made")
+                raise BadHistory(
+                    f"{self.batch.where}: {touched.id} differs from the rule that this change was made for"
+                )
             if touched.after is not None:
                 rules[touched.id] = touched.after
         active = sorted(rules.values(), key=lambda rule: rule_number(rule.id))
@@ -115,7 +117,7 @@ class Applied(Learned):
 
 
 class Undone(Learned):
-    """The rules went back to the state before an entry: it and all later ones are undone."""
+    """An entry and all later ones were undone: the rules are those before it."""
 
     kind: Literal["undone"] = "undone"
     entry: int = Field(ge=1)
@@ -123,16 +125,16 @@ class Undone(Learned):
 
 
 Entry = Annotated[Applied | Undone, Field(discriminator="kind")]
-"""One entry of the log of a rule book: a change that was applied, or one that was undone."""
+"""One entry of the log of a rule book: a batch was applied, or changes were undone."""
 
 
 def replay(initial: RuleBook, entries: Iterable[Entry]) -> RuleBook:
-    """Return the book that a log leads to. Raises BadHistory for a log that does not fit the book."""
+    """Return the book at the end of a log. Raises BadHistory for a log that does not fit the book."""
     return states(initial, entries)[-1]
 
 
 def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
-    """Return the book at the beginning and after each entry. Undone rules keep their numbers: no id is given twice."""
+    """Return the initial book and the one after each entry. The numbers of undone rules are not assigned again."""
     books = [initial]
     for entry in entries:
         if isinstance(entry, Applied):
@@ -141,12 +143,12 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
             active = books[entry.entry - 1].active
             books.append(RuleBook(active=active, next_number=books[-1].next_number))
         else:
-            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which does not come before it")
+            raise BadHistory(f"entry {len(books)} undoes entry {entry.entry}, which is not an earlier one")
     return books
 
 
 def say_more(entries: Iterable[Entry]) -> set[str]:
-    """Return the ids of new or reworded rules on the environment or on errors, which procedures may not follow yet."""
+    """Return the ids of new or reworded rules on the environment or on errors, which procedures may ignore so far."""
     touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
     return {each.id for each in touched if each.after and each.after.type not in HOW_IT_IS_DONE and _is_reworded(each)}
 
@@ -163,14 +165,14 @@ class History(Learned):
         return replay(self.initial, self.entries)
 
     def record(self, change: RuleChange) -> "History":
-        """Return the history with one more change. Raises BadHistory unless it was made for the current book."""
+        """Return the history with this change added. Raises BadHistory unless it was made for the current book."""
         change.on(self.book)
         return self._with(Applied(change=change))
 
     def undo(self, entry: int, who: str = "user") -> "History":
         """Return the history with an entry and all later ones undone; an undo can be undone. Raises BadHistory."""
         if not 1 <= entry <= len(self.entries):
-            raise BadHistory(f"there is no change {entry} to undo; {self._known()}")
+            raise BadHistory(f"there is no change {entry} to undo; {self._valid_numbers()}")
         before, now = self._states([entry - 1, len(self.entries)])
         if before.active == now.active:
             raise BadHistory(f"undoing change {entry} changes nothing: the rules are as they were before it")
@@ -186,7 +188,7 @@ class History(Learned):
 
     def log(self) -> list[str]:
         """Return one line for each entry."""
-        return [f"{number:>4}  {_told(entry)}" for number, entry in enumerate(self.entries, start=1)]
+        return [f"{number:>4}  {_describe_entry(entry)}" for number, entry in enumerate(self.entries, start=1)]
 
     def _with(self, entry: Entry) -> "History":
         return self.model_copy(update={"entries": (*self.entries, entry)})
@@ -195,10 +197,10 @@ class History(Learned):
         books = states(self.initial, self.entries)
         for number in numbers:
             if not 0 <= number < len(books):
-                raise BadHistory(f"there is no state {number}; {self._known()}")
+                raise BadHistory(f"there is no state {number}; {self._valid_numbers()}")
         return [books[number] for number in numbers]
 
-    def _known(self) -> str:
+    def _valid_numbers(self) -> str:
         if not self.entries:
             return "nothing has been changed yet: there is only state 0, the initial rules"
         return f"changes count from 1 to {len(self.entries)}, and state 0 is the initial rules"
@@ -214,16 +216,16 @@ def _difference(id: str, old: str, new: str, first: int, last: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _told(entry: Applied | Undone) -> str:
+def _describe_entry(entry: Applied | Undone) -> str:
     if isinstance(entry, Undone):
-        return f"{entry.who}: went back to before change {entry.entry}"
+        return f"{entry.who}: went back to the rules before change {entry.entry}"
     batch = entry.change.batch
     where = " ".join(part for part in (batch.where, f"({batch.case})" if batch.case else "") if part)
-    done = ", ".join(map(_what, entry.change.touched)) or "changed nothing"
-    return f"{batch.who}{f' at {where}' if where else ''}: {done}"
+    edits = ", ".join(map(_describe_touched, entry.change.touched)) or "changed nothing"
+    return f"{batch.who}{f' at {where}' if where else ''}: {edits}"
 
 
-def _what(touched: Touched) -> str:
+def _describe_touched(touched: Touched) -> str:
     if touched.before is None:
         kind = f" ({touched.after.type})" if touched.after and touched.after.type else ""
         return f"wrote {touched.id}{kind}"

@@ -1,9 +1,9 @@
-"""Everything the rules package raises.
+"""The exceptions of the rules package.
 
 RulesError
 ├── UnknownRule   the book has no rule of that id, or no longer
 ├── BatchRefused  edits that break the rule system's conditions: none of the batch is applied
-└── BadHistory    a change log that does not fit its book, or an undo of what is not there
+└── BadHistory    a change log that does not fit its book, or an undo of an entry that does not exist
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 
 class RulesError(Exception):
-    """Base of this package's errors."""
+    """Base class of this package's exceptions."""
 
 
 class UnknownRule(RulesError):
-    """The book has no such rule, or no longer. The message lists those it has."""
+    """The book has no such rule, or no longer. The message lists the rules that it has."""
 
 
 class BadHistory(RulesError):
@@ -35,7 +35,7 @@ class EditFault:
 
 
 class BatchRefused(RulesError):
-    """All faults of a batch, worded so that a model can write it again."""
+    """All faults of a batch, worded for the model that has to rewrite it."""
 
     def __init__(self, faults: Sequence[EditFault]) -> None:
         self.faults = tuple(faults)

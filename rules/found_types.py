@@ -1,4 +1,4 @@
-"""Task types that are found: groups of solved tasks whose plans are the same code up to constants.
+"""Found task types: groups of solved tasks whose plans are the same code up to constants.
 
 Constants that come from the goals become parameters, and the wordings of the goals become patterns.
 """
@@ -19,13 +19,13 @@ from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
-"""Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
+"""Number of examples from which a constant that is the same in all of them counts as part of the type."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
-"""Words of numbers, by their digits."""
+"""Digits to number word."""
 _NUMBERS = {name: int(digits) for digits, name in NUMBERS.items()}
 ANYTHING = "{*}"
-"""Part of a pattern that stands for any words, or none."""
+"""Part of a pattern that matches any words, or none."""
 ARTICLES = frozenset({"a", "an", "the", "some"})
 
 
@@ -49,11 +49,11 @@ FORMS: Mapping[str, Callable[[str], Any]] = {
     "integer": _integer,
     "number": _number,
 }
-"""How the words of a goal become the constant of a plan."""
+"""Name of a form to the conversion of a goal's words into the constant of a plan."""
 
 
 class Token(NamedTuple):
-    """A word or sign of a goal, and its place there."""
+    """A word or sign of a goal, and its position there."""
 
     text: str
     begin: int
@@ -62,15 +62,15 @@ class Token(NamedTuple):
 
 def tokens(goal: str) -> list[Token]:
     """Return the words and signs of a goal, without articles and the full stop at its end."""
-    found = [Token(each[0], *each.span()) for each in _TOKEN.finditer(goal)]
-    found = found[:-1] if found and found[-1].text in ".!?" else found
-    return [token for token in found if token.text.lower() not in ARTICLES]
+    every = [Token(match[0], *match.span()) for match in _TOKEN.finditer(goal)]
+    every = every[:-1] if every and every[-1].text in ".!?" else every
+    return [token for token in every if token.text.lower() not in ARTICLES]
 
 
 class Solved(NamedTuple):
     """A solved task, and the plan that solved it.
 
-    ``same`` names the type whose procedure does the task with ``params``, although the plan may have another shape.
+    ``same`` names the type whose procedure does the task with ``params``, although the plan may differ in shape.
     """
 
     task_id: str
@@ -81,7 +81,7 @@ class Solved(NamedTuple):
 
 
 def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, ...]:
-    """Return the types with a solved task: in a type of its plan's shape, else in the ``same`` type, else in a new one.
+    """Return the types with the solved task added: to a type of its plan's shape, else to ``same``, else to a new type.
 
     Raises SyntaxError.
     """
@@ -95,7 +95,7 @@ def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, 
             example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
             return (*types[:n], _with_example(each, example), *types[n + 1 :])
     new = parametrised(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
-    name = unused_name(type_name(new.wordings[0].literal_words), [each.name for each in types])
+    name = unused_name(plain_type_name(new.wordings[0].literal_words), [each.name for each in types])
     return (*types, new.model_copy(update={"name": name}))
 
 
@@ -105,41 +105,40 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 
 
 def _is_like(found: FoundType, grown: FoundType) -> bool:
-    """Return whether the goals explain what the plans of a grown type differ in, or are worded as goals before."""
+    """Return True if the goals explain all differences of the plans, or the new goal is worded like an earlier one."""
     return _Columns(grown).expressions() is not None or len(grown.wordings) == len(found.wordings)
 
 
-def type_name(goal: str) -> str:
-    """Return the name of the type of a goal where no model gives one: its first words."""
+def plain_type_name(goal: str) -> str:
+    """Return a name for the type of a goal, made of its first words; used when no model gives a name."""
     return "_".join(words(goal)[:4]) or "task"
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """Return the name, with a number if it is taken."""
+    """Return the name, with a number if it is used."""
     taken = set(used)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
-    return next(each for each in names if each not in taken)
+    return next(candidate for candidate in names if candidate not in taken)
 
 
 def parametrised(found: FoundType) -> FoundType:
-    """Return the type with the parameters and wordings that follow from its examples."""
+    """Return the type with the parameters and wordings derived from its examples."""
     columns = _Columns(found)
     columns.expressions()
     examples = [
         each.model_copy(update={"params": {name: column[n] for name, column in columns.values.items()}})
         for n, each in enumerate(columns.examples)
     ]
-    named = {each.task_id: each for each in examples}
-    parameters = tuple(columns.parameters.values())
-    every = tuple(named.get(each.task_id, each) for each in found.examples)
+    by_task = {each.task_id: each for each in (*found.examples, *examples)}
+    every, parameters = tuple(by_task.values()), tuple(columns.parameters.values())
     wordings = _wordings(every, parameters)
     return found.model_copy(update={"parameters": parameters, "examples": every, "wordings": wordings})
 
 
 def procedure_code(found: FoundType) -> str | None:
-    """Return the plan with the parameters in place of their constants, ``def solve(agent, task)``.
+    """Return the plan as ``def solve(agent, task)``, with parameters in place of their constants.
 
-    None if one of its constants varies, or may vary, for reasons that the goals do not tell.
+    Return None if a constant varies, or may vary, and the goals do not explain it.
     """
     columns = _Columns(found)
     expressions = columns.expressions()
@@ -149,13 +148,13 @@ def procedure_code(found: FoundType) -> str | None:
 
 
 def as_procedure(code: str) -> str:
-    """Return a plan as a procedure: all of it is the body of ``solve``, so that its functions see its variables.
+    """Return a plan as a procedure, all of it in the body of ``solve``, so that its functions see its variables.
 
     Names that a function of the plan declares global are global in ``solve`` too.
     """
     tree = ast.parse(code)
-    shared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
-    declared = [ast.Global(sorted(shared))] if shared else []
+    names = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    declared = [ast.Global(sorted(names))] if names else []
     arguments = ast.arguments([], [ast.arg(AGENT), ast.arg(TASK)], None, [], [], None, [])
     solve = ast.FunctionDef("solve", arguments, [*declared, *tree.body] or [ast.Pass()], [])
     return ast.unparse(ast.fix_missing_locations(ast.Module([solve], [])))
@@ -174,26 +173,26 @@ class _Columns:
             [ast.literal_eval(each.constants[n]) for each in self.examples] for n in range(len(found.hints))
         ]
         self._hints = found.hints
-        self._named = {parameter.form + parameter.name: parameter for parameter in found.parameters}
+        self._earlier = {parameter.form + parameter.name: parameter for parameter in found.parameters}
 
     def expressions(self) -> dict[int, ast.expr] | None:
-        """Return what stands for each constant that a parameter explains; None if any remains unexplained."""
-        found = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
-        if any(each is None for each in found.values()):
+        """Return the expressions that replace constants, by position; None if a difference remains unexplained."""
+        every = {n: self._expression(column, self._hints[n]) for n, column in enumerate(self._columns)}
+        if any(each is None for each in every.values()):
             return None
-        return {n: each for n, each in found.items() if each is not None and not isinstance(each, ast.Constant)}
+        return {n: each for n, each in every.items() if each is not None and not isinstance(each, ast.Constant)}
 
     def _expression(self, column: list[Any], hint: str) -> ast.expr | None:
         first = column[0]
         if isinstance(first, list | tuple) and all(isinstance(each, type(first)) for each in column):
-            return self._display(column, hint)
+            return self._sequence(column, hint)
         if form := self._form(column):
             return self._parameter(column, form, hint)
         if all(each == first and type(each) is type(first) for each in column):
             return ast.Constant(first) if isinstance(first, str | int | float) else ast.parse(repr(first)).body[0].value  # type: ignore[attr-defined]
-        return self._text(column, hint) if all(isinstance(each, str) for each in column) else None
+        return self._f_string(column, hint) if all(isinstance(each, str) for each in column) else None
 
-    def _display(self, column: list[Any], hint: str) -> ast.expr | None:
+    def _sequence(self, column: list[Any], hint: str) -> ast.expr | None:
         if len({len(each) for each in column}) > 1:
             return None
         parts = [self._expression(list(part), hint) for part in zip(*column, strict=True)]
@@ -202,10 +201,10 @@ class _Columns:
         make = ast.List if isinstance(column[0], list) else ast.Tuple
         return make([part for part in parts if part is not None], ast.Load())
 
-    def _text(self, column: list[str], hint: str) -> ast.expr | None:
-        """Return texts that differ in words of the goals alone: ``search[red shoes]``."""
-        before = re.sub(r"\w+\Z", "", _begin_of_all(column))
-        after = re.sub(r"\A\w+", "", _begin_of_all([each[len(before) :][::-1] for each in column])[::-1])
+    def _f_string(self, column: list[str], hint: str) -> ast.expr | None:
+        """Return an f-string for texts that differ only in words of the goals, such as ``search[red shoes]``."""
+        before = re.sub(r"\w+\Z", "", _common_prefix(column))
+        after = re.sub(r"\A\w+", "", _common_prefix([each[len(before) :][::-1] for each in column])[::-1])
         middles = [each[len(before) : len(each) - len(after)] for each in column]
         if not (form := self._form(middles)):
             return None
@@ -215,7 +214,7 @@ class _Columns:
         )
 
     def _form(self, column: list[Any]) -> str:
-        """Return the form in which all values occur in their goals; empty if there is none, or none is wanted."""
+        """Return the form in which all values occur in their goals; empty if there is none, or none is needed."""
         same = all(each == column[0] for each in column)
         if (same and len(column) >= MIN_EXAMPLES) or not all(isinstance(each, str | int | float) for each in column):
             return ""
@@ -223,43 +222,39 @@ class _Columns:
         return next((form for form in FORMS if all(spans(value, form, goal) for value, goal in pairs)), "")
 
     def _parameter(self, column: list[Any], form: str, hint: str) -> ast.expr:
-        known = [
-            name for name, values in self.values.items() if values == column and self.parameters[name].form == form
-        ]
-        name = known[0] if known else unused_name(hint or "value", self.values)
-        if not known:
+        same = [n for n, values in self.values.items() if values == column and self.parameters[n].form == form]
+        name = same[0] if same else unused_name(hint or "value", self.values)
+        if not same:
             self.values[name] = column
-            earlier = self._named.get(form + name)
-            self.parameters[name] = earlier or TypeParameter(name=name, form=form)
+            self.parameters[name] = self._earlier.get(form + name) or TypeParameter(name=name, form=form)
         return ast.parse(f"{TASK}.params[{name!r}]").body[0].value  # type: ignore[attr-defined,no-any-return]
 
 
-def _begin_of_all(texts: Sequence[str]) -> str:
-    """Return the longest text with which all of these begin."""
+def _common_prefix(texts: Sequence[str]) -> str:
     same = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*texts, strict=False))
     return "".join(letters[0] for letters in same)
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a goal says a value, as numbers of its first token and of the one after its last."""
-    listed, most = tokens(goal), 1 if form in ("integer", "number") else 12
-    found = list[tuple[int, int]]()
-    for begin in range(len(listed)):
-        for end in range(begin + 1, min(begin + most, len(listed)) + 1):
-            words_there = goal[listed[begin].begin : listed[end - 1].end]
-            if parse_value(words_there, form) == value and type(value) is not bool:
-                found.append((begin, end))
-    return found if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
+    """Return where a goal contains a value, as indexes of its first token and of the one after its last."""
+    goal_tokens, most = tokens(goal), 1 if form in ("integer", "number") else 12
+    matches = list[tuple[int, int]]()
+    for begin in range(len(goal_tokens)):
+        for end in range(begin + 1, min(begin + most, len(goal_tokens)) + 1):
+            text = goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
+            if parse_value(text, form) == value and type(value) is not bool:
+                matches.append((begin, end))
+    return matches if not isinstance(value, str) or words(value) or any(map(str.isdigit, value)) else []
 
 
-def parse_value(given: JsonValue, form: str) -> JsonValue:
-    """Return the value in a form that words of a goal mean, or that a model gives; None if it is none."""
-    if isinstance(given, bool) or not isinstance(given, str | int | float):
+def parse_value(raw: JsonValue, form: str) -> JsonValue:
+    """Convert words of a goal, or a value from a model, to a form; None if they have another form."""
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         return None
-    if form == "number" and isinstance(given, int):
-        return given
+    if form == "number" and isinstance(raw, int):
+        return raw
     try:
-        value: JsonValue = FORMS[form](str(given))
+        value: JsonValue = FORMS[form](str(raw))
     except (ValueError, OverflowError):
         return None
     return value
@@ -269,21 +264,22 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
     goals: dict[str, list[str]] = {}
     for example in examples:
         goals.setdefault(_pattern(example, parameters), []).append(example.goal)
-    kept = list[Wording]()
-    for pattern, said in goals.items():
-        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(said)))
-        joined = next(((n, both) for n, old in enumerate(kept) if (both := _joined(old, new))), None)
-        if joined is None:
-            kept.append(new)
+    wordings = list[Wording]()
+    for pattern, same in goals.items():
+        new = Wording(pattern=pattern, goals=tuple(dict.fromkeys(same)))
+        for n, old in enumerate(wordings):
+            if merged := _merge_wordings(old, new):
+                wordings[n] = merged
+                break
         else:
-            kept[joined[0]] = joined[1]
-    return tuple(kept)
+            wordings.append(new)
+    return tuple(wordings)
 
 
-def _joined(one: Wording, other: Wording) -> Wording | None:
-    """Return the wording of what two have in common, with ``{*}`` for any words between; None if that is too little.
+def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
+    """Return the common wording of two, with ``{*}`` where they differ; None if they have too little in common.
 
-    It keeps all slots, and at least two words that say something: half of those of the shorter pattern.
+    It keeps all slots, and of the significant words at least two and at least half of the shorter pattern's.
     """
     parts, before = list[str](), (0, 0)
     for begin, end, size in SequenceMatcher(None, one.parts, other.parts, autojunk=False).get_matching_blocks():
@@ -292,23 +288,23 @@ def _joined(one: Wording, other: Wording) -> Wording | None:
             return None
         parts += [ANYTHING] * bool(between) + one.parts[begin : begin + size]
         before = begin + size, end + size
-    both = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals))
-    least = min(len(words(one.literal_words)), len(words(other.literal_words)))
-    kept = len(words(both.literal_words))
-    return both if kept >= 2 and 2 * kept >= least else None
+    merged = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals))
+    shorter = min(len(words(one.literal_words)), len(words(other.literal_words)))
+    common = len(words(merged.literal_words))
+    return merged if common >= 2 and 2 * common >= shorter else None
 
 
 def _pattern(example: Example, parameters: Sequence[TypeParameter]) -> str:
-    """Return the goal with slots in place of the parameters' values, longer ones first."""
-    parts: list[str | None] = [each.text.lower().replace("{", "(").replace("}", ")") for each in tokens(example.goal)]
-    places = [
+    """Return the goal with slots in place of the parameters' values; longer values take precedence."""
+    parts: list[str | None] = [token.text.lower().replace("{", "(").replace("}", ")") for token in tokens(example.goal)]
+    matches = [
         (begin - end, begin, end, each.name)
         for each in parameters
         if each.name in example.params
         for begin, end in spans(example.params[each.name], each.form, example.goal)
     ]
     slots = dict[int, str]()
-    for _, begin, end, name in sorted(places):
+    for _, begin, end, name in sorted(matches):
         if not any(n in slots or parts[n] is None for n in range(begin, end)):
             slots[begin] = f"{{{name}}}"
             parts[begin + 1 : end] = [None] * (end - begin - 1)

@@ -1,4 +1,4 @@
-"""Helper methods from rules and skills, as code that is defined in a plan's namespace beforehand."""
+"""Helper methods from rules and skills, collected as code that is defined in the namespace of every plan."""
 
 import ast
 import builtins
@@ -16,18 +16,18 @@ from planbook.rules.types import Learned, RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
 _PYTHONS = frozenset(dir(builtins)) - REFUSED_BUILTINS
-"""Builtins of plans; a helper must not redefine them, since readers take them for what they are."""
+"""Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
 
 
 class Helpers(Learned):
-    """Code that only defines and cannot fail; ``skipped`` says what was left out and why."""
+    """Code that only defines and cannot fail; ``skipped`` lists what was left out and why."""
 
     code: str = ""
     skipped: tuple[str, ...] = ()
 
 
 def helper_sources(book: RuleBook, skills: Iterable[Skill] = ()) -> list[tuple[str, str]]:
-    """Return where helpers come from, with their code: the examples of helper rules, then the skills.
+    """Return pairs of origin and code: the examples of helper rules, then the skills.
 
     If rules have no types, any example may hold a helper.
     """
@@ -40,13 +40,13 @@ def helper_code(
 ) -> Helpers:
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
-    The first definition of a name wins, and the environment's own helpers come before all others. What cannot be
-    defined safely is left out, with all that needs it.
+    The first definition of a name wins; the environment's own helpers come first. Definitions that are not safe are
+    left out, with all that need them.
     """
-    collected = _Collection(environment, options)
+    collection = _Collection(environment, options)
     for origin, code in sources:
-        collected.take(origin, dedent(code))
-    return Helpers(code=_joined(collected.parts), skipped=tuple(collected.skipped))
+        collection.add_source(origin, dedent(code))
+    return Helpers(code=_join(collection.parts), skipped=tuple(collection.skipped))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,50 +68,50 @@ class _HelperPart:
 
 
 class _Collection:
-    """Parts that fit together."""
+    """Collects definitions that fit together."""
 
     def __init__(self, environment: type[Environment], options: BaseModel | None) -> None:
         self._functions: Mapping[str, Callable[..., object]] = functions_to_check(environment, options)
         self._attributes = plan_attributes(environment)
-        self._environment = {part.name: part for part in _parts(environment.helpers, "the world")}
+        self._environment = {part.name: part for part in _parts(environment.helpers, "the environment")}
         self._reserved = {TASK, *(name.partition(".")[0] for name in (*self._functions, *self._attributes))}
         self._names = bound_names(environment.helpers) | {TASK}
         self.parts: list[_HelperPart] = []
         self.skipped: list[str] = []
 
-    def take(self, origin: str, code: str) -> None:
-        """Add the definitions of one source, and note what is left out."""
-        broken = parse(code)
-        if isinstance(broken, Fault):
-            where = f" in line {broken.line}" if broken.line else ""
-            self.skipped.append(f"{origin}: not Python{where}; only what stands whole around it can be used")
+    def add_source(self, origin: str, code: str) -> None:
+        """Add the definitions of one source, and record what is left out."""
+        tree = parse(code)
+        if isinstance(tree, Fault):
+            where = f" in line {tree.line}" if tree.line else ""
+            self.skipped.append(f"{origin}: not Python{where}; only complete definitions around it can be used")
         for definition in definitions(code):
             try:
-                why = self._take(definition.name, _parts(carry(code, [definition.name]), origin))
+                problem = self._add_definition(definition.name, _parts(carry(code, [definition.name]), origin))
             except (SyntaxError, RecursionError) as error:
-                why = f"it cannot be read: {error}"
-            if why:
-                self.skipped.append(f"{origin}: {definition.name} is left out: {why}")
+                problem = f"it cannot be read: {error}"
+            if problem:
+                self.skipped.append(f"{origin}: {definition.name} is left out: {problem}")
 
-    def _take(self, name: str, parts: list[_HelperPart]) -> str | None:
-        """Add a definition with all that it needs; return why not if it is left out."""
+    def _add_definition(self, name: str, parts: list[_HelperPart]) -> str | None:
+        """Add a definition with all that it needs; return the problem if it is left out."""
         (own,) = (part for part in parts if part.name == name)
-        given = self._given().get(name)
-        if given is None:
-            return self._add(parts)
-        if given.origin != own.origin and _differ(own, given):
-            return f"{given.origin} defines it already"
+        existing = self._defined().get(name)
+        if existing is None:
+            return self._add_parts(parts)
+        if existing.origin != own.origin and _differ(own, existing):
+            return f"{existing.origin} defines it already"
         return None
 
-    def _add(self, parts: list[_HelperPart]) -> str | None:
-        """Add parts that need each other; why not, if they do not fit."""
-        given = self._given()
-        new = [part for part in parts if part.name not in given]
-        if why := next(self._problems(parts, new, given), None):
-            return why
+    def _add_parts(self, parts: list[_HelperPart]) -> str | None:
+        """Add parts that need each other; return the problem if they do not fit."""
+        defined = self._defined()
+        new = [part for part in parts if part.name not in defined]
+        if problem := next(self._problems(parts, new, defined), None):
+            return problem
         candidate = [*self.parts, *new]
         faults = check(
-            _joined(candidate),
+            _join(candidate),
             self._functions,
             attributes=self._attributes,
             names=self._names,
@@ -123,28 +123,27 @@ class _Collection:
         return None
 
     def _problems(
-        self, parts: list[_HelperPart], new: list[_HelperPart], given: Mapping[str, _HelperPart]
+        self, parts: list[_HelperPart], new: list[_HelperPart], defined: Mapping[str, _HelperPart]
     ) -> Iterator[str]:
-        together = [*given.values(), *new]
-        imports = [ast.unparse(part.node) for part in together if part.is_import]
+        imports = [ast.unparse(part.node) for part in (*defined.values(), *new) if part.is_import]
         for part in parts:
             if not part.source:
                 yield "a line that it needs holds several statements"
             elif part.name in self._reserved:
-                yield f"{part.name} belongs to the world"
+                yield f"{part.name} belongs to the environment"
             elif part.name in _PYTHONS:
                 yield f"{part.name} belongs to Python"
             elif part in new:
                 yield from objections(part.node, imports)
-            elif not (part.is_definition and given[part.name].is_definition) and _differ(part, given[part.name]):
-                yield f"{part.name} means something else in {given[part.name].origin}"
+            elif not (part.is_definition and defined[part.name].is_definition) and _differ(part, defined[part.name]):
+                yield f"{part.name} means something else in {defined[part.name].origin}"
 
-    def _given(self) -> dict[str, _HelperPart]:
+    def _defined(self) -> dict[str, _HelperPart]:
         return {**{part.name: part for part in self.parts}, **self._environment}
 
 
 def _parts(code: str, origin: str) -> list[_HelperPart]:
-    """Return the statements of code that parses, each with the comment above it."""
+    """Return the statements of valid code, each with the comment above it."""
     lines, parts, end = code.split("\n"), list[_HelperPart](), 0
     for node in parse_source(code).body:
         source = "\n".join(lines[end : node.end_lineno]).strip("\n")
@@ -169,28 +168,28 @@ def _differ(one: _HelperPart, other: _HelperPart) -> bool:
     return ast.dump(one.node) != ast.dump(other.node)
 
 
-def _joined(parts: Sequence[_HelperPart]) -> str:
-    """Return the parts as code: imports first, the others in their order."""
+def _join(parts: Sequence[_HelperPart]) -> str:
+    """Return the parts as code: imports first, then the others in their order."""
     imports = [part.source for part in parts if part.is_import]
     others = [("\n\n" if part.is_definition else "") + part.source for part in parts if not part.is_import]
     return "\n".join((*imports, *others)).strip("\n") + "\n" if parts else ""
 
 
-# Statements that are safe to run anywhere: they cannot fail, and act on nothing
+# Statements that are safe to run anywhere: they cannot fail, and have no effects
 
 EXCEPTIONS = frozenset(
     name
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
 )
-OF_METHODS = frozenset({"classmethod", "property", "staticmethod"})
+METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
 """Decorators of methods that cannot fail."""
 
 
 def objections(statement: ast.stmt, imports: Collection[str]) -> Iterator[str]:
-    """Return why a statement is not safe to run anywhere; empty if it is.
+    """Yield the reasons why a statement is not safe to run anywhere.
 
-    ``imports`` are the import statements of the same code. It must not redefine a builtin.
+    ``imports`` are the import statements of the same code. Redefined builtins are the caller's matter.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():
@@ -200,34 +199,34 @@ def objections(statement: ast.stmt, imports: Collection[str]) -> Iterator[str]:
             | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
         ):
             if not _is_plain(value) and not _is_pattern(value, imports):
-                yield f"{name} is worked out by code; only plain values can be taken along"
+                yield f"{name} is computed by code; only constants with plain values can be used"
         case ast.FunctionDef():
-            yield from _of_function(statement, frozenset())
+            yield from _function_objections(statement, frozenset())
         case ast.ClassDef():
-            yield from _of_class(statement)
+            yield from _class_objections(statement)
         case _:
             yield f"line {statement.lineno} of it does more than define something"
 
 
-def _of_function(node: ast.FunctionDef, decorators: Collection[str]) -> Iterator[str]:
+def _function_objections(node: ast.FunctionDef, allowed_decorators: Collection[str]) -> Iterator[str]:
     for number, decorator in enumerate(map(ast.unparse, node.decorator_list)):
-        if number or decorator not in decorators:
+        if number or decorator not in allowed_decorators:
             yield f"the decorator @{decorator} of {node.name} is run when it is defined"
     for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
         if not _is_plain(default) and not isinstance(default, ast.Name):
-            yield f"a default of {node.name} is worked out by code: {ast.unparse(default)}"
+            yield f"a default of {node.name} is computed by code: {ast.unparse(default)}"
 
 
-def _of_class(node: ast.ClassDef) -> Iterator[str]:
+def _class_objections(node: ast.ClassDef) -> Iterator[str]:
     bases = [ast.unparse(base) for base in node.bases]
     if node.decorator_list or node.keywords or len(bases) > 1 or not EXCEPTIONS.issuperset(bases):
         yield f"the class {node.name} is more than a plain class or exception"
     for statement in node.body:
         match statement:
-            case ast.FunctionDef(name=name) if name not in OF_METHODS:
-                yield from _of_function(statement, OF_METHODS)
+            case ast.FunctionDef(name=name) if name not in METHOD_DECORATORS:
+                yield from _function_objections(statement, METHOD_DECORATORS)
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
-                _is_plain(value) and name not in OF_METHODS and not name.startswith("__")
+                _is_plain(value) and name not in METHOD_DECORATORS and not name.startswith("__")
             ):
                 pass
             case ast.Pass() | ast.Expr(value=ast.Constant()):
@@ -237,7 +236,7 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Return whether an expression is a plain value, such as a number or a list of texts."""
+    """Return True for the expression of a plain value, such as a number or a list of texts."""
     try:
         ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
@@ -246,7 +245,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _is_pattern(value: ast.expr, imports: Collection[str]) -> bool:
-    """Return whether an expression is ``re.compile`` of a plain pattern that compiles, with a flag at most."""
+    """Return True for ``re.compile`` of a plain pattern that compiles, with at most one flag."""
     match value:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="re"), attr="compile"),

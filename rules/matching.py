@@ -1,4 +1,4 @@
-"""Chooses the found type of a goal and fills its parameters, by learned patterns and by words; or abstains."""
+"""Choose the found type of a goal and fill its parameters, by learned patterns and by words; or abstain."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,78 +13,78 @@ from planbook.rules.retrieval import scores, words
 from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"
-"""What a match was made by."""
+"""The two ways in which a match is made."""
 READINGS = 100
-"""Number of ways to read a goal, or the rest of it, by one pattern that are looked at."""
-ASKED, GOALS, VALUES = 8, 3, 12
-"""Number of types that a model is asked about, and of goals and of values of a parameter that it is shown of each."""
+"""Maximum number of readings of a goal, or the rest of it, that are considered for one pattern."""
+CANDIDATES, GOALS, VALUES = 8, 3, 12
+"""Maximum number of types that a model is asked about, and of goals and values of a parameter shown for each."""
 LONGEST = 3
-"""Number of words that a known value may be written as."""
-UNTOLD = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
-"""Words of a goal that tell no type from another; words such as "not", "or" and "from" do."""
+"""Maximum number of words in which a known value may be written."""
+INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
+"""Words of a goal that do not distinguish types; words such as "not", "or" and "from" do."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 
 
-_Places = Mapping[str, tuple[int, int]]
-"""The first word of each slot, and the one after its last."""
+_Slots = Mapping[str, tuple[int, int]]
+"""Slot to the index of its first word and of the one after its last."""
 
 
-class _Filled(NamedTuple):
-    """A way to read a goal: a type, the words in its slots, and the number of words that its pattern names."""
+class _Reading(NamedTuple):
+    """One reading of a goal: a type, the words in its slots, and the number of literal words of its pattern."""
 
     type: FoundType
     slots: Mapping[str, str]
-    named: int
+    literal: int
 
 
 def match(types: Sequence[FoundType], goal: str) -> Match:
-    """Return the type of a goal and its parameters where patterns or words leave no doubt; else a match of no type."""
-    for by, ways in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
-        if found := _only_one(list(ways), by):
-            return found
+    """Return the type of a goal and its parameters if patterns or words leave no doubt; else a match without type."""
+    for by, readings in ((PATTERN, _by_pattern(types, goal)), (WORDS, _by_words(types, goal))):
+        if unambiguous := _unambiguous(list(readings), by):
+            return unambiguous
     return Match()
 
 
 def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, ...]:
-    """Return the types that a model is asked about: those that share words with the goal first."""
+    """Return the types that a model is asked about; those that share words with the goal come first."""
     close = [found for _, found in _closest(types, goal)]
     nearest = [*close, *(found for found in types if found not in close)]
-    return tuple(_candidate(found) for found in nearest[:ASKED])
+    return tuple(_candidate(found) for found in nearest[:CANDIDATES])
 
 
 def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
-    had = {name: dict.fromkeys(each.params[name] for each in found.examples if name in each.params) for name in params}
-    told = {name: tuple(values)[:VALUES] for name, values in had.items()}
-    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], had=told)
+    seen = {name: dict.fromkeys(each.params[name] for each in found.examples if name in each.params) for name in params}
+    values = {name: tuple(each)[:VALUES] for name, each in seen.items()}
+    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], had=values)
 
 
-def _only_one(ways: list[_Filled], by: str) -> Match | None:
-    """Return the way that names most words of the goal; None if there is none, or two of them differ."""
-    named = max((way.named for way in ways), default=0)
-    found = [
-        Match(type=way.type.name, params=values, by=by)
-        for way in ways
-        if way.named == named and (values := parameter_values(way.type, way.slots)) is not None
+def _unambiguous(readings: list[_Reading], by: str) -> Match | None:
+    """Return the reading with most literal words as a match; None if there is none, or several that differ."""
+    most = max((reading.literal for reading in readings), default=0)
+    matches = [
+        Match(type=reading.type.name, params=values, by=by)
+        for reading in readings
+        if reading.literal == most and (values := parameter_values(reading.type, reading.slots)) is not None
     ]
-    return found[0] if named and found and all(each == found[0] for each in found) else None
+    return matches[0] if most and matches and all(each == matches[0] for each in matches) else None
 
 
-def parameter_values(found: FoundType, given: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
+def parameter_values(found: FoundType, raw: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
     """Return the value of each parameter, in its form; None if one is missing or has another form."""
-    values = {each.name: parse_value(given.get(each.name), each.form) for each in found.parameters}
+    values = {each.name: parse_value(raw.get(each.name), each.form) for each in found.parameters}
     return None if any(value in (None, "") for value in values.values()) else values
 
 
 def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
-    """Return whether a value may be another word for one of an example, as ``phone`` for ``cellphone``, or a plural."""
-    had = [each.params for found in types for each in found.examples]
+    """Return True if a value may be a synonym or plural of an example's value, such as ``phone`` for ``cellphone``."""
+    examples = [each.params for found in types for each in found.examples]
     for name, value in matched.params.items():
-        known = {str(params[name]) for params in had if name in params}
+        known = {str(params[name]) for params in examples if name in params}
         if isinstance(value, str) and value.isalpha() and value not in known:
-            alike = any(value in each or each in value for each in known if each.isalpha())
-            if alike or value.endswith("s") > any(each.endswith("s") for each in known):
+            overlaps = any(value in other or other in value for other in known if other.isalpha())
+            if overlaps or value.endswith("s") > any(other.endswith("s") for other in known):
                 return True
     return False
 
@@ -92,64 +92,70 @@ def is_doubtful(types: Sequence[FoundType], matched: Match) -> bool:
 # Patterns
 
 
-def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
-    """Yield the readings of a goal that some wording fits, word for word, but for articles."""
-    said = tokens(goal)
-    lower = [token.text.lower() for token in said]
-    telling = _telling(types)
+def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
+    """Yield the readings of a goal that fit a wording word for word, ignoring articles."""
+    goal_tokens = tokens(goal)
+    goal_words = [token.text.lower() for token in goal_tokens]
+    distinctive = _distinctive_words(types)
     for found in types:
         for wording in found.wordings:
-            named = len(wording.literal_words.split())
-            for slots in _readings(wording.parts, lower, _longest(found)):
-                texts = {name: goal[said[begin].begin : said[end - 1].end] for name, (begin, end) in slots.items()}
-                if words(wording.literal_words) and not telling & set(words(" ".join(texts.values()))):
-                    yield _Filled(found, texts, named)
+            literal = len(wording.literal_words.split())
+            for slots in _fit(wording.parts, goal_words, _longest(found)):
+                texts = {
+                    name: goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
+                    for name, (begin, end) in slots.items()
+                }
+                if words(wording.literal_words) and not distinctive & set(words(" ".join(texts.values()))):
+                    yield _Reading(found, texts, literal)
 
 
-def _readings(parts: Sequence[str], said: Sequence[str], longest: Mapping[str, int]) -> list[_Places]:
-    """Return the places of the slots in each way in which a pattern fits all words.
+def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:
+    """Return the slots of each way in which a pattern fits all words.
 
-    Every rest of the pattern is fitted with every rest of the words once, in at most ``READINGS`` ways. So the time
-    grows with the product of their lengths, and not with the number of ways.
+    Each tail of the pattern is fitted to each tail of the words once, in at most ``READINGS`` ways, so that the time
+    grows with the product of their lengths and not with the number of ways.
     """
-    fits: dict[int, list[_Places]] = {len(said): [{}]}
+    fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
         if part == ANYTHING:
-            fits = _anywhere(fits, len(said))
+            fits = _skip_words(fits, len(goal_words))
         elif part.startswith("{"):
             name, most = part[1:-1], longest.get(part[1:-1], 1)
-            places = ((at, list(islice(_in_slot(name, at, most, fits, said), READINGS))) for at in range(len(said)))
-            fits = {at: ways for at, ways in places if ways}
+            every = (
+                (at, list(islice(_fill_slot(name, at, most, fits, goal_words), READINGS)))
+                for at in range(len(goal_words))
+            )
+            fits = {at: ways for at, ways in every if ways}
         else:
-            fits = {at: fits[at + 1] for at, word in enumerate(said) if word == part and at + 1 in fits}
+            fits = {at: fits[at + 1] for at, word in enumerate(goal_words) if word == part and at + 1 in fits}
     return fits.get(0, [])
 
 
-def _anywhere(fits: Mapping[int, list[_Places]], end: int) -> dict[int, list[_Places]]:
-    """Return the ways in which the rest of a pattern fits from some word on, for each word that this may come after."""
-    found, ways = dict[int, list[_Places]](), list[_Places]()
+def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
+    """Return, for each word, the ways in which the rest of a pattern fits from that word or a later one on."""
+    skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
     for at in range(end, -1, -1):
         if new := fits.get(at):
-            distinct = {tuple(each.items()): each for each in [*new, *ways]}
+            distinct = {tuple(slots.items()): slots for slots in [*new, *ways]}
             ways = list(distinct.values())[:READINGS]
         if ways:
-            found[at] = ways
-    return found
+            skipping[at] = ways
+    return skipping
 
 
-def _in_slot(
-    name: str, at: int, most: int, fits: Mapping[int, list[_Places]], said: Sequence[str]
-) -> Iterator[_Places]:
-    """Yield the ways in which the words from ``at`` on begin with a slot of at most so many words."""
-    for end in range(at + 1, min(at + most, len(said)) + 1):
+def _fill_slot(
+    name: str, at: int, most: int, fits: Mapping[int, list[_Slots]], goal_words: Sequence[str]
+) -> Iterator[_Slots]:
+    """Yield the ways in which a slot of at most ``most`` words begins at ``at``, and the rest of the pattern fits."""
+    for end in range(at + 1, min(at + most, len(goal_words)) + 1):
         for slots in fits.get(end, ()):
-            before = slots.get(name, (at, end))
-            if said[before[0] : before[1]] == said[at:end]:
+            later_begin, later_end = slots.get(name, (at, end))
+            if goal_words[later_begin:later_end] == goal_words[at:end]:
                 yield {**slots, name: (at, end)}
 
 
 def _longest(found: FoundType) -> dict[str, int]:
-    """Return the number of words that each parameter may have: as many as in an example; one more where they differ."""
+    """Return the maximum number of words of each parameter: that of the examples, plus one if their lengths differ."""
     longest = dict[str, int]()
     for parameter in found.parameters:
         counts = {len(tokens(str(each.params.get(parameter.name, "")))) for each in found.examples} or {1}
@@ -157,66 +163,68 @@ def _longest(found: FoundType) -> dict[str, int]:
     return longest
 
 
-def _telling(types: Sequence[FoundType]) -> set[str]:
-    """Return the words that types are told apart by, and that are no values."""
-    telling = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
+def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
+    """Return the literal words of all wordings that are not part of a known value."""
+    literal = {word for each in types for wording in each.wordings for word in words(wording.literal_words)}
     known = {word for each in types for example in each.examples for word in words(str(list(example.params.values())))}
-    return telling - known
+    return literal - known
 
 
 # Words
 
 
-def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
-    """Yield the readings of a goal by known values and the words of a wording, each before the value it stands before.
+def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
+    """Yield the readings of a goal that has a wording's words, each before the same slot, and known values.
 
     Words may have other endings and another order. A value may be written apart, as ``coffee machine``.
     """
     for found in types:
         for wording in found.wordings:
-            said = [_stem(part) for part in wording.parts if part not in UNTOLD]
-            whole = {_key(part): ("", part) for part in wording.literal_words.split()}
-            read = _read(goal, whole | _known(found, types, several=not _COUNTS.isdisjoint(said)))
-            named = {each.name for each in found.parameters}
-            if read and read[1].keys() == named and _before(read[0]) == _before(said) and ANYTHING not in said:
-                yield _Filled(found, read[1], len(said) - len(named))
+            expected = [_stem(part) for part in wording.parts if part not in INSIGNIFICANT]
+            literal = {_key(part): ("", part) for part in wording.literal_words.split()}
+            read = _read(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
+            if read is None or ANYTHING in expected:
+                continue
+            parts, slots = read
+            if slots.keys() == {each.name for each in found.parameters} and _by_slot(parts) == _by_slot(expected):
+                yield _Reading(found, slots, len(expected) - len(slots))
 
 
 def _read(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
-    """Return the parts of a goal as those of a wording, and its values; None if a parameter has two."""
-    said, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
-    while said:
-        sizes = (n for n in range(LONGEST, 0, -1) if all(map(_key, said[:n])) and _key("".join(said[:n])) in known)
+    """Return the parts of a goal like those of a wording, and its values; None if a parameter has two values."""
+    rest, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
+    while rest:
+        sizes = (n for n in range(LONGEST, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
         size = next(sizes, 0)
-        name, value = known[_key("".join(said[:size]))] if size else ("", said[0])
+        name, value = known[_key("".join(rest[:size]))] if size else ("", rest[0])
         if name in slots:
             return None
         if name:
             slots[name] = value
-        if name or value not in UNTOLD:
+        if name or value not in INSIGNIFICANT:
             parts.append(f"{{{name}}}" if name else _stem(value))
-        said = said[size or 1 :]
+        rest = rest[size or 1 :]
     return parts, slots
 
 
-def _before(parts: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each word of a wording with the slot after it; after the last slot, with that before it."""
-    words, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
+def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each word of a wording with the slot after it; words after the last slot with that slot."""
+    pairs, slot = list[tuple[str, str]](), next((part for part in reversed(parts) if part.startswith("{")), "")
     for part in reversed(parts):
         slot = part if part.startswith("{") else slot
-        words += [] if part.startswith("{") else [(part, slot)]
-    return sorted(words)
+        pairs += [] if part.startswith("{") else [(part, slot)]
+    return sorted(pairs)
 
 
-def _known(found: FoundType, types: Sequence[FoundType], *, several: bool) -> dict[str, tuple[str, str]]:
-    """Return the one parameter that had a value in examples, and the value, by its letters; with plurals if wanted."""
+def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
+    """Return the letters of each known value to its parameter and the value, unless several parameters have had it."""
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
-    doubtful = set[str]()
+    ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):
-        for key in [_key(value)] + [_key(value) + end for end in ("s", "es") if several]:
+        for key in [_key(value)] + [_key(value) + end for end in ("s", "es") if plurals]:
             if name in names and known.setdefault(key, (name, value))[0] != name:
-                doubtful.add(key)
-    return {key: each for key, each in known.items() if key not in doubtful}
+                ambiguous.add(key)
+    return {key: pair for key, pair in known.items() if key not in ambiguous}
 
 
 def _key(value: str) -> str:
@@ -230,10 +238,10 @@ def _stem(word: str) -> str:
 
 
 def _closest(types: Sequence[FoundType], goal: str) -> list[tuple[float, FoundType]]:
-    """Return the types that share words with a goal with their BM25 scores, the best first."""
-    fit = zip(scores(goal, [_described(found) for found in types]), types, strict=True)
-    return sorted(((score, found) for score, found in fit if score > 0), key=lambda each: -each[0])
+    """Return the types that share words with a goal, with their BM25 scores, best first."""
+    scored = zip(scores(goal, [_text_of(found) for found in types]), types, strict=True)
+    return sorted(((score, found) for score, found in scored if score > 0), key=lambda pair: -pair[0])
 
 
-def _described(found: FoundType) -> str:
+def _text_of(found: FoundType) -> str:
     return " ".join([found.name, found.summary, *(wording.literal_words for wording in found.wordings)])

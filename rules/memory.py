@@ -1,4 +1,4 @@
-"""The memory of what was learned, which a planner is asked for each task."""
+"""The memory of learned knowledge: it recalls for each task what the planner is shown."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -9,26 +9,26 @@ from pydantic import BaseModel
 from planbook.envs import Environment, Task
 from planbook.planner import Match, Recall, estimate_tokens
 from planbook.rules.book import RuleBook
-from planbook.rules.found_types import type_name
+from planbook.rules.found_types import plain_type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
-from planbook.rules.retrieval import other_helpers, rules_for, select_rules, shown
+from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import definitions
 
 Tell = Callable[[Sequence[Rule]], str]
-"""Renders the rules that were chosen for a task."""
+"""Renders the rules chosen for a task."""
 
 
 class LearnedMemory:
-    """Answers for one state of knowledge; the same task always gets the same answer. Thread-safe.
+    """Recalls from one state of knowledge; the same task always gets the same recall. Thread-safe.
 
-    ``without`` names ablations (``planbook.rules.memory``). With ``by_task``, a planner gets the rules that its task
-    needs, rendered by ``tell``, and a line on how to call each other helper method. No code is shown twice: helper
-    methods are signatures, since they are defined beforehand; with the skill of its type come neither the starting
-    example nor the examples of success processes. ``rule_tokens`` limits the tokens of the rules: examples are cut
-    first, then the rules that fit the task least. ``anyway`` shows a skill even if no similar task is known.
+    ``without`` names ablations. With ``by_task``, a planner gets the rules that its task needs, rendered by ``tell``,
+    and a line on how to call each other helper method. No code is shown twice: helper methods appear as signatures,
+    since they are defined beforehand; the skill of the task's type replaces the starting example and the examples of
+    success processes. ``rule_tokens`` limits the tokens of the rules: examples are cut first, then the rules that fit
+    the task least. ``anyway`` shows a skill even if it is for an unrelated task.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class LearnedMemory:
         tell: Tell = tell_rules,
     ) -> None:
         if knowledge.environment != environment.name:
-            raise ValueError(f"what was learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
+            raise ValueError(f"knowledge learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
         self.knowledge = ablated(knowledge, without)
         self.environment, self.options, self.rule_tokens = environment, options, rule_tokens
         self._by_task, self._tell = by_task or rule_tokens is not None, tell
@@ -56,7 +56,7 @@ class LearnedMemory:
     def recall(self, task: Task) -> Recall:
         """Return rules, the matching skill or reflection, helper methods, the starting example, and a procedure.
 
-        Where task types were found, the type of a task without one is that of its goal.
+        If task types were found, a task without a type gets that of its goal.
         """
         key = (task.id, task.type, task.goal)
         if key not in self._recalls:
@@ -67,30 +67,32 @@ class LearnedMemory:
         return self._recalls[key]
 
     def _recall(self, task: Task) -> Recall:
-        book, example = self._book, shown(self.knowledge, task, anyway=self._anyway)
-        helpers = self._helpers(book, [example] if isinstance(example, Skill) else [])
-        rules, form = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
+        book, precedent = self._book, precedent_for(self.knowledge, task, anyway=self._anyway)
+        helpers = self._helpers(book, [precedent] if isinstance(precedent, Skill) else [])
+        rules, example = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
         if self._by_task:
-            defined = [each.name for each in definitions(helpers)]
-            form = "" if _is_skill_for(example, task) else form
+            defined = [definition.name for definition in definitions(helpers)]
+            example = "" if _is_skill_for(precedent, task) else example
             fitting = RuleBook.of(rules_for(book, task, self.knowledge.skills.get(task.type)))
-            book, rules = self._told(task, fitting, defined, example)
-            example = _in_short(example, defined)
+            book, rules = self._tell_by_task(task, fitting, defined, precedent)
+            precedent = _without_defined(precedent, defined)
         return Recall(
-            text=tell_knowledge(task, rules, example),
-            example=form,
+            text=tell_knowledge(task, rules, precedent),
+            example=example,
             helpers=helpers,
             rule_ids=book.ids,
             procedure=self.knowledge.procedures.get(task.type),
         )
 
-    def _told(
-        self, task: Task, book: RuleBook, defined: Collection[str], example: Skill | Reflection | None
+    def _tell_by_task(
+        self, task: Task, book: RuleBook, defined: Collection[str], precedent: Skill | Reflection | None
     ) -> tuple[RuleBook, str]:
-        """Return the rules that are shown, and the text; code that a skill shows is not repeated."""
-        spared = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(example, task) else ()
-        brief = [_bare(rule) if rule.type in spared else in_brief(rule, defined) for rule in book.active]
-        bare = RuleBook.of(map(_bare, brief))
+        """Return the rules that are shown, and their text; code that a skill shows is not repeated."""
+        without_example = (RuleType.SUCCESS_PROCESS,) if _is_skill_for(precedent, task) else ()
+        brief = [
+            _drop_example(rule) if rule.type in without_example else in_brief(rule, defined) for rule in book.active
+        ]
+        bare = RuleBook.of(map(_drop_example, brief))
         others = other_helpers(self._book, book)
         for rules in (brief, bare.active):
             text = self._tell([_without_references(rule) for rule in rules]) if rules else tell_rules(())
@@ -107,9 +109,9 @@ class LearnedMemory:
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Return the found type of a task that has no type of its own, or has a found one; None where none are found.
+    """Return the found type of a task without a type, or with a found one; None for other types or if none is found.
 
-    The goal decides too where the params of a task with a found type lack a parameter, or have one in another form.
+    For a task with a found type, the goal decides only if its params lack a parameter, or have one in another form.
     """
     found = next((each for each in knowledge.found if each.name == task.type), None)
     if found and (params := parameter_values(found, task.params)) is not None:
@@ -124,58 +126,57 @@ def found_type(knowledge: Knowledge, task: Task) -> Match | None:
 
 
 def with_type(task: Task, matched: Match | None) -> Task:
-    """Return a task with its found type and params; where none is certain, with one by its goal alone."""
+    """Return the task with its found type and params; if no type is certain, with a plain one from its goal."""
     if matched is None:
         return task
-    return task.model_copy(update={"type": matched.type or type_name(task.goal), "params": matched.params})
+    return task.model_copy(update={"type": matched.type or plain_type_name(task.goal), "params": matched.params})
 
 
 def _without_references(rule: Rule) -> Rule:
     return rule.model_copy(update={"builds_on": ()})
 
 
-def _is_skill_for(example: Skill | Reflection | None, task: Task) -> bool:
-    """Return whether code that solved a task of the same type is shown."""
-    return isinstance(example, Skill) and example.task.type == task.type
+def _is_skill_for(precedent: Skill | Reflection | None, task: Task) -> bool:
+    return isinstance(precedent, Skill) and precedent.task.type == task.type
 
 
-def _in_short(example: Skill | Reflection | None, defined: Collection[str]) -> Skill | Reflection | None:
-    """Return a skill without the functions that are defined beforehand."""
-    if not isinstance(example, Skill):
-        return example
-    return example.model_copy(update={"code": without_defined(example.code, defined)})
+def _without_defined(precedent: Skill | Reflection | None, defined: Collection[str]) -> Skill | Reflection | None:
+    """Return a skill without the functions that are defined beforehand, and a reflection as it is."""
+    if not isinstance(precedent, Skill):
+        return precedent
+    return precedent.model_copy(update={"code": without_defined(precedent.code, defined)})
 
 
-def _bare(rule: Rule) -> Rule:
+def _drop_example(rule: Rule) -> Rule:
     return rule.model_copy(update={"example": ""})
 
 
-# Ablations: knowledge with one part removed, to measure the value of that part (AutoManual, tables 3, 6 and 7)
+# Ablations: knowledge without one part, to measure the value of that part (AutoManual, tables 3, 6 and 7)
 
 
 ABLATIONS = frozenset({"cooperation", "examples", "formulation", "helpers", "libraries", "rules", "types"})
-"""Parts that a memory can leave out; other names are ablations of other parts."""
+"""The ablations of a memory; ``without`` may also name those of other stages."""
 
-RULES_NAMED = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
-"""The segment of a reply in which the starting example names rules."""
+RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
+"""The part of the starting example's replies that names rules."""
 
 
 def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
     """Return the knowledge without the named parts.
 
-    A manual goes too if it still tells what was removed from its rules.
+    The manual is dropped, too, if it still has what its rules lost.
     """
-    rules: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if "examples" in without:
-        rules["example"] = ""
+        fields["example"] = ""
     if "types" in without:
-        rules["type"] = None
-    kept = () if "rules" in without else tuple(rule.model_copy(update=rules) for rule in knowledge.rules)
-    taken: dict[str, Any] = {"rules": kept}
-    if kept != knowledge.rules or "rules" in without or "formulation" in without:
-        taken["manual"] = ""
+        fields["type"] = None
+    rules = () if "rules" in without else tuple(rule.model_copy(update=fields) for rule in knowledge.rules)
+    update: dict[str, Any] = {"rules": rules}
+    if rules != knowledge.rules or "rules" in without or "formulation" in without:
+        update["manual"] = ""
     if "libraries" in without:
-        taken |= {"skills": {}, "reflections": {}}
+        update |= {"skills": {}, "reflections": {}}
     if {"rules", "cooperation"} & set(without):
-        taken["example"] = RULES_NAMED.sub("", knowledge.example)
-    return knowledge.model_copy(update=taken)
+        update["example"] = RULES_PART.sub("", knowledge.example)
+    return knowledge.model_copy(update=update)

@@ -1,8 +1,8 @@
-"""Checks of rules, beyond the paper: plan code that says of an episode whether it followed a rule.
+"""Checks of rules, beyond the paper: plan code that decides whether an episode followed a rule.
 
 A check defines ``obeyed(code, steps)``. ``code`` is all plan code of the episode. ``steps`` are its actions in order,
 each a dict of ``action`` (its name), ``call`` (as plan code writes it), ``observation`` and ``accepted``. It returns
-True, False, or None where the rule does not apply.
+True, False, or None if the rule does not apply.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
 LEAST_EPISODES = 5
-"""Episodes after which a rule is called never obeyed: one that is obeyed half the time seldom is not in so many."""
+"""Episodes after which a rule counts as never obeyed. One that is obeyed half the time is seldom ignored that often."""
 NOISE = 0.05
-"""From this p on a difference may be noise."""
+"""The p value from which a difference may be noise."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
 CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
@@ -24,7 +24,7 @@ DECIDES_NOTHING = "the check returned None for every episode so far: make it dec
 
 
 class Obedience(Learned):
-    """Counts of the episodes that a rule's check applies to, and of those solved among them."""
+    """Counts of the episodes to which a rule's check applies, and of those that were solved."""
 
     obeyed: int = 0
     obeyed_solved: int = 0
@@ -32,20 +32,20 @@ class Obedience(Learned):
     others_solved: int = 0
 
     def __str__(self) -> str:
-        told = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
+        obeyed = f"obeyed in {self.obeyed} of {self.obeyed + self.others} episodes, {self.obeyed_solved} of them solved"
         others = f"{self.others_solved} of the other {self.others} solved"
-        return f"{told}, {others}{f': {self.useless}' if self.useless else ''}"
+        return f"{obeyed}, {others}{f': {self.useless}' if self.useless else ''}"
 
     @property
     def useless(self) -> str:
-        """Why the rule may be dropped; empty if it may help, or if too few episodes tell."""
+        """The reason why the rule may be dropped; empty if it may help, or if there are too few episodes."""
         if not self.obeyed:
             return "never obeyed" if self.others >= LEAST_EPISODES else ""
         return f"fewer are solved where it is obeyed (p = {self.p_fewer:.2g})" if self.p_fewer < NOISE else ""
 
     @property
     def p_fewer(self) -> float:
-        """The chance that as few of the solved episodes obeyed the rule if it made no difference (Fisher, exact)."""
+        """The p value of so few solved episodes among those that obeyed the rule (Fisher's exact test, one-sided)."""
         solved = self.obeyed_solved + self.others_solved
         least = max(0, solved - self.others)
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
@@ -71,7 +71,7 @@ class BadCheck(ValueError):
 
 
 def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | None:
-    """Return whether an episode followed a rule, by the rule's check. Raises BadCheck."""
+    """Return True if an episode followed the rule with this check, None if it does not apply. Raises BadCheck."""
     answers: list[Any] = []
 
     def answer(value: bool | None) -> None:
@@ -90,29 +90,29 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Return what is wrong with a new check, tried on the episodes that there are; empty if it can be used."""
+    """Try a new check on the episodes so far; return what is wrong with it, or "" if it can be used."""
     try:
-        found = [obeyed(sandbox, rule_check, episode) for episode in episodes]
+        answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:
         return str(bad)
-    return "" if any(each is not None for each in found) else DECIDES_NOTHING
+    return "" if any(answer is not None for answer in answers) else DECIDES_NOTHING
 
 
 def rules_obeyed(sandbox: Sandbox, rules: Sequence[Rule], episode: Trajectory) -> dict[str, bool]:
-    """Return for each rule with a check that applies whether an episode followed it."""
-    found: dict[str, bool] = {}
+    """Return rule id to True if an episode followed the rule; only rules with a check that applies."""
+    answers: dict[str, bool] = {}
     for rule in rules:
         try:
-            told = obeyed(sandbox, rule.check, episode) if rule.check else None
-        except BadCheck:  # which says nothing of the episode
+            answer = obeyed(sandbox, rule.check, episode) if rule.check else None
+        except BadCheck:  # says nothing about the episode
             continue
-        if told is not None:
-            found[rule.id] = told
-    return found
+        if answer is not None:
+            answers[rule.id] = answer
+    return answers
 
 
 def _values(episode: Trajectory) -> dict[str, Any]:
-    code = "\n\n".join(cell.code for each in episode.rounds for cell in each.cells)
+    code = "\n\n".join(cell.code for played in episode.rounds for cell in played.cells)
     steps = [
         {
             "action": step.action.name,
@@ -120,7 +120,7 @@ def _values(episode: Trajectory) -> dict[str, Any]:
             "observation": step.observation.text,
             "accepted": step.observation.accepted,
         }
-        for each in episode.rounds
-        for step in each.steps
+        for played in episode.rounds
+        for step in played.steps
     ]
     return {"code": code, "steps": steps}

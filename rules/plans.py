@@ -1,4 +1,4 @@
-"""Plans up to names and constants: two plans of the same shape differ only in their variables and their constants."""
+"""Shapes of plans: two plans of the same shape differ only in the names of their variables and in their constants."""
 
 import ast
 import builtins
@@ -10,17 +10,17 @@ from planbook.planner import AGENT
 from planbook.sandbox import parse_source
 
 _FUNCTIONS, _METHODS = frozenset(dir(builtins)), frozenset({*dir(str), "get", "items", "keys", "values"})
-"""Functions and methods that a message may call without being taken for an action."""
+"""Functions and methods that a message may call without counting as one that may act."""
 Replace = Callable[[int, ast.expr, str], ast.expr]
-"""Returns what stands for a constant, given its position, its node, and the name that the code has for it."""
+"""Returns the replacement of a constant, given its position, its node, and the code's name for it."""
 
 
 @dataclass(frozen=True)
 class PlanShape:
     """A plan without names and constants.
 
-    ``constants`` are literals as Python source, in the order of the code; ``hints`` are the names that the code has for
-    them: of the variable, or the parameter of a function of the plan.
+    ``constants`` are literals as Python source, in the order of the code; ``hints`` are the code's names for them: that
+    of the variable, or of the parameter of a function of the plan.
     """
 
     shape: str
@@ -32,31 +32,31 @@ class PlanShape:
 def plan_shape(code: str) -> PlanShape:
     """Return the shape of a plan. Raises SyntaxError.
 
-    Messages are no part of it unless they may act: docstrings, arguments of ``print``, messages of assertions, and
-    exceptions that are raised. A message may act if it calls ``agent`` or a function that is not known to only read.
+    Messages (docstrings, arguments of ``print``, messages of assertions, raised exceptions) do not belong to it unless
+    they may act: by calling ``agent``, or a function that is not known to only read.
     """
     constants, hints = list[str](), list[str]()
 
-    def note(position: int, node: ast.expr, hint: str) -> ast.expr:
+    def record(position: int, node: ast.expr, hint: str) -> ast.expr:
         constants.append(ast.unparse(node))
         hints.append(hint)
         return ast.Name("_", ast.Load())
 
     tree = parse_source(code)
     names = _bound_names(tree)
-    _Constants(tree, note, names, messages=False).visit(tree)
-    dumped = ast.dump(_Renamed(names).visit(tree))
-    return PlanShape(hashlib.sha256(dumped.encode()).hexdigest()[:16], tuple(constants), tuple(hints))
+    _ConstantReplacer(tree, record, names, messages=False).visit(tree)
+    normalised = ast.dump(_NameNumberer(names).visit(tree))
+    return PlanShape(hashlib.sha256(normalised.encode()).hexdigest()[:16], tuple(constants), tuple(hints))
 
 
 def with_expressions(code: str, expressions: Mapping[int, ast.expr]) -> str:
-    """Return a plan with some of its constants, by position, replaced by expressions. Comments are lost."""
+    """Return the plan with constants replaced by expressions, by position. Comments are lost."""
     tree = parse_source(code)
 
     def replace(position: int, node: ast.expr, hint: str) -> ast.expr:
         return expressions.get(position, node)
 
-    _Constants(tree, replace, _bound_names(tree), messages=True).visit(tree)
+    _ConstantReplacer(tree, replace, _bound_names(tree), messages=True).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
@@ -74,7 +74,7 @@ def _bound_names(tree: ast.AST) -> set[str]:
     return names
 
 
-class _Renamed(ast.NodeTransformer):
+class _NameNumberer(ast.NodeTransformer):
     """Numbers the names that a plan binds, in the order in which they first occur."""
 
     def __init__(self, names: set[str]) -> None:
@@ -95,14 +95,14 @@ class _Renamed(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
 
     def _rename_keywords(self, call: ast.Call) -> None:
-        """Rename the keywords of a call of the plan's own function, which are its parameters."""
+        """Rename the keywords in a call of one of the plan's own functions, which are its parameters."""
         if isinstance(call.func, ast.Name) and call.func.id in self._names:
             for keyword in call.keywords:
                 if keyword.arg in self._names:
                     keyword.arg = self._number(keyword.arg)
 
 
-class _Constants(ast.NodeTransformer):
+class _ConstantReplacer(ast.NodeTransformer):
     """Replaces the constants of a plan. A list, tuple, set or dict of constants alone is one constant."""
 
     def __init__(self, tree: ast.Module, replace: Replace, bound: set[str], *, messages: bool) -> None:
@@ -116,7 +116,7 @@ class _Constants(ast.NodeTransformer):
         self._hint = ""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
-        """Visit a node, with the hint of its parent only if it is the constant itself."""
+        """Visit a node. The hint from its parent applies only if the node itself is the constant."""
         hint, self._hint = self._hint, ""
         if isinstance(node, ast.expr) and is_literal(node):
             self._position += 1
@@ -125,7 +125,7 @@ class _Constants(ast.NodeTransformer):
             case ast.Expr(value=ast.Constant()):
                 return node if self._messages else None
             case ast.Expr(value=ast.Call(func=ast.Name(id="print")) as call) if "print" not in self._bound:
-                call.args = self._printed(call.args)
+                call.args = self._print_arguments(call.args)
                 return node if call.args or self._messages else None
             case ast.Raise() if not self._may_act(node):
                 return node if self._messages else ast.Raise()
@@ -134,7 +134,7 @@ class _Constants(ast.NodeTransformer):
                 node.msg = message if self._messages else None
                 return node
             case ast.JoinedStr():
-                node.values = [self._part(part) for part in node.values]
+                node.values = [self._f_string_part(part) for part in node.values]
                 return node
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
                 inner = zip(values, names, strict=True)
@@ -149,21 +149,21 @@ class _Constants(ast.NodeTransformer):
                 return node
         return self.generic_visit(node)
 
-    def _printed(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
+    def _print_arguments(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
         """Return the messages that may act with their constants replaced, and the others if messages are kept."""
-        acting = [(each, self._may_act(each)) for each in messages]
-        return [self._inner(each) if acts else each for each, acts in acting if acts or self._messages]
+        acting = [(message, self._may_act(message)) for message in messages]
+        return [self._inner(message) if acts else message for message, acts in acting if acts or self._messages]
 
     def _may_act(self, message: ast.AST) -> bool:
-        """Return whether a message binds a name, or calls ``agent`` or what is not known to only read."""
+        """Return True if a message binds a name, or calls ``agent`` or a function that is not known to only read."""
         return any(
             isinstance(node, ast.NamedExpr) or (isinstance(node, ast.Call) and not self._only_reads(node))
             for node in ast.walk(message)
         )
 
     def _only_reads(self, call: ast.Call) -> bool:
-        passed = [*call.args, *(each.value for each in call.keywords)]
-        if any(AGENT in (_name(each), _owner(each)) for each in passed):
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if any(AGENT in (_name(argument), _owner(argument)) for argument in arguments):
             return False
         if isinstance(call.func, ast.Attribute):
             return call.func.attr in _METHODS and _owner(call.func) != AGENT
@@ -183,8 +183,8 @@ class _Constants(ast.NodeTransformer):
         assert isinstance(replaced, ast.expr)
         return replaced
 
-    def _part(self, part: ast.expr) -> ast.expr:
-        """Return a part of an f-string, which an expression can only be in braces."""
+    def _f_string_part(self, part: ast.expr) -> ast.expr:
+        """Return a part of an f-string with its constants replaced, expressions in braces."""
         if isinstance(part, ast.FormattedValue):
             part.value = self._inner(part.value)
             return part
@@ -193,7 +193,7 @@ class _Constants(ast.NodeTransformer):
 
 
 def is_literal(node: ast.AST) -> bool:
-    """Return whether a node is a text, a number, or a non-empty display of such, but neither truth value nor None."""
+    """Return True for a text, a number, or a non-empty display of them; booleans and None are not literals here."""
     match node:
         case ast.Constant(value=value):
             return isinstance(value, str | int | float) and not isinstance(value, bool)

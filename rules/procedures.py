@@ -1,6 +1,6 @@
-"""Beyond the paper: turns the code of a success into a procedure for its task type, after verification.
+"""Beyond the paper: turn the code of a success into a procedure for its task type, and verify it.
 
-A model's reply is checked and gets the header that we write."""
+A model's reply is checked and gets a header of ours."""
 
 import ast
 import json
@@ -38,10 +38,10 @@ LONGEST = 20_000
 def procedure_reader(
     task: Task, environment: type[Environment], options: BaseModel | None = None
 ) -> Callable[[str], str]:
-    """Reads the code of a procedure for tasks like this one; raises ValueError with every fault, for the model."""
-    barred = {"id": "a procedure must not depend on which task it is: leave task.id out"}
-    if not params_told(task, environment):
-        barred["params"] = "task.params must not be used for tasks of this type: read task.goal"
+    """Return a reader of procedures for tasks like this one; it raises ValueError with every fault, for the model."""
+    forbidden = {"id": "a procedure must not depend on which task it is: leave task.id out"}
+    if not shows_params(task, environment):
+        forbidden["params"] = "task.params must not be used for tasks of this type: read task.goal"
 
     def read(text: str) -> str:
         reply = read_reply(text)
@@ -49,72 +49,67 @@ def procedure_reader(
             raise ValueError(str(reply.problem))
         if len(reply.code) > LONGEST:
             raise ValueError(f"the procedure has {len(reply.code)} characters; at most {LONGEST} are allowed")
-        faults = [str(fault) for fault in procedure_faults(reply.code, environment, options)] or _barred(
-            reply.code, barred
-        )
-        if faults:
+        faults = [str(fault) for fault in procedure_faults(reply.code, environment, options)]
+        if faults := faults or _forbidden_reads(reply.code, forbidden):
             raise ValueError("the procedure does not pass the check:\n" + "\n".join(faults))
-        return _fit_for_header(reply.code, task, environment, options)
+        return _without_header(reply.code, task, environment, options)
 
     return read
 
 
-def params_told(task: Task, environment: type[Environment]) -> bool:
-    """Return whether a task has params that prompts may show."""
+def shows_params(task: Task, environment: type[Environment]) -> bool:
+    """Return True if the task has params that prompts may show."""
     return bool(environment.told_params(task))
 
 
 def learned_procedure(
     code: str, task_type: str, environment: type[Environment], source: str, options: BaseModel | None = None
 ) -> Procedure:
-    """Return the procedure: the code under our header. Raises BadProcedure if it does not pass the check."""
-    lines = f"world: {environment.name}\ntype: {task_type}\nsource: {_plain(source)}"
+    """Return the code under our header as a procedure. Raises BadProcedure if it does not pass the check."""
+    lines = f"world: {environment.name}\ntype: {task_type}\nsource: {_docstring_line(source)}"
     header = f'"""Do a task of type {task_type}.\n\n{lines}\n"""'
     name = f"{task_type.replace('-', '_')}.py"
     return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), environment, options)
 
 
-def _barred(code: str, barred: dict[str, str]) -> list[str]:
-    """Return what the code reads of ``task`` although it must not."""
-    read = {
+def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
+    """Return a fault for each attribute of ``task`` that the code reads although it must not."""
+    lines = {
         node.attr: node.lineno
         for node in ast.walk(parse_source(code))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == TASK
     }
-    return [f"line {read[name]}: {why}" for name, why in barred.items() if name in read]
+    return [f"line {lines[name]}: {reason}" for name, reason in forbidden.items() if name in lines]
 
 
-def _fit_for_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
-    """Return the code without the model's own text at the top, where the header goes.
-
-    Raises ValueError if no header fits.
-    """
+def _without_header(code: str, task: Task, environment: type[Environment], options: BaseModel | None) -> str:
+    """Return the code without the model's own docstring at the top. Raises ValueError if our header does not fit."""
     tree = parse_source(code)
     if ast.get_docstring(tree) is not None and tree.body[0].end_lineno != tree.body[1].lineno:
         code = "\n".join(code.split("\n")[tree.body[0].end_lineno :])
     try:
-        learned_procedure(code, task.type, environment, "still to be said", options)
+        learned_procedure(code, task.type, environment, "to be added", options)
     except BadProcedure as bad:
         raise ValueError(str(bad)) from bad
     return code
 
 
-def _plain(text: str) -> str:
-    """Return one line that ends no docstring and escapes nothing."""
+def _docstring_line(text: str) -> str:
+    """Return the text as one line that is safe in a docstring."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())
 
 
 PLANNER = "planner"
 ATTEMPTS = 3
-"""Total number of replies, the first included."""
-OTHERS_TOLD, FAILURES_TOLD = 5, 2
-"""Number of other tasks shown, and of tasks on which a procedure failed."""
-HAPPENED_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
-"""Characters of the skill's observations, of each other scene, and of each failure."""
+"""Total number of replies, including the first."""
+OTHERS_SHOWN, FAILURES_SHOWN = 5, 2
+"""Maximum number shown of other tasks, and of tasks on which a procedure failed."""
+FEEDBACK_CHARACTERS, SCENE_CHARACTERS, FAILURE_CHARACTERS = 8_000, 1_000, 4_000
+"""Maximum characters shown of the skill's feedback, of each other scene, and of each failure."""
 
 
 class Verification(Learned):
-    """The result of a procedure on one task, and its actions; ``feedback`` is what a model needs to fix it."""
+    """The result of a procedure on one task, and its number of actions; ``feedback`` is for the model that fixes it."""
 
     task_id: str
     solved: bool
@@ -126,24 +121,24 @@ Verify = Callable[[Procedure], Sequence[Verification]]
 
 
 class Attempt(Learned):
-    """A procedure that was written, and its results."""
+    """A procedure from a model, and its results."""
 
     procedure: Procedure
     verifications: tuple[Verification, ...]
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The feedback on the tasks that it did not solve."""
+        """The feedback on the tasks that the procedure did not solve."""
         return tuple(each.feedback for each in self.verifications if not each.solved)
 
     @property
     def holds(self) -> bool:
-        """Return whether it solved every task that it was tried on, and at least one."""
+        """True if the procedure solved every task that it was tried on, and at least one."""
         return bool(self.verifications) and all(each.solved for each in self.verifications)
 
 
 class Generalised(Learned):
-    """The result of generalising a skill: ``procedure`` is None if none held, ``problem`` says why no more were tried.
+    """The result of generalising a skill: ``procedure`` is None if none held; ``problem`` is the reason for stopping.
 
     ``verified_on`` lists the ids of the tasks that the procedure solved.
     """
@@ -155,12 +150,12 @@ class Generalised(Learned):
 
     @property
     def elsewhere(self) -> str:
-        """What the first failing procedure met in another scene, which says something about the environment."""
+        """The first failure of a procedure in another scene, which says something about the environment."""
         failures = [failure for attempt in self.attempts for failure in attempt.failures]
         return shortened(failures[0], FAILURE_CHARACTERS) if failures else ""
 
     def actions_on(self, tasks: int) -> int:
-        """Return the actions that the last procedure took on the first so many tasks."""
+        """Return the number of actions of the last procedure on the first ``tasks`` tasks."""
         return sum(each.actions for attempt in self.attempts[-1:] for each in attempt.verifications[:tasks])
 
 
@@ -175,77 +170,76 @@ def generalise(
     options: BaseModel | None = None,
     actions: int,
     attempts: int = ATTEMPTS,
-    there: Procedure | None = None,
+    current: Procedure | None = None,
     failed: Sequence[Verification] = (),
 ) -> Generalised:
-    """Ask for a procedure, verify it, and ask again with what failed, until one holds or the replies are used up.
+    """Ask for a procedure, verify it, and ask again with the failures, until one holds or ``attempts`` are used up.
 
-    ``knowledge`` has a skill of the type, ``actions`` is how many an episode allows; ``played`` are the building
-    episodes so far, the skill's own among them. ``verify`` plays a procedure on tasks of its type, at least one, and
-    says of each how it went. ``there`` is the type's procedure that is to be renewed, and ``failed`` where it did not
-    hold. No library is touched here. Raises LookupError where there is no skill, ModelError,
-    BudgetEnded.
+    ``knowledge`` has a skill of the type; ``played`` holds the building episodes so far, including the skill's;
+    ``actions`` is the limit of an episode. ``verify`` plays a procedure on at least one task of its type. ``current``
+    is the procedure to renew, if there is one, and ``failed`` its failures. Writes to no library. Raises LookupError
+    without a skill, ModelError, BudgetEnded.
     """
     skill = knowledge.skills[task_type]
-    alike = [episode for episode in played if episode.task.type == task_type]
+    same_type = [episode for episode in played if episode.task.type == task_type]
     read = procedure_reader(skill.task, environment, options)
     history: Sequence[Message] = [about_the_environment(environment, options or environment.Options())]
-    prompt = PROMPTS["generalise"]
-    told = _question(knowledge, skill, alike, environment, there.code if there else "", _shown(failed))
-    told["actions"] = actions
+    prompt, code = PROMPTS["generalise"], current.code if current else ""
+    values = _prompt_values(knowledge, skill, same_type, environment, code, _failure_texts(failed))
+    values["actions"] = actions
     tried: list[Attempt] = []
     while len(tried) < attempts:
         try:
-            answer = scope.ask(PLANNER, prompt, read=read, history=history, **told)
+            answer = scope.ask(PLANNER, prompt, read=read, history=history, **values)
         except UnusableReply as unusable:
             return Generalised(attempts=tuple(tried), problem=str(unusable))
-        procedure = learned_procedure(
-            answer.value, task_type, environment, _source(skill, alike, answer.reply), options
-        )
+        source = _source(skill, same_type, answer.reply)
+        procedure = learned_procedure(answer.value, task_type, environment, source, options)
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
         if tried[-1].holds:
-            return _admitted(tried)
-        history, prompt, told = answer.history, PROMPTS["generalise_again"], _what_failed(tried[-1])
+            solved = tuple(each.task_id for each in tried[-1].verifications)
+            return Generalised(procedure=procedure, attempts=tuple(tried), verified_on=solved)
+        history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(tried[-1])
     return Generalised(attempts=tuple(tried), problem=f"none of {attempts} procedures held on every task")
 
 
 def verified(trajectory: Trajectory) -> Verification:
     """Return the verification from an episode that played a procedure."""
     solved = trajectory.ending.outcome.solved
-    told = PROMPTS["verification"].render(
+    feedback = PROMPTS["verification"].render(
         goal=trajectory.task.goal,
         observation=_scene(trajectory),
         feedback=_feedback(trajectory) or trajectory.ending.message,
     )
     actions = sum(len(each.steps) for each in trajectory.rounds)
-    return Verification(task_id=trajectory.task.id, solved=solved, actions=actions, feedback="" if solved else told)
+    return Verification(task_id=trajectory.task.id, solved=solved, actions=actions, feedback="" if solved else feedback)
 
 
-def _question(
+def _prompt_values(
     knowledge: Knowledge,
     skill: Skill,
-    alike: Sequence[Trajectory],
+    same_type: Sequence[Trajectory],
     environment: type[Environment],
     procedure: str,
     failures: Sequence[Text],
 ) -> dict[str, Any]:
-    own = [episode for episode in alike if episode.task.id == skill.task.id]
-    others = [episode for episode in alike if episode.task.id != skill.task.id]
-    happened = shortened(_feedback(own[-1]), HAPPENED_CHARACTERS) if own else ""
+    own = [episode for episode in same_type if episode.task.id == skill.task.id]
+    others = [episode for episode in same_type if episode.task.id != skill.task.id]
+    feedback = shortened(_feedback(own[-1]), FEEDBACK_CHARACTERS) if own else ""
     return {
         "rules": tell_manual(knowledge),
         "skill": skill,
-        "happened": happened,
+        "happened": feedback,
         "procedure": procedure,
         "failures": failures,
-        "fence": fence_around(skill.scene, skill.code, happened, procedure, *map(_scene, others)),
-        "params_told": params_told(skill.task, environment),
+        "fence": fence_around(skill.scene, skill.code, feedback, procedure, *map(_scene, others)),
+        "params_told": shows_params(skill.task, environment),
         "params": _as_json(environment.told_params(skill.task)),
-        "others": [_other(episode, environment) for episode in others[:OTHERS_TOLD]],
+        "others": [_other_task(episode, environment) for episode in others[:OTHERS_SHOWN]],
     }
 
 
-def _other(episode: Trajectory, environment: type[Environment]) -> dict[str, str]:
+def _other_task(episode: Trajectory, environment: type[Environment]) -> dict[str, str]:
     params = _as_json(environment.told_params(episode.task))
     return {"goal": episode.task.goal, "params": params, "scene": shortened(_scene(episode), SCENE_CHARACTERS)}
 
@@ -255,7 +249,7 @@ def _scene(episode: Trajectory) -> str:
 
 
 def _feedback(episode: Trajectory) -> Rendered:
-    """Return the feedback of every cell, made from the steps, however it is worded."""
+    """Return the feedback of every cell; its data are the steps, so that its wording may change."""
     feedbacks = [cell.feedback for played in episode.rounds for cell in played.cells]
     steps = [(step.action, step.observation) for played in episode.rounds for step in played.steps]
     return Rendered.of("\n\n".join(each.text for each in feedbacks), steps, feedbacks)
@@ -265,31 +259,22 @@ def _as_json(params: Mapping[str, JsonValue]) -> str:
     return json.dumps(dict(params), ensure_ascii=False)
 
 
-def _what_failed(attempt: Attempt) -> dict[str, Any]:
+def _failure_values(attempt: Attempt) -> dict[str, Any]:
     if not attempt.verifications:
-        raise ValueError(f"{attempt.procedure.name} was verified on no task; verify it on one at least")
-    failed = attempt.failures
+        raise ValueError(f"{attempt.procedure.name} was verified on no task; verify it on at least one")
+    failed = [each for each in attempt.verifications if not each.solved]
     return {
         "total": len(attempt.verifications),
         "solved": len(attempt.verifications) - len(failed),
-        "failures": _shown([each for each in attempt.verifications if not each.solved]),
+        "failures": _failure_texts(failed),
     }
 
 
-def _shown(failed: Sequence[Verification]) -> list[Text]:
-    return [shortened(each.feedback, FAILURE_CHARACTERS) for each in failed[:FAILURES_TOLD]]
+def _failure_texts(failed: Sequence[Verification]) -> list[Text]:
+    return [shortened(each.feedback, FAILURE_CHARACTERS) for each in failed[:FAILURES_SHOWN]]
 
 
-def _admitted(tried: Sequence[Attempt]) -> Generalised:
-    held = tried[-1]
-    return Generalised(
-        procedure=held.procedure,
-        attempts=tuple(tried),
-        verified_on=tuple(each.task_id for each in held.verifications),
-    )
-
-
-def _source(skill: Skill, alike: Sequence[Trajectory], reply: Reply) -> str:
-    ids = dict.fromkeys((skill.task.id, *(episode.task.id for episode in alike)))
+def _source(skill: Skill, same_type: Sequence[Trajectory], reply: Reply) -> str:
+    ids = dict.fromkeys((skill.task.id, *(episode.task.id for episode in same_type)))
     by = f"{reply.model}/{PLANNER}" if reply.model else PLANNER
     return f"learnt from {', '.join(ids)} by {by}"

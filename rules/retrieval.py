@@ -1,4 +1,4 @@
-"""Retrieval of rules, and of the most similar earlier task, by words with BM25."""
+"""Retrieval of rules, and of the most similar earlier task, with BM25."""
 
 import re
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ _FUNCTION_WORDS = frozenset(
     "then there these they this those to up was when which will with you your".split()
 )
 """Words that say nothing about the subject of a text."""
-CLEARLY = 1.1
-"""Factor by which a success process must fit a task better than the next best to be taken alone."""
+CLEAR_LEAD = 1.1
+"""Factor by which a success process must fit a task better than the next best one to be selected alone."""
 _DIGITS = 6
-"""Scores equal to this many digits are a tie, decided by the order of the texts."""
+"""Number of digits to which scores are compared; ties are decided by the order of the texts."""
 
 
 def words(text: str) -> list[str]:
@@ -27,28 +27,28 @@ def words(text: str) -> list[str]:
 
 def scores(query: str, texts: Sequence[str]) -> list[float]:
     """Return the BM25 score of each text. Each word of the query counts once."""
-    corpus, asked = [words(text) for text in texts], sorted(set(words(query)))
-    if not asked or not any(corpus):
+    corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
+    if not query_words or not any(corpus):
         return [0.0] * len(texts)
-    return [round(score, _DIGITS) for score in BM25(corpus).scores(asked)]
+    return [round(score, _DIGITS) for score in BM25(corpus).scores(query_words)]
 
 
-def ranked(query: str, texts: Sequence[str], then: str = "") -> list[int]:
-    """Return the positions of the texts, the most relevant first. Ties are decided by a second query, then by order."""
-    first, second = scores(query, texts), scores(then, texts)
+def ranked(query: str, texts: Sequence[str], second_query: str = "") -> list[int]:
+    """Return the indexes of the texts, most relevant first. Ties are decided by the second query, then by order."""
+    first, second = scores(query, texts), scores(second_query, texts)
     return sorted(range(len(texts)), key=lambda n: (-first[n], -second[n], n))
 
 
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
-    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is its type's.
+    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is that of its type.
 
-    Where one success process fits the task better than all others, these are the process, what it names or builds on,
-    and the rules on the environment and on errors whose words fit half as well. Where none does, these are all.
+    If one success process clearly fits the task better than all others: this process, the rules that it names or builds
+    on, and the rules on the environment and on errors that fit at least half as well. Otherwise all rules.
     """
     fit = _fit(book, task, skill)
     processes = list(filter(_is_process, book.active))
     first, *others = sorted((fit[rule.id] for rule in processes), reverse=True) or [0.0]
-    if first <= max([0.0, *others]) * CLEARLY:
+    if first <= max([0.0, *others]) * CLEAR_LEAD:
         return book.active
     best = next(rule for rule in processes if fit[rule.id] == first)
     chosen = _with_cited(book, best)
@@ -59,31 +59,31 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
 
 
 def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
-    """Return the helper methods that were not chosen for a task. Any task may need one of them."""
+    """Return the helper methods that were not chosen for a task, since any task may need one."""
     return tuple(r for r in book.active if r.type is RuleType.USEFUL_HELPER_METHOD and r.id not in chosen.ids)
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return how well each rule fits the task: by the words of its content, and with less weight by all of it."""
-    asked = f"{_asked(task)} {skill.task.goal}" if skill else _asked(task)
-    by_words = scores(asked, [rule.content for rule in book.active])
-    by_code = scores(skill.code if skill else "", [_shown(rule) for rule in book.active])
+    """Return rule id to score: its content by the words of the goal, plus all of it, at half weight, by the code."""
+    query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
+    by_words = scores(query, [rule.content for rule in book.active])
+    by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])
     return {id: words + code / 2 for id, words, code in zip(book.ids, by_words, by_code, strict=True)}
 
 
 def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> tuple[Rule, ...]:
     """Return the rules for a task in the order of their ids: all if they fit the budget, else the best matches.
 
-    The task's goal and type come first; the scene decides ties. A rule comes with the rules that it names or builds on,
-    and is left out if they do not fit the budget together.
+    Rules are ranked by the task's goal and type; the scene decides ties. A rule comes with the rules that it names or
+    builds on, and is left out if they do not fit the budget together.
     """
-    texts = [_shown(rule) for rule in book.active]
+    texts = [_text_of(rule) for rule in book.active]
     if sum(map(estimate_tokens, texts)) <= token_budget:
         return book.active
     cost = {rule.id: estimate_tokens(text) for rule, text in zip(book.active, texts, strict=True)}
     chosen: set[str] = set()
     left = token_budget
-    for position in ranked(_asked(task), texts, then=scene):
+    for position in ranked(_query(task), texts, second_query=scene):
         group = _with_cited(book, book.active[position]) - chosen
         needed = sum(cost[id] for id in group)
         if needed <= left:
@@ -93,28 +93,28 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
 
 
 def most_similar(task: Task, tasks: Sequence[Task], *, anyway: bool = False) -> int | None:
-    """Return the position of the most similar task: of the same type if there is one, then by goal; None for no tasks.
+    """Return the index of the most similar task, one of the same type first, then by goal; None if none is similar.
 
     If no task shares a word with it, ``anyway`` returns the first, which still shows how plans are written.
     """
-    found = scores(_asked(task), [_asked(other) for other in tasks])
-    alike = [n for n, other in enumerate(tasks) if anyway or other.type == task.type or found[n] > 0]
-    return min(alike, key=lambda n: (tasks[n].type != task.type, -found[n], n), default=None)
+    similarity = scores(_query(task), [_query(other) for other in tasks])
+    similar = [n for n, other in enumerate(tasks) if anyway or other.type == task.type or similarity[n] > 0]
+    return min(similar, key=lambda n: (tasks[n].type != task.type, -similarity[n], n), default=None)
 
 
-def _asked(task: Task) -> str:
+def _query(task: Task) -> str:
     return f"{task.goal} {task.type}"
 
 
-def _shown(rule: Rule) -> str:
+def _text_of(rule: Rule) -> str:
     """Return a rule as a planner sees it, without its validation log."""
     return "\n".join(filter(None, (rule.id, rule.type, rule.content, rule.example)))
 
 
 def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
-    """Return the ids of a rule and of all that it names or builds on, directly or indirectly.
+    """Return the ids of a rule and of all rules that it names or builds on, directly or indirectly.
 
-    A success process that another one builds on is included only if the text names it.
+    A success process that another one builds on is included only if the other's content names it.
     """
     rules = {each.id: each for each in book.active}
     group, todo = set[str](), [rule.id]
@@ -122,8 +122,8 @@ def _with_cited(book: RuleBook, rule: Rule) -> set[str]:
         id = todo.pop()
         if id in rules and id not in group:
             group.add(id)
-            named = citations(rules[id].content)
-            todo += [each for each in cites(rules[id]) if each in named or not _is_process(rules.get(each))]
+            in_content = citations(rules[id].content)
+            todo += [cited for cited in cites(rules[id]) if cited in in_content or not _is_process(rules.get(cited))]
     return group
 
 
@@ -131,7 +131,7 @@ def _is_process(rule: Rule | None) -> bool:
     return rule is not None and rule.type is RuleType.SUCCESS_PROCESS
 
 
-# The skill and reflection libraries (AutoManual, section 3.2): the latest of each for a task type
+# The skill and reflection libraries (AutoManual, section 3.2): the latest one for each task type
 
 
 FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
@@ -139,9 +139,7 @@ FAILED = frozenset({Outcome.FAILURE, Outcome.OUT_OF_BUDGET})
 
 
 def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) -> Knowledge:
-    """Return the knowledge with an episode's conclusion in place of the last for its type; an empty one changes
-    nothing.
-    """
+    """Return the knowledge with an episode's conclusion as the latest of its type; an empty one changes nothing."""
     task, outcome = trajectory.task, trajectory.ending.outcome
     scene = trajectory.rounds[0].observation if trajectory.rounds else ""
     if outcome.solved and conclusion.code.strip():
@@ -154,14 +152,14 @@ def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) 
 
 
 def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a verified procedure in place of its type's older one; None changes nothing."""
+    """Return the knowledge with a verified procedure as that of its type; None changes nothing."""
     if procedure is None:
         return knowledge
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
-def shown(knowledge: Knowledge, task: Task, *, anyway: bool = False) -> Skill | Reflection | None:
-    """Return what a planner is shown for a task: its type's skill, else its reflection, else the most similar skill.
+def precedent_for(knowledge: Knowledge, task: Task, *, anyway: bool = False) -> Skill | Reflection | None:
+    """Return the skill of the task's type, else its reflection, else the most similar skill.
 
     ``anyway`` allows a skill whose task shares no word with this one.
     """

@@ -1,4 +1,4 @@
-"""The rule system as plan code sees it: ``rule_system.write_rule(...)`` and so on, one batch for each run of code."""
+"""The rule system that a model's plan code uses: ``rule_system.write_rule(...)``; each run of code makes one batch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from planbook.sandbox import CellResult, Limits, Sandbox, check
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()
 Verify = Callable[[str], str]
-"""Return what is wrong with the check of a rule; empty if it can be used."""
+"""Returns what is wrong with the check of a rule; empty if it can be used."""
 Trajectories = Callable[[list[str]], str]
-"""Return the trajectories of episode ids as text. Raises LookupError for an unknown id."""
+"""Returns the trajectories of the episodes with these ids as text. Raises LookupError for an unknown id."""
 
 
 class RuleSystem:
     """Collects the calls of one run of code into a batch. The book itself never changes.
 
-    The Builder's calls that are not permitted are left out; other callers' invalidate the batch. ``trajectories`` is
-    None if earlier episodes may not be read. ``verify`` says what is wrong with the check of a rule.
+    Calls that are not permitted are left out if the Builder makes them; those of others invalidate the batch.
+    ``trajectories`` is None if earlier episodes may not be read.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class RuleSystem:
         self._draft = Draft(book, permissions, lenient=who == "builder")
         self._who, self._where, self._case, self._verify = who, where, case, verify
         self.calls = 0
-        """Number of calls received, refused ones included."""
+        """Number of calls received, including refused ones."""
         self.stopped = False
-        """True once ``stop_generating`` was called: no more edits are wanted."""
+        """True once ``stop_generating`` was called; no edit may follow."""
         self.shown: list[str] = []
         """Trajectories that were requested."""
 
     def functions(self) -> dict[str, Callable[..., object]]:
-        """The permitted functions by dotted name."""
+        """Return the permitted functions by dotted name."""
         offered: dict[str, tuple[object, Callable[..., object]]] = {
             "write_rule": (self._permissions.writes, self.write_rule),
             "update_rule": (self._permissions.updates, self.update_rule),
@@ -67,8 +67,8 @@ class RuleSystem:
         check: str = "",
     ) -> str:
         """Write a new rule and return its id, which later calls may name."""
-        given = tuple(builds_on or ())
-        return self._edit(WriteRule(content=content, type=type, example=example, log=log, builds_on=given, check=check))
+        ids = tuple(builds_on or ())
+        return self._edit(WriteRule(content=content, type=type, example=example, log=log, builds_on=ids, check=check))
 
     def update_rule(
         self,
@@ -80,7 +80,7 @@ class RuleSystem:
         builds_on: list[str] | None = None,
         check: str = "",
     ) -> str:
-        """Rewrite the given attributes of a rule; the others stay. The log entry is added to the rule's log."""
+        """Replace the given attributes of a rule and append ``log`` to its log; other attributes stay."""
         return self._edit(
             UpdateRule(
                 id=rule_id,
@@ -94,35 +94,35 @@ class RuleSystem:
         )
 
     def delete_rule(self, rule_id: str) -> str:
-        """Delete a rule for good."""
+        """Delete a rule."""
         return self._edit(DeleteRule(id=rule_id))
 
     def get_trajectory(self, episode_ids: list[str]) -> str:
-        """What happened in earlier episodes, as text."""
-        self._arrived("get_trajectory")
+        """Return earlier episodes as text."""
+        self._count_call("get_trajectory")
         if self._trajectories is None:
             raise LookupError("earlier episodes cannot be looked at here")
         self.shown.append(self._trajectories(episode_ids))
         return self.shown[-1]
 
     def stop_generating(self) -> None:
-        """Say that nothing more is to be done to the rules."""
+        """End the editing."""
         self.calls += 1
         self.stopped = True
 
     @property
-    def spoilt(self) -> tuple[EditFault, ...]:
+    def faults(self) -> tuple[EditFault, ...]:
         """The faults of the calls so far."""
         return self._draft.faults
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The calls that are not permitted and were ignored."""
+        """The calls that were ignored since they are not permitted."""
         return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
 
-    def sound_part(self) -> RuleChange | None:
-        """Return the change that the sound calls make if others invalidate the batch; None if there is none."""
-        return self._draft.sound_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
+    def valid_part(self) -> RuleChange | None:
+        """Return the change that the valid calls make if others invalidate the batch; None if there is none."""
+        return self._draft.valid_part(Batch(edits=(), who=self._who, where=self._where, case=self._case))
 
     def change(self) -> RuleChange:
         """Return the change that the batch makes. Raises BatchRefused."""
@@ -130,7 +130,7 @@ class RuleSystem:
         return self._draft.change(batch)
 
     def _edit(self, edit: Edit) -> str:
-        self._arrived(str(edit))
+        self._count_call(str(edit))
         rule_check = None if isinstance(edit, DeleteRule) else edit.check
         if rule_check and self._verify and (problem := self._verify(rule_check)):
             self._draft.refuse(str(edit), problem)
@@ -140,7 +140,7 @@ class RuleSystem:
             raise ValueError("; ".join(fault.message for fault in faults))
         return id
 
-    def _arrived(self, call: str) -> None:
+    def _count_call(self, call: str) -> None:
         self.calls += 1
         if self.stopped:
             message = "stop_generating was called before it: call stop_generating last"
@@ -152,7 +152,7 @@ class RuleSystem:
 class Edited:
     """The result of a run of edit code: a change, or None with a message for the model.
 
-    With a change, ``message`` is the output of the code and the trajectories that it requested.
+    With a change, ``message`` holds the output of the code and the trajectories that it requested.
     """
 
     change: RuleChange | None
@@ -163,9 +163,9 @@ class Edited:
 
 
 def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> Edited:
-    """Run a model's edits in a session of their own. Either all of them count or none.
+    """Run a model's edits in a new session; either all of them count or none.
 
-    A system serves one run of code; make another one for the next.
+    ``system`` serves one run of code only.
     """
     functions = system.functions()
     if faults := check(code, functions):
@@ -181,13 +181,13 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
         change = system.change()
     except BatchRefused as refused:
         return _refused("The calls do not fit together", [str(fault) for fault in refused.faults])
-    return Edited(change, _told(system, result), system.stopped, system.left_out)
+    return Edited(change, _output(system, result), system.stopped, system.left_out)
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
-    """Return why nothing may be applied, refused calls whose exception the code caught included."""
+    """Return why nothing may be applied, including refused calls whose exception the code caught."""
     problems = [str(fault) for fault in result.faults]
-    problems += [str(fault) for fault in system.spoilt if not any(fault.message in told for told in problems)]
+    problems += [str(fault) for fault in system.faults if not any(fault.message in problem for problem in problems)]
     if not result.faults and (lost := result.host_calls - system.calls):
         problems.append(f"the arguments of {lost} calls were wrong, and the code went on: correct them, without try")
     return problems
@@ -198,6 +198,6 @@ def _refused(what: str, problems: list[str]) -> Edited:
     return Edited(None, f"{what}, and nothing was changed:\n{lines}\nWrite all of it again.")
 
 
-def _told(system: RuleSystem, result: CellResult) -> str:
-    unseen = [text for text in system.shown if text.strip() not in result.output]
-    return "\n\n".join(part for part in (result.output.rstrip(), *unseen, *system.left_out) if part)
+def _output(system: RuleSystem, result: CellResult) -> str:
+    not_printed = [text for text in system.shown if text.strip() not in result.output]
+    return "\n\n".join(part for part in (result.output.rstrip(), *not_printed, *system.left_out) if part)

@@ -1,4 +1,4 @@
-"""Renders what was learned for a prompt."""
+"""Render learned knowledge for prompts."""
 
 import ast
 import re
@@ -23,11 +23,11 @@ from planbook.sandbox import bound_names, parse_source
 PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The templates of the Builder and the Consolidator, by path."""
 _CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
-"""A block of code in a manual."""
+"""Matches a block of code in a manual."""
 
 
 def tell_rules(rules: Iterable[Rule]) -> str:
-    """Return the rules in the order of their ids, each with type, content and example, without its validation log."""
+    """Return the rules as text in the order of their ids, with type, content and example, without validation logs."""
     ordered = sorted(rules, key=lambda rule: rule_number(rule.id))
     shown = [rule.model_dump(include={"id", "type", "content", "example"}) for rule in ordered]
     fence = fence_around(*(rule["example"] for rule in shown))
@@ -35,7 +35,7 @@ def tell_rules(rules: Iterable[Rule]) -> str:
 
 
 def tell_knowledge(task: Task, rules: str, shown: Skill | Reflection | None) -> str:
-    """Return what a planner is shown before a task: rules, then a skill or a reflection. Empty if there is nothing."""
+    """Return the text shown to a planner before a task: rules, then a skill or a reflection; empty without them."""
     skill = shown if isinstance(shown, Skill) else None
     reflection = shown if isinstance(shown, Reflection) else None
     return PROMPTS["known"].render(
@@ -58,39 +58,38 @@ def spare_code(manual: str) -> str:
 
 
 def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
-    """Return a helper method with the heads of its functions alone, where these are ``defined`` for the planner."""
+    """Return a helper method with only the heads of its functions if these are ``defined`` for the planner."""
     if rule.type is not RuleType.USEFUL_HELPER_METHOD or not bound_names(rule.example) <= set(defined):
         return rule
     return rule.model_copy(update={"example": function_heads(rule.example)})
 
 
-def tell_calls(told: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of the rules with a line for each other helper method: its id and how its functions are called.
+def tell_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
+    """Return the text of the rules with a line for each other helper method: its id, and its functions' signatures.
 
-    Only functions that are ``defined`` for the planner are named.
+    Only functions that are ``defined`` for the planner are listed.
     """
     calls = {rule.id: function_signatures(rule.example, defined) for rule in helpers}
     calls = {id: functions for id, functions in calls.items() if functions}
-    return PROMPTS["calls"].render(rules=told, calls=calls) if calls else told
+    return PROMPTS["calls"].render(rules=rules_text, calls=calls) if calls else rules_text
 
 
 def without_defined(code: str, defined: Collection[str]) -> str:
-    """Return code without its functions that are ``defined`` for the planner."""
-    parts = parse_source(code).body
-    spared = [part for part in parts if isinstance(part, ast.FunctionDef | ast.ClassDef) and part.name in defined]
+    """Return the code without the functions and classes that are ``defined`` for the planner."""
     lines = code.split("\n")
-    for part in reversed(spared):
-        del lines[part.lineno - 1 : part.end_lineno]
+    for node in reversed(parse_source(code).body):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in defined:
+            del lines[node.lineno - 1 : node.end_lineno]
     return "\n".join(lines).strip("\n")
 
 
 def tell_environment(environment: type[Environment], options: BaseModel | None = None) -> str:
-    """Return the description of an environment and of what plans can use there, which readers of rules need."""
+    """Return the description of an environment and of what plans can use there, for readers of its rules."""
     return PROMPTS["world"].render(about=environment.about, action_docs=action_docs(environment, options))
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of about ``limit`` characters at most, cut in the middle, nearer to its beginning."""
+    """Return the text, cut to about ``limit`` characters: its first third and its last two thirds."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 3], text[-(limit - limit // 3) :]

@@ -1,4 +1,4 @@
-"""The records of what is learned (AutoManual, sections 3.2 and 3.3)."""
+"""The records of learned knowledge (AutoManual, sections 3.2 and 3.3)."""
 
 import re
 from collections.abc import Collection
@@ -29,13 +29,13 @@ MEANINGS = {
     RuleType.CORRECTED_ERROR: "a mistake or misunderstanding, and what put it right",
     RuleType.UNRESOLVED_ERROR: "an error that nobody has put right so far",
 }
-"""The purpose of each type, in the words of prompts."""
+"""The purpose of each type, as prompts describe it."""
 HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
-"""Types that hold code of successes; all others describe the environment or errors."""
+"""Types of rules on how tasks are done; all others are on the environment or on errors."""
 
 
 class Learned(BaseModel):
-    """Base of what is kept between episodes."""
+    """Base class of what is kept between episodes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,7 +43,7 @@ class Learned(BaseModel):
 class Rule(Learned):
     """One piece of knowledge about an environment. ``id`` is never reused, even after deletion.
 
-    ``type`` is None only if rules are kept without types (an ablation).
+    ``type`` is None only in the ablation without types.
     """
 
     id: str
@@ -51,11 +51,11 @@ class Rule(Learned):
     content: str
     example: str = ""
     log: tuple[str, ...] = ()
-    """The validation log, oldest entry first: the origin of the rule and its history. Planners never see it."""
+    """The validation log, oldest entry first: the rule's origin and history. Planners never see it."""
     builds_on: tuple[str, ...] = ()
-    """Ids of the rules that it was derived from."""
+    """Ids of the rules from which it was derived."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Plan code that says whether an episode followed it (``planbook.rules.obedience``). Planners never see it."""
+    """Plan code that decides whether an episode followed it (``planbook.rules.obedience``). Planners never see it."""
 
 
 class Skill(Learned):
@@ -67,7 +67,7 @@ class Skill(Learned):
 
 
 class Reflection(Learned):
-    """What went wrong in a failure, with its scene and task."""
+    """An explanation of a failure, with its scene and task."""
 
     task: Task
     scene: str
@@ -75,7 +75,7 @@ class Reflection(Learned):
 
 
 class TypeParameter(Learned):
-    """A parameter of a found type. ``form`` names how the goal's words become its value (``found_types.FORMS``)."""
+    """A parameter of a found type. ``form`` names the conversion of a goal's words to its value, in ``FORMS``."""
 
     name: str
     form: str
@@ -96,7 +96,7 @@ class Example(Learned):
 
 
 class Wording(Learned):
-    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` stands for any words, or none."""
+    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` matches any words, or none."""
 
     pattern: str
     goals: tuple[str, ...]
@@ -115,7 +115,7 @@ class Wording(Learned):
 class FoundType(Learned):
     """A group of solved tasks. ``code`` is the plan of the first, with its ``shape``.
 
-    ``version`` counts the procedures published for it, ``repairs`` those of them that replaced one that had failed.
+    ``version`` counts the procedures published for it, ``repairs`` those that replaced a failed one.
     """
 
     name: str
@@ -127,13 +127,13 @@ class FoundType(Learned):
     examples: tuple[Example, ...]
     wordings: tuple[Wording, ...] = ()
     check: str = ""
-    """Plan code that raises unless what held after all examples of the procedure holds."""
+    """Plan code that raises unless the procedure's effects are the same as in all its examples."""
     version: int = 0
     repairs: int = 0
 
 
 class Knowledge(Learned):
-    """Everything learned about an environment; one skill, reflection and procedure for each task type.
+    """Everything learned about an environment; at most one skill, reflection and procedure for each task type.
 
     ``manual`` is the Markdown written from the rules; if empty, the rules are shown as a list. ``example`` is the
     starting example, which also shows the reply format.
@@ -146,7 +146,7 @@ class Knowledge(Learned):
     reflections: dict[str, Reflection] = Field(default_factory=dict)
     procedures: dict[str, Procedure] = Field(default_factory=dict)
     found: tuple[FoundType, ...] = Field(default=(), exclude_if=lambda found: not found)
-    """The task types that were found, where the tasks have none."""
+    """The found task types, if the tasks have none."""
     example: str = ""
 
 
@@ -159,8 +159,9 @@ OTHER_NAMES = {
     "specialphenomena": RuleType.SPECIAL_PHENOMENON,
     "helpermethod": RuleType.USEFUL_HELPER_METHOD,
 }
-"""The paper's other names of the types, letters only."""
+"""The paper's other names of types, letters only."""
 TWO_IN_ONE = {"specialphenomenamechanism", "specialphenomenonmechanism"}
+"""Names that mean two types at once."""
 
 
 def rule_id(number: int) -> str:
@@ -176,8 +177,8 @@ def rule_number(id: str) -> int:
 
 
 def citations(text: str) -> tuple[str, ...]:
-    """Return the rule ids that a text names, each once, in order, whatever their case."""
-    return tuple(dict.fromkeys(found.lower() for found in _CITATION.findall(text)))
+    """Return the rule ids that a text names in any case, each once, in order."""
+    return tuple(dict.fromkeys(id.lower() for id in _CITATION.findall(text)))
 
 
 def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
@@ -188,10 +189,10 @@ def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
             f"{text!r} is two types: choose {RuleType.SPECIAL_PHENOMENON} for what is observed, "
             f"{RuleType.SPECIAL_MECHANISM} for how the world works"
         )
-    found = OTHER_NAMES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)
-    if found is None or found not in offered:
+    type = OTHER_NAMES.get(letters) or next((t for t in RuleType if t.replace(" ", "").lower() == letters), None)
+    if type is None or type not in offered:
         raise ValueError(f"there is no type {text!r}; the types are {listed(offered)}")
-    return found
+    return type
 
 
 def listed(types: Collection[RuleType]) -> str:

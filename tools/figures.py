@@ -1,4 +1,4 @@
-"""Keep what a command measured: `figures.py FILE.json COMMAND PRINTED`, where PRINTED ends with the command's JSON."""
+"""Store the figures of a command: `figures.py FILE.json COMMAND PRINTED`; PRINTED ends with the command's JSON."""
 
 import json
 import os
@@ -12,11 +12,11 @@ ROW = ("name", "value", "unit", "ratio", "against", "goal", "met")
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the JSON file."""
     target, command, printed = sys.argv[1:]
     measured = json.loads(Path(printed).read_text(encoding="utf-8").splitlines()[-1])
     rows = [{name: row[name] for name in ROW if row[name] not in (None, "")} for row in measured.get("rows", ())]
-    kept = {
+    stored = {
         "command": command,
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.machine()}",
@@ -24,7 +24,7 @@ def main() -> None:
         **{name: measured[name] for name in KEPT if name in measured},
     }
     Path(target).parent.mkdir(exist_ok=True)
-    Path(target).write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    Path(target).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

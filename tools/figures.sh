@@ -1,7 +1,7 @@
 #!/bin/sh
-# Measure what docs/figures.md shows: the JSON that each command ends with becomes a file of docs/figures.
-# `tools/figures.sh NAME ...` measures those alone. All take an hour on 2 cores that do nothing else, and need Chromium,
-# the extra `bench`, and ALFWorld's games (ALFWORLD_DATA).
+# Measure the figures of docs/figures.md: the JSON at the end of each command's output becomes a file in docs/figures.
+# `tools/figures.sh NAME ...` measures only these. All of them take an hour on 2 idle cores, and need Chromium, the extra
+# `bench`, and ALFWorld's games (ALFWORLD_DATA).
 set -eu
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH
@@ -16,7 +16,7 @@ measure() { # NAME COMMAND
     echo "figures: $name: planbook $*"
     runs=""
     [ "$1" = bench ] || runs="--out $made/$name"
-    # A run that has an episode BROKEN ends with 1, and says so in its JSON.
+    # A run with a BROKEN episode ends with 1; its JSON reports this.
     # shellcheck disable=SC2086
     planbook "$@" $runs --json >"$made/printed" 2>"$made/errors" || [ $? = 1 ] || { cat "$made/errors" >&2; exit 1; }
     python tools/figures.py "docs/figures/$name.json" "planbook $*" "$made/printed"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Makes a recording anew: every prompt of the run that its first line names is written into DIR and waits for an answer.
+# Record again the run that a recording's first line names: every prompt is written into DIR and waits for an answer.
 # usage: tools/record.sh NAME DIR      (a recording manuals/recordings/NAME.jsonl)
-# Answers that the recording holds already are not asked for again: delete all lines but the first to begin anew.
-# Real games must be there where they are played (ALFWORLD_DATA); pages need Chromium.
+# Replies that the recording has are reused: delete all lines but the first to start over.
+# ALFWorld's real games need ALFWORLD_DATA; web pages need Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -eq 2 ] || { sed -n 3p "$0" >&2; exit 2; }

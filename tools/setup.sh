@@ -1,6 +1,6 @@
 #!/bin/sh
-# Set planbook up in .venv from the lock files. Run by `make`: `setup.sh demo` installs what `make demo` needs and compiles
-# nothing; `setup.sh all` adds every extra and the tools for development, and what tests use of Debian.
+# Set up planbook in .venv from the lock files. Run by `make`: `setup.sh demo` installs the packages of `make demo` without
+# compiling; `setup.sh all` adds every extra, the tools for development, and the Debian packages that tests use.
 set -eu
 cd "$(dirname "$0")/.."
 PYTHON=${PYTHON:-python3}
@@ -17,7 +17,7 @@ debian() {
         { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
 }
 
-locked() { # a lock file and what pip is told besides; shows how far pip is
+locked() { # a lock file and more arguments for pip; shows pip's progress
     echo "setup: installing the $(grep -c == "$1") packages of $1 into .venv"
     {
         code=0
@@ -38,7 +38,7 @@ locked() { # a lock file and what pip is told besides; shows how far pip is
 }
 
 if [ "$1" = all ]; then
-    PATH=$PWD/.venv/bin:$PATH # textworld's planner comes as source: its build calls python and a C++ compiler
+    PATH=$PWD/.venv/bin:$PATH # textworld's planner is built from source with python and a C++ compiler
     if ! command -v c++ >/dev/null 2>&1; then
         debian g++ ||
             { echo "setup: textworld's planner is built from source: install g++ (apt-get install g++)" >&2; exit 3; }
@@ -58,7 +58,7 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
 fi
 [ -x .venv/bin/python ] || { echo "setup: making .venv with $("$PYTHON" --version)"; "$PYTHON" -m venv .venv; }
 PATH=$PWD/.venv/bin:$PATH
-locked demo.lock --no-deps # the file is complete but for what alfworld and miniwob need beside their data
+locked demo.lock --no-deps # the file is complete, except for what alfworld and miniwob need besides their data
 echo "setup: installing planbook itself"
 $PIP -q --no-deps --no-build-isolation -e .
 if ! { command -v chromium && command -v chromedriver; } >/dev/null 2>&1; then

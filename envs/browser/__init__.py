@@ -1,4 +1,4 @@
-"""A real Chromium, shared by the environments that play in it.
+"""A real Chromium, shared by the environments that use it.
 
 - ``chromium``: finding, starting and sharing a browser. ``watchdog`` ends it when its owner is gone.
 - ``devtools``: the DevTools protocol, and the keys of a keyboard.

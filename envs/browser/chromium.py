@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from selenium import webdriver
 
 PACKAGES = {"selenium": "selenium", "websocket-client": "websocket"}
-"""Package to its module."""
+"""Required packages: name on the package index to module."""
 REMEDY = (
     "install Chromium and its driver (Debian: apt-get install chromium chromium-driver), "
     "or name them in PLANBOOK_CHROMIUM and PLANBOOK_CHROMEDRIVER"
@@ -38,7 +38,7 @@ PROGRAMS = (
     ),
     ("chromedriver", ("PLANBOOK_CHROMEDRIVER", "MINIWOB_CHROMEDRIVER"), ("chromedriver",)),
 )
-"""Programs that are needed: the variables that name each, in order of precedence, and its names on PATH."""
+"""Required programs: name, environment variables that give its path, in order of precedence, and names on PATH."""
 
 FLAGS = tuple(
     "--headless=new --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -53,8 +53,8 @@ ENVIRONMENT = {"TZ": "UTC", "LANGUAGE": "en_US"}
 def find(name: str) -> str | None:
     """Return the path of a program of ``PROGRAMS``; its variables take precedence over PATH."""
     _, variables, names = next(program for program in PROGRAMS if program[0] == name)
-    if chosen := next(filter(None, map(os.environ.get, variables)), None):
-        return chosen if os.access(chosen, os.X_OK) else None
+    if path := next(filter(None, map(os.environ.get, variables)), None):
+        return path if os.access(path, os.X_OK) else None
     return next(filter(None, map(shutil.which, names)), None)
 
 
@@ -68,16 +68,15 @@ def require() -> tuple[str, str]:
     """Return the paths of Chromium and its driver. Raises MissingRequirement."""
     chromium, driver = find("chromium"), find("chromedriver")
     if chromium is None or driver is None:
-        missing = [name for name, found in (("chromium", chromium), ("chromedriver", driver)) if found is None]
-        are = f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'}"
-        raise MissingRequirement(f"this environment needs a browser, and {are} not there: {REMEDY}")
+        missing = [name for name, path in (("chromium", chromium), ("chromedriver", driver)) if path is None]
+        raise MissingRequirement(f"this environment needs a browser; missing: {' and '.join(missing)}: {REMEDY}")
     return chromium, driver
 
 
 def start_selenium(profile: str) -> "webdriver.Chrome":
-    """Start a browser with Selenium. Both processes have ``profile`` on their command lines (see watchdog.py)."""
+    """Start a browser with Selenium; both processes have ``profile`` on their command lines for the watchdog."""
     try:
-        from selenium import webdriver  # imported here, as it takes long
+        from selenium import webdriver  # imported here since it is slow
         from selenium.common.exceptions import WebDriverException
     except ImportError as error:
         raise missing_extra("browser", "a browser") from error
@@ -91,7 +90,7 @@ def start_selenium(profile: str) -> "webdriver.Chrome":
     service = webdriver.ChromeService(
         executable_path=driver,
         service_args=[f"--log-path={profile}/chromedriver.log"],
-        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # Chromium's leftovers are removed with the profile
+        env=os.environ | ENVIRONMENT | {"TMPDIR": profile},  # Chromium's temporary files are removed with the profile
         popen_kw={"start_new_session": True},  # so that Ctrl-C does not reach the browser
     )
     try:
@@ -125,11 +124,11 @@ class Browser:
 
     @property
     def version(self) -> str:
-        """Version of Chromium."""
+        """The version of Chromium."""
         return str(self.driver.capabilities["browserVersion"])
 
     def alive(self) -> bool:
-        """Return whether the browser still answers."""
+        """Return True if the browser still answers."""
         try:
             with self._lock:
                 self._control.call("Browser.getVersion")
@@ -138,7 +137,7 @@ class Browser:
         return True
 
     def open_tab(self) -> tuple[str, Connection]:
-        """Open a tab in a window of its own; return its id and a connection to it."""
+        """Open a tab in a new window; return its id and a connection to it."""
         with self._lock:
             target = str(self._control.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"])
         return target, Connection(f"ws://{self.address}/devtools/page/{target}")
@@ -161,7 +160,7 @@ class Browser:
         return f"ws://{self.address}{port_file[1]}"
 
     def _end(self) -> None:
-        """Let the watchdog kill what is left, which is faster and more reliable than asking the driver."""
+        """Let the watchdog kill all processes, which is faster and more reliable than asking the driver."""
         if self._watchdog.stdin:
             self._watchdog.stdin.close()
         self._watchdog.wait(timeout=30)

@@ -18,17 +18,17 @@ Command = tuple[str, Mapping[str, Any]]
 """A method of the protocol and its parameters."""
 
 Answer = dict[str, Any]
-"""The answer of the protocol, or of a script of ours, as JSON."""
+"""An answer of the protocol or of one of our scripts, as JSON."""
 
 Event = Mapping[str, Any]
-"""An event: ``method``, ``params``, and ``sessionId`` where a connection has several tabs."""
+"""An event: ``method``, ``params``, and ``sessionId`` if the connection serves several tabs."""
 
 DEAD = ("Inspector.targetCrashed", "Inspector.detached")
-"""Events after which no answer will come."""
+"""Events after which no answer comes."""
 
 
 PATIENCE = 120.0
-"""Seconds until a silent browser counts as dead. One that dies hangs up at once; this is for a stalled machine."""
+"""Seconds until a silent browser counts as dead. A browser that dies hangs up at once; this is for stalled machines."""
 
 
 @cache
@@ -46,7 +46,7 @@ class CommandRefused(EnvironmentBroken):
 
 
 class NoAnswer(EnvironmentBroken):
-    """The browser is alive, but did not answer in the given time."""
+    """The browser is alive, but did not answer in time."""
 
 
 class Connection:
@@ -56,10 +56,7 @@ class Connection:
     """
 
     def __init__(self, url: str, patience: float = PATIENCE, on_event: Callable[[Event], None] | None = None) -> None:
-        """``patience`` is in seconds. ``on_event`` receives every event; without it, events are dropped.
-
-        ``on_event`` may call ``post``; an error that it raises ends the waiting.
-        """
+        """``patience`` is in seconds. ``on_event`` receives every event, may call ``post``, and may raise."""
         self._numbers = count(1)
         self._lost = ""
         self._patience, self._on_event = patience, on_event
@@ -147,7 +144,7 @@ class Connection:
         return answers
 
     def _next(self, deadline: float | None) -> Answer:
-        """Return the next message, after the listener got it. Raises EnvironmentBroken if the tab is gone."""
+        """Return the next message; an event goes to ``on_event`` first. Raises EnvironmentBroken if the tab is gone."""
         self._socket.settimeout(self._patience if deadline is None else max(0.001, deadline - time.monotonic()))
         message: Answer = json.loads(self._socket.recv())
         if "method" in message and self._on_event is not None:
@@ -173,7 +170,7 @@ class Key:
     modifiers: int = 0
 
     def commands(self) -> Iterator[Command]:
-        """Yield the commands that press and release it."""
+        """Yield the commands that press and release the key."""
         common: dict[str, JsonValue] = {
             "key": self.key,
             "code": self.code,
@@ -242,7 +239,7 @@ TYPED: Mapping[str, Key] = {key.text: key for key in _characters()} | {
 
 
 def named(name: str) -> Key | None:
-    """Return the key of that name: ``arrow_down`` (also ``ArrowDown`` or ``down``), or a character; else None."""
+    """Return the key with a name such as ``arrow_down`` (also ``ArrowDown`` or ``down``) or a character; else None."""
     if name in TYPED:
         return TYPED[name]
     plain = name.strip().lower().replace("-", "_").replace(" ", "_")
@@ -255,7 +252,7 @@ def named(name: str) -> Key | None:
 
 
 def typing(text: str) -> Iterator[Command]:
-    """Yield the commands that type a text; a character without a key is inserted as a whole."""
+    """Yield the commands that type a text; characters without a key are inserted."""
     for character in text:
         if key := TYPED.get(character):
             yield from key.commands()

@@ -1,8 +1,8 @@
 """End a browser whose owner is gone, even after ``kill -9``. Runs as its own process: ``watchdog.py PROFILE_FOLDER``.
 
 The owner holds the other end of this process's standard input. When that closes, for whatever reason, every process
-with the profile's folder on its command line is killed, and the folder is removed. The folder's name is unique to one
-browser, so no other process is killed.
+with the profile's folder on its command line is killed, and the folder is removed. Each browser has its own folder, so
+no other process is killed.
 """
 
 import os
@@ -18,7 +18,7 @@ PAUSE = 0.1  # seconds between two rounds
 
 def processes_naming(text: bytes) -> list[int]:
     """Return the processes whose arguments contain the text, except this one."""
-    found = []
+    matching = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
@@ -27,21 +27,21 @@ def processes_naming(text: bytes) -> list[int]:
         except OSError:
             continue
         if text in arguments:
-            found.append(int(entry.name))
-    return found
+            matching.append(int(entry.name))
+    return matching
 
 
 def end_all(profile: str) -> None:
-    """Kill what uses the profile until nothing does, and remove it. Dying processes may still write for a moment."""
+    """Kill the processes that use the profile and remove it, repeatedly, since dying processes may still write."""
     for _ in range(ROUNDS):
-        left = processes_naming(os.fsencode(profile))
-        for process in left:
+        processes = processes_naming(os.fsencode(profile))
+        for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)
             except ProcessLookupError:
                 continue
         shutil.rmtree(profile, ignore_errors=True)
-        if not left and not Path(profile).exists():
+        if not processes and not Path(profile).exists():
             return
         time.sleep(PAUSE)
 

@@ -1,7 +1,7 @@
 """MiniWoB++: small web pages in a real Chromium.
 
-- ``environment``: the class, its options and actions. ``task_types``: the 53 types, and the params of a goal.
-- ``tab``: one tab of the browser, with ``page.js`` in its pages.
+- ``environment``: the class, its options and actions. ``task_types``: the 53 types, and the params of goals.
+- ``tab``: one tab of the browser; ``page.js`` runs in its pages.
 """
 
 from planbook.envs.miniwob import task_types

@@ -31,7 +31,7 @@ class MiniwobOptions(EnvironmentOptions):
 
 
 class Miniwob(Environment):
-    """A task is a page type and a seed: ``click-button/17``. Goal and params are there once it has begun."""
+    """A task is a page type and a seed: ``click-button/17``. It gets its goal and params when it begins."""
 
     name = "miniwob"
     about = (
@@ -55,11 +55,11 @@ class Miniwob(Environment):
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._tab: MiniwobTab | None = None
-        self._picture: PageState | None = None
+        self._page: PageState | None = None
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return tasks type by type, seed by seed, the types in turn. Seeds are 0 to 4 by default."""
+        """Return tasks of the types in turn, seed by seed. Seeds are 0 to 4 by default."""
         if selection.ids:
             return [cls._task(*read_seeded_id(task_id, cls.types, cls.name)) for task_id in selection.ids]
         split = chosen_split(selection, cls.splits, cls.name)
@@ -69,7 +69,7 @@ class Miniwob(Environment):
 
     @classmethod
     def told_params(cls, task: Task) -> Mapping[str, JsonValue]:
-        """Return nothing for goals in free wording: there the page itself gives what a reader has to understand."""
+        """Return no params for goals in free wording, since there the page itself publishes what the goal means."""
         return {} if task.type in task_types.FREE_WORDING else task.params
 
     @classmethod
@@ -84,30 +84,30 @@ class Miniwob(Environment):
 
     def begin(self, task: Task) -> Observation:
         """Start the page with the task's seed; a tab that died since the last episode is replaced."""
-        used = self._tab is not None
+        had_tab = self._tab is not None
         try:
-            picture = self._begin(task)
+            page = self._begin(task)
         except EnvironmentBroken:
-            if not used:
+            if not had_tab:
                 raise
-            picture = self._begin(task)
-        goal_params = task_types.params(task.type, picture.goal, picture.fields)
-        self.task = task.model_copy(update={"goal": picture.goal, "params": goal_params})
-        return self._observe(picture)
+            page = self._begin(task)
+        params = task_types.params(task.type, page.goal, page.fields)
+        self.task = task.model_copy(update={"goal": page.goal, "params": params})
+        return self._observe(page)
 
     def scene(self) -> str:
         """Return the page as it is now."""
-        return self._picture.html if self._picture else ""
+        return self._page.html if self._page else ""
 
     def verdict(self) -> Verdict:
-        """Return solved if the page's raw reward is 1; less is partial credit."""
-        picture = self._picture
-        if picture is None or not picture.done:
+        """Return solved if the page's raw reward is 1; a lower one is partial credit."""
+        page = self._page
+        if page is None or not page.done:
             return Verdict(solved=False, score=0.0)
-        return Verdict(solved=picture.reward == 1, score=min(1.0, max(0.0, picture.reward)))
+        return Verdict(solved=page.reward == 1, score=min(1.0, max(0.0, page.reward)))
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return whether the action was done, and which tags of the page are new."""
+        """Return why nothing happened, or the page's new tags."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         new = _new_tags(before.text, observation.text)
@@ -117,11 +117,11 @@ class Miniwob(Environment):
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the pages with all that they load."""
+        """Return the digest of the pages and all files that they load."""
         return {"pages": folder_digest(task_types.PACKAGE.folder() / "html")}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser, Selenium and MiniWoB++, and which sentences the pages use."""
+        """Return the versions of browser, Selenium and MiniWoB++, and the pages' set of sentences."""
         pages = {"miniwob": importlib.metadata.version("miniwob"), "data_mode": "train"}
         return chromium.versions() | pages | {"paper_actions": str(not self.offer.queries).lower()}
 
@@ -148,12 +148,12 @@ class Miniwob(Environment):
     def press_key(self, key: str) -> Observation:
         """Press a key: a character, or enter, space, tab, backspace, delete, escape, home, end, page_up, page_down,
         arrow_up, arrow_down, arrow_left, arrow_right."""
-        known = devtools.named(key)
-        if known is None:
+        named = devtools.named(key)
+        if named is None:
             return self._refuse(
                 f"there is no key named {key!r}; there are {', '.join(devtools.NAMED)}, and single characters"
             )
-        return self._do(lambda tab: tab.press(known))
+        return self._do(lambda tab: tab.press(named))
 
     @action("agent.move_mouse_on('//li[2]') -> the page's HTML")
     def move_mouse_on(self, xpath: str) -> Observation:
@@ -203,7 +203,7 @@ class Miniwob(Environment):
         try:
             if self._tab is None:
                 self._tab = MiniwobTab(chromium.shared())
-            return self._tab.begin(task_types.page(task.type), task.seed, fresh=task.type in task_types.RELOADED)
+            return self._tab.begin(task_types.page(task.type), task.seed, reload=task.type in task_types.RELOADED)
         except EnvironmentBroken:
             self._drop_tab()
             raise
@@ -223,23 +223,22 @@ class Miniwob(Environment):
             raise
 
     def _refuse(self, reason: str) -> Observation:
-        html = self._picture.html if self._picture else ""
-        return Observation(f"Nothing happens: {reason}.\n{html}", accepted=False)
+        return Observation(f"Nothing happens: {reason}.\n{self.scene()}", accepted=False)
 
-    def _observe(self, picture: PageState) -> Observation:
-        self._picture = picture
-        if picture.refused:
-            return self._refuse(picture.refused)
-        return Observation(picture.html, terminated=picture.done)
+    def _observe(self, page: PageState) -> Observation:
+        self._page = page
+        if page.refused:
+            return self._refuse(page.refused)
+        return Observation(page.html, terminated=page.done)
 
 
 def _new_tags(before: str, after: str) -> str:
     """Return the opening tags, each with the text after it, that a page has more often than before."""
-    left = Counter(_tags(before))
+    remaining = Counter(_tags(before))
     new = []
     for tag in _tags(after):
-        left[tag] -= 1
-        if left[tag] < 0:
+        remaining[tag] -= 1
+        if remaining[tag] < 0:
             new.append(tag)
     return " ".join(new)
 

@@ -5,13 +5,13 @@
 
   const JUDGE = "#reward-display, #click-canvas, #sync-task-cover, #attention-canvas, script";
   const HIDDEN = `${JUDGE}, style`;
-  const LONGEST_TIMER = 1000; // ms: what a page plans later than this is not an answer to an action
+  const LONGEST_TIMER = 1000; // ms: a longer timer of a page does not belong to an action
   const LONGEST_WAIT = 2000; // ms
-  const MOST_FOUND = 500; // elements that one find() returns
+  const MOST_FOUND = 500; // maximum number of elements that find() returns
   const TYPED = "textarea, input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=hidden])";
 
-  // --- Time. A page's date is always the same day, so that what it shows does not depend on when it is run. Clocks that
-  // tick for ever (a blinking cursor, a countdown) stand still; timers that run out are waited for after each action.
+  // --- Time. A page's date is always the same day, so that its content does not depend on the time of the run. Endless
+  // clocks (a blinking cursor, a countdown) stand still; timers that run out are awaited after each action.
   const START = Date.UTC(2020, 0, 1, 12);
   const RealDate = Date;
   let shift = START - RealDate.now();
@@ -63,15 +63,15 @@
     return children().map((child) => child.outerHTML).join("\n");
   };
 
-  // A page that the plan has left, or loaded anew, is over: the episode's number is gone with it.
-  const picture = (left) => {
+  // An episode is over if the plan has left or reloaded its page: the episode's number is gone with it.
+  const pageState = (left) => {
     const over = left || episode === 0;
     return { html: html(), done: over || WOB_DONE_GLOBAL, reward: over ? 0 : WOB_RAW_REWARD_GLOBAL };
   };
 
-  // What is the judge's (rewards so far, the cover, the page's own scripts) is taken out of the page while it is searched,
-  // so that no text and no condition of an XPath can see it.
-  const withoutTheJudge = (work) => {
+  // The judge's elements (rewards so far, the cover, the page's own scripts) are removed from the page while it is
+  // searched, so that no XPath can see them.
+  const withoutJudge = (work) => {
     const places = [...document.querySelectorAll(JUDGE)].map((element) => [element, document.createComment("")]);
     for (const [element, place] of places) element.replaceWith(place);
     try {
@@ -81,15 +81,15 @@
     }
   };
 
-  const nodes = (xpath) => withoutTheJudge(() => {
+  const nodes = (xpath) => withoutJudge(() => {
     const result = document.evaluate(xpath, document, null, XPathResult.ANY_TYPE, null);
-    const found = [];
-    if (result.resultType < XPathResult.UNORDERED_NODE_ITERATOR_TYPE) return found; // a string, number or boolean
+    const matches = [];
+    if (result.resultType < XPathResult.UNORDERED_NODE_ITERATOR_TYPE) return matches; // a string, number or boolean
     for (let node = result.iterateNext(); node; node = result.iterateNext()) {
       const owner = node.ownerElement || (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement);
-      if (owner && document.body.contains(owner) && !owner.closest(HIDDEN)) found.push({ node, element: owner, text: text(node), xpath: path(owner) });
+      if (owner && document.body.contains(owner) && !owner.closest(HIDDEN)) matches.push({ node, element: owner, text: text(node), xpath: path(owner) });
     }
-    return found;
+    return matches;
   });
 
   const path = (element) => {
@@ -136,10 +136,10 @@
     }
   };
 
-  class Refused extends Error {} // what cannot be done; the message becomes "Nothing happens: ..."
+  class Refused extends Error {} // an action that cannot be done; the message becomes "Nothing happens: ..."
 
   // --- Aiming. The centre of the element's first box comes first, as in Selenium; then points around it, since a person
-  // clicks on the part that shows.
+  // clicks on the visible part.
   const SPOTS = [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5], [0.2, 0.2], [0.8, 0.2], [0.2, 0.8], [0.8, 0.8]];
 
   const reaches = (element, x, y) => {
@@ -158,15 +158,15 @@
   const tagOf = (element) => element.cloneNode(false).outerHTML.replace(/<\/[^>]*>$/, "");
 
   const one = (xpath) => {
-    let found;
+    let matches;
     try {
-      found = nodes(xpath);
+      matches = nodes(xpath);
     } catch (error) {
       throw new Refused(`${xpath} is not a valid XPath expression`);
     }
-    if (!found.length) throw new Refused(`no element matches ${xpath}`);
-    if (found[0].node.nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
-    return found[0].element;
+    if (!matches.length) throw new Refused(`no element matches ${xpath}`);
+    if (matches[0].node.nodeType !== Node.ELEMENT_NODE) throw new Refused(`${xpath} does not name an element`);
+    return matches[0].element;
   };
 
   const visible = (xpath) => {
@@ -186,13 +186,13 @@
     throw new Refused(`the element ${xpath} is covered` + (cover ? ` by ${tagOf(cover)}` : ""));
   };
 
-  // --- What Python asks for. Each answers with data; a refusal carries its reason and the page.
+  // --- Functions that Python calls. Each returns data; a refusal has its reason and the page.
   const guarded = (work) => {
     try {
       return work();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      return { refused: error.message, ...picture(false) };
+      return { refused: error.message, ...pageState(false) };
     }
   };
 
@@ -265,10 +265,10 @@
   // --- Episodes.
   let episode = 0;
 
-  const kept = []; // images stay in memory as long as something holds them
+  const kept = []; // images stay in memory as long as they are referenced
 
-  // Icons that come from style sheets, some only under the mouse, have no size until they are there: loaded at first
-  // use, they would move things away from a click that is on its way.
+  // Icons from style sheets, some only shown under the mouse, have no size until they are loaded. Loaded at first use,
+  // they would move elements away from a click under way.
   const loadIcons = async () => {
     const inline = [...document.querySelectorAll("style")].map((style) => style.textContent).join("\n");
     const urls = new Set([...inline.matchAll(/url\(["']?([^"')]+)["']?\)/g)].map((match) => match[1]));
@@ -287,8 +287,8 @@
 
   const begin = async (number, seed, mode, longest) => {
     await loaded();
-    if (window.jQuery) jQuery.fx.off = true; // what slides or fades is there at once
-    document.body.removeEventListener("click", core.canvasDrawClick); // it marks what was clicked, in the HTML
+    if (window.jQuery) jQuery.fx.off = true; // no animations
+    document.body.removeEventListener("click", core.canvasDrawClick); // it would mark clicks in the HTML
     core.endEpisode(0);
     core.EPISODE_MAX_TIME = longest;
     core.setDataMode(mode);
@@ -300,17 +300,17 @@
     const answer = core.getUtterance();
     await quiet();
     const goal = typeof answer === "string" ? answer : answer.utterance;
-    return { ...picture(false), goal, fields: typeof answer === "string" ? null : answer.fields };
+    return { ...pageState(false), goal, fields: typeof answer === "string" ? null : answer.fields };
   };
 
   const settle = async (number) => {
     if (waiting.size) await quiet();
-    return picture(number !== episode);
+    return pageState(number !== episode);
   };
 
   document.addEventListener("DOMContentLoaded", () => {
     const style = document.createElement("style");
-    // A small number field's arrows would catch the click that is meant for the field.
+    // The arrows of a small number field would catch a click on the field.
     style.textContent = "input::-webkit-inner-spin-button { display: none; }";
     document.head.append(style);
   });

@@ -16,11 +16,11 @@ from planbook.envs.errors import EnvironmentBroken
 
 WINDOW: Mapping[str, JsonValue] = {"width": 640, "height": 480, "deviceScaleFactor": 1, "mobile": False}
 CORNER = (639.0, 479.0)
-"""Position of the mouse before an episode: beside the page, so that nothing lies under it and menus close."""
+"""Position of the mouse before an episode: outside the page, so that nothing is under it and menus close."""
 LONGEST_EPISODE = 2_000_000_000
-"""Milliseconds; about the longest timer a browser has."""
+"""Milliseconds; close to a browser's longest timer."""
 DATA_MODE = "train"
-"""The page's set of sentences: miniwob's own default."""
+"""The pages' set of sentences: miniwob's default."""
 DRAG_STEPS = 8
 LOAD_SECONDS = 60
 
@@ -34,7 +34,7 @@ def _script() -> str:
 class PageState:
     """The current content of a page. ``reward`` is the raw reward, valid once ``done``.
 
-    ``refused`` says why nothing was done; ``goal`` and ``fields`` are set at the start of an episode only.
+    ``refused`` is the reason if nothing was done; ``goal`` and ``fields`` are set only at the start of an episode.
     """
 
     html: str
@@ -69,46 +69,45 @@ class MiniwobTab:
         self._connection.close()
         self._browser.close_tab(self._target)
 
-    def begin(self, url: str, seed: int, fresh: bool) -> PageState:
-        """Start an episode. The page is loaded if another one is in the tab, or if ``fresh`` asks for it."""
-        if fresh or url != self._url:
+    def begin(self, url: str, seed: int, reload: bool) -> PageState:
+        """Start an episode. The page is loaded if the tab has another one, or with ``reload``."""
+        if reload or url != self._url:
             self._load(url)
         self._episode = next(self._numbers)
-        self._connection.call_all(_click(*CORNER))  # a click: a move alone waits for the next frame
-        picture = self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE)
-        return _picture(picture)
+        self._connection.call_all(_click(*CORNER))  # a click, since a mere move waits for the next frame
+        return _page_state(self._ask("begin", self._episode, seed, DATA_MODE, LONGEST_EPISODE))
 
     def settle(self) -> PageState:
         """Wait until the page has finished, and read it."""
-        return _picture(self._ask("settle", self._episode))
+        return _page_state(self._ask("settle", self._episode))
 
     def find(self, xpath: str) -> JsonValue:
-        """Return the description of what an XPath matches; an invalid one matches nothing."""
+        """Return descriptions of the elements that an XPath matches; an invalid one matches nothing."""
         return self._call("find", xpath)
 
     def click(self, xpath: str) -> PageState:
         """Click on the visible part of the element."""
-        return self._finish(self._ask("locate", xpath), _click)
+        return self._send_at(self._ask("locate", xpath), _click)
 
     def click_option(self, xpath: str) -> PageState:
-        """Choose an option of a list; anything that is no ``<option>`` is clicked."""
-        place = self._ask("locateOption", xpath)
-        return self._do("choose", xpath) if place.get("option") else self._finish(place, _click)
+        """Choose an ``<option>`` of a list; click on any other element."""
+        point = self._ask("locateOption", xpath)
+        return self._do("choose", xpath) if point.get("option") else self._send_at(point, _click)
 
     def click_at(self, xpath: str, x: float, y: float) -> PageState:
-        """Click at a point of the element, from its upper left corner."""
-        return self._finish(self._ask("offset", xpath, x, y), _click)
+        """Click at a point of the element, measured from its upper left corner."""
+        return self._send_at(self._ask("offset", xpath, x, y), _click)
 
     def hover(self, xpath: str) -> PageState:
-        """Move the mouse on the element."""
-        return self._finish(self._ask("locate", xpath), lambda x, y: [_move(x, y)])
+        """Move the mouse onto the element."""
+        return self._send_at(self._ask("locate", xpath), lambda x, y: [_move(x, y)])
 
     def drag(self, xpath: str, goal: str) -> PageState:
         """Drag from one element to another."""
         start, end = self._ask("locate", xpath), self._ask("locate", goal)
         if "refused" in end:
-            return _picture(end)
-        return self._finish(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
+            return _page_state(end)
+        return self._send_at(start, lambda x, y: _drag(x, y, end["x"], end["y"]))
 
     def select_text(self, xpath: str) -> PageState:
         """Select the text of the element."""
@@ -120,8 +119,8 @@ class MiniwobTab:
 
     def type(self, text: str) -> PageState:
         """Type into the field that has the focus."""
-        place = self._ask("typable")
-        return _picture(place) if "refused" in place else self._send(list(devtools.typing(text)))
+        answer = self._ask("typable")
+        return _page_state(answer) if "refused" in answer else self._send(list(devtools.typing(text)))
 
     def press(self, key: devtools.Key) -> PageState:
         """Press and release a key."""
@@ -138,8 +137,7 @@ class MiniwobTab:
         self._url = url
 
     def _call(self, function: str, *arguments: JsonValue) -> JsonValue:
-        call = ", ".join(json.dumps(argument) for argument in arguments)
-        return self._connection.evaluate(f"planbook.{function}({call})")
+        return self._connection.evaluate(f"planbook.{function}({', '.join(map(json.dumps, arguments))})")
 
     def _ask(self, function: str, *arguments: JsonValue) -> Answer:
         answer = self._call(function, *arguments)
@@ -147,12 +145,12 @@ class MiniwobTab:
             raise EnvironmentBroken(f"the page does not answer planbook.{function}")
         return answer
 
-    def _finish(self, place: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:
-        return _picture(place) if "refused" in place else self._send(commands(place["x"], place["y"]))
+    def _send_at(self, point: Answer, commands: Callable[[float, float], list[Command]]) -> PageState:
+        return _page_state(point) if "refused" in point else self._send(commands(point["x"], point["y"]))
 
     def _do(self, function: str, *arguments: JsonValue) -> PageState:
         answer = self._ask(function, *arguments)
-        return _picture(answer) if "refused" in answer else self.settle()
+        return _page_state(answer) if "refused" in answer else self.settle()
 
     def _send(self, commands: list[Command]) -> PageState:
         if commands:
@@ -160,7 +158,7 @@ class MiniwobTab:
         return self.settle()
 
 
-def _picture(answer: Answer) -> PageState:
+def _page_state(answer: Answer) -> PageState:
     return PageState(
         html=answer["html"],
         done=answer["done"],
@@ -193,6 +191,6 @@ def _click(x: float, y: float) -> list[Command]:
 
 
 def _drag(x: float, y: float, end_x: float, end_y: float) -> list[Command]:
-    parts = [step / DRAG_STEPS for step in range(1, DRAG_STEPS + 1)]
-    moves = [_move(x + part * (end_x - x), y + part * (end_y - y), 1) for part in parts]
+    fractions = [step / DRAG_STEPS for step in range(1, DRAG_STEPS + 1)]
+    moves = [_move(x + fraction * (end_x - x), y + fraction * (end_y - y), 1) for fraction in fractions]
     return [_move(x, y), _press(x, y), *moves, _release(end_x, end_y)]

@@ -1,4 +1,4 @@
-"""The 53 task types that the papers evaluate, and the params of a goal."""
+"""The 53 task types that the papers evaluate, and the params of goals."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ FEEDBACK = tuple(
     "search-engine tic-tac-toe terminal login-user-popup guess-number email-inbox email-inbox-nl-turk "
     "email-inbox-forward-nl email-inbox-forward-nl-turk".split()
 )
-"""Types whose pages answer an action with something that the next action depends on."""
+"""Types whose pages answer an action with information that the next action depends on."""
 
 FREE_WORDING = ("email-inbox-nl-turk", "email-inbox-forward-nl", "email-inbox-forward-nl-turk")
-"""Types whose goals are free sentences; their pages publish the fields that the goal means."""
+"""Types whose goals are free sentences; their pages publish the fields behind the goal."""
 
 NO_FEEDBACK = tuple(
     "choose-list click-button click-button-sequence click-checkboxes click-checkboxes-large click-checkboxes-soft "
@@ -29,7 +29,7 @@ NO_FEEDBACK = tuple(
 )
 
 RELOADED = ("search-engine", "use-autocomplete", "use-spinner")
-"""Types whose page keeps traces of the last episode, so that it is loaded again for each."""
+"""Types whose pages are loaded again for each episode, since they keep traces of the last one."""
 
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "all": FEEDBACK + NO_FEEDBACK,
@@ -56,7 +56,7 @@ def _extractors() -> Mapping[str, Callable[[str], Pairs]]:
 
 
 def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
-    """Return the params of a goal, as miniwob's own extractor reads it, or the fields that the page gives.
+    """Return the params of a goal: the page's ``fields``, or what miniwob's own extractor reads from the goal.
 
     The keys are miniwob's (``target``, ``username``, ``by``, ``to`` ...), with ``_`` for a space. Numbered ones become
     one list: ``target 0``, ``target 1`` are ``targets``. A goal that the extractor cannot read has no parameters.
@@ -68,8 +68,8 @@ def params(type_name: str, goal: str, fields: Mapping[str, str] | None) -> dict[
     single: dict[str, JsonValue] = {}
     lists: dict[str, list[JsonValue]] = {}
     for key, value in pairs:
-        if numbered := re.fullmatch(r"(.+) \d+", key):
-            lists.setdefault(f"{numbered[1].replace(' ', '_')}s", []).append(value)
+        if match := re.fullmatch(r"(.+) \d+", key):
+            lists.setdefault(f"{match[1].replace(' ', '_')}s", []).append(value)
         else:
             single[key.replace(" ", "_")] = value
     return single | dict(lists)

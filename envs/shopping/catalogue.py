@@ -1,7 +1,7 @@
-"""Products and wishes, and our own catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and a seed.
+"""Products and wishes, and our own catalogue: 1,200 products and 546 wishes, made from ``kinds.json`` and seeds.
 
-Of each kind of product there are ten families. The three products of a family look alike: the second has one attribute
-that the others do not have in place of one that they have, the third costs more and lacks some of the options.
+Each kind of product has ten families of three similar products: the second has another attribute in place of one, the
+third costs more and lacks some of the options.
 """
 
 import json
@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 NO_BOUND = 1_000_000.0
-"""Upper price of a wish that names none."""
+"""Upper price of a wish without one."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product. Prices are dollars; all texts are as the shop was given them.
+    """One product. Prices are in dollars; texts are unchanged from their source.
 
-    ``options`` has, by name of the option, its values and what each adds to ``price``. ``category`` is the shop's own
-    (``beauty``), ``query`` the words that find products of the kind, ``path`` their place in the shop
-    (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if the price does
-    not follow from the options.
+    ``options`` maps the name of an option to its values, and each value to its extra on ``price``. ``category`` is the
+    shop's own (``beauty``), ``query`` the words that find products of the kind, ``path`` their position in the shop
+    (``Beauty & Personal Care › Skin Care › Body Lotion``). ``shown`` is the price range on the page if it does not
+    follow from the options.
     """
 
     id: str
@@ -41,12 +41,12 @@ class Product:
     reviews: tuple[str, ...] = ()
 
     def price_of(self, chosen: Mapping[str, str]) -> float:
-        """Return the price paid; an option that was not chosen has its first value."""
-        extras = (added.get(chosen.get(name, next(iter(added))), 0.0) for name, added in self.options.items())
+        """Return the price with the chosen options; the others have their first value."""
+        extras = (values.get(chosen.get(name, next(iter(values))), 0.0) for name, values in self.options.items())
         return round(self.price + sum(extras), 2)
 
     def price_range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        """Return the minimum and maximum price given the options chosen so far."""
+        """Return the minimum and maximum price with the options chosen so far."""
         if self.shown or not chosen:
             return self.shown or self._whole_range
         return self._range(chosen)
@@ -56,15 +56,17 @@ class Product:
         return self._range({})
 
     def _range(self, chosen: Mapping[str, str]) -> tuple[float, float]:
-        extras = [[added[chosen[name]]] if name in chosen else added.values() for name, added in self.options.items()]
+        extras = [
+            [values[chosen[name]]] if name in chosen else values.values() for name, values in self.options.items()
+        ]
         return round(self.price + sum(map(min, extras)), 2), round(self.price + sum(map(max, extras)), 2)
 
 
 @dataclass(frozen=True)
 class Wish:
-    """A customer's wish: the sentence given to the agent, and the criteria that judge the purchase.
+    """A customer's wish: the sentence for the agent, and the criteria by which the purchase is judged.
 
-    ``values`` are the values of the wanted options. ``product`` also defines the kind that is meant.
+    ``values`` are the wanted values of options. ``product`` also defines the wanted kind.
     """
 
     sentence: str
@@ -75,13 +77,13 @@ class Wish:
 
     @property
     def price_below(self) -> float | None:
-        """The upper price, if the sentence names one."""
+        """The upper price that the sentence names, if any."""
         return None if self.price_upper >= NO_BOUND else self.price_upper
 
 
 @dataclass(frozen=True)
 class Shop:
-    """All products by id, and all wishes in the order in which the splits take them."""
+    """All products by id, and all wishes in the order of the splits."""
 
     products: Mapping[str, Product]
     wishes: Sequence[Wish]
@@ -93,7 +95,7 @@ def price_text(amount: float) -> str:
 
 
 def price_clause(upper: float) -> str:
-    """Return the end of a wish's sentence that names a price."""
+    """Return the clause at the end of a wish's sentence that names a price."""
     return f", and price lower than {upper:.2f} dollars"
 
 
@@ -106,7 +108,7 @@ def _data() -> Mapping[str, Any]:
 
 
 def brand(dice: random.Random) -> str:
-    """Return a maker and a product line, such as ``Fenmere Juniper``."""
+    """Return a random maker and product line, such as ``Fenmere Juniper``."""
     names = _data()["names"]
     return f"{dice.choice(names['begins'])}{dice.choice(names['ends'])} {dice.choice(names['lines'])}"
 
@@ -116,23 +118,23 @@ def heading(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in text.split())
 
 
-def phrase(of: str, dice: random.Random) -> str:
-    """Return one of the phrases, with placeholders."""
-    return str(dice.choice(_data()["phrases"][of]))
+def phrase(purpose: str, dice: random.Random) -> str:
+    """Return a random phrase for a purpose, with placeholders."""
+    return str(dice.choice(_data()["phrases"][purpose]))
 
 
 SHUFFLED_WITH = 233
-"""The seed with which WebShop shuffles its goals."""
+"""WebShop's seed for shuffling its goals."""
 FAMILIES, WISHES = 10, 546
 WANTED = 0.6
-"""Probability that a wish names an option; about one in five names none, as in WebShop."""
+"""Probability that a wish names an option of its product; about one in five wishes names none, as in WebShop."""
 TENS = tuple(10.0 * ten for ten in range(1, 100))
 Data = Mapping[str, Any]
 
 
 @cache
 def own_shop() -> Shop:
-    """Return the whole catalogue, made once per process (about 50 ms)."""
+    """Return our own catalogue, built once per process (about 50 ms)."""
     data = _data()
     products = {
         product.id: product
@@ -144,7 +146,7 @@ def own_shop() -> Shop:
 
 
 def upper_price(price: float, dice: random.Random) -> float:
-    """Return an upper price as WebShop draws it: the greater of two of the next four tens; NO_BOUND above the last."""
+    """Draw an upper price like WebShop: the greater of two of the next four tens; NO_BOUND if too few are left."""
     above = [ten for ten in TENS if ten > price][:4]
     return max(dice.sample(above, 2)) if len(above) >= 2 else NO_BOUND
 
@@ -184,9 +186,9 @@ def _new_id(dice: random.Random) -> str:
 
 
 def _values(axis: Sequence[str], least: float, dice: random.Random) -> dict[str, float]:
-    """Return some values of an option, in the order of their axis, and what each adds to the price."""
-    chosen = sorted(dice.sample(range(len(axis)), dice.randint(3, min(5, len(axis)))))
-    return {axis[each]: dice.choice((0.0, 0.0, round(least * dice.uniform(0.1, 0.6), 2))) for each in chosen}
+    """Return some values of an option, in the order of their axis, with their extras on the price."""
+    indexes = sorted(dice.sample(range(len(axis)), dice.randint(3, min(5, len(axis)))))
+    return {axis[index]: dice.choice((0.0, 0.0, round(least * dice.uniform(0.1, 0.6), 2))) for index in indexes}
 
 
 def _with_texts(product: Product, dice: random.Random) -> Product:
@@ -204,7 +206,7 @@ def _with_texts(product: Product, dice: random.Random) -> Product:
 
 
 def _wishes(products: Sequence[Product]) -> Sequence[Wish]:
-    """Return wishes for random products, shuffled as WebShop's goals are."""
+    """Return wishes for random products, shuffled like WebShop's goals."""
     wishes = [_wish(product, random.Random(f"wish/{product.id}")) for product in products]
     random.Random(SHUFFLED_WITH).shuffle(wishes)
     return wishes[:WISHES]
@@ -224,9 +226,10 @@ def _wish(product: Product, dice: random.Random) -> Wish:
 
 
 def _sentence(noun: str, attributes: Sequence[str], options: Mapping[str, str], dice: random.Random) -> str:
-    given = ", and ".join(f"{name}: {value}" for name, value in options.items())
-    listed, joined = ", ".join(attributes), " and ".join(attributes)
-    values = ", ".join(options.values())
     return phrase("wish" if options else "plain wish", dice).format(
-        noun=noun, listed=listed, joined=joined, given=given, values=values
+        noun=noun,
+        listed=", ".join(attributes),
+        joined=" and ".join(attributes),
+        given=", and ".join(f"{name}: {value}" for name, value in options.items()),
+        values=", ".join(options.values()),
     )

@@ -1,4 +1,4 @@
-"""A shop on the web, by the rules of WebShop, the shopping environment of the papers of ADaPT and AgentKit."""
+"""A shop on the web with the rules of WebShop, the shopping environment of the papers on ADaPT and AgentKit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,20 +35,20 @@ from planbook.envs.types import Action, EnvironmentOptions, Observation, Selecti
 class ShoppingOptions(EnvironmentOptions):
     """Options of the shop, recorded with every figure."""
 
-    results_per_page: Literal[3, 10] = Field(default=10, description="How many products a page of results shows.")
+    results_per_page: Literal[3, 10] = Field(default=10, description="Number of products on a page of results.")
     items: str = Field(default="", description="A file of products in WebShop's format, instead of our own catalogue.")
-    attributes: str = Field(default="", description="Beside items: what its products are said to be.")
-    goals: str = Field(default="", description="Beside items: what people wanted of its products.")
+    attributes: str = Field(default="", description="With items: the file of the products' attributes.")
+    goals: str = Field(default="", description="With items: the file of the goals, people's wishes for products.")
 
     @model_validator(mode="after")
     def _need_items(self) -> "ShoppingOptions":
         if (self.attributes or self.goals) and not self.items:
-            raise ValueError("attributes and goals belong to a file of products: name that too, items=FILE")
+            raise ValueError("attributes and goals belong to a file of products: name it, too, with items=FILE")
         return self
 
 
 SPLITS = {"test": (0, 100), "dev": (500, 540), "full": (0, 500), "example": (540, 546)}
-"""The wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit used the first 100."""
+"""The range of wishes of each split; "full" are WebShop's 500, of which ADaPT and AgentKit used the first 100."""
 TYPES = ("beauty", "garden", "grocery", "electronics", "fashion")
 
 
@@ -59,9 +59,9 @@ def shop(options: ShoppingOptions) -> Shop:
 
 @cache
 def search(items: str, attributes: str, goals: str) -> ProductSearch:
-    """Return the search index of a shop, made once per process (ours: 0.2 s)."""
-    named = ShoppingOptions(items=items, attributes=attributes, goals=goals)
-    return ProductSearch(list(shop(named).products.values()))
+    """Return the search index of a shop, built once per process (ours: 0.2 s)."""
+    options = ShoppingOptions(items=items, attributes=attributes, goals=goals)
+    return ProductSearch(list(shop(options).products.values()))
 
 
 def wish_of(task: Task, options: ShoppingOptions) -> Wish:
@@ -73,7 +73,7 @@ def wish_of(task: Task, options: ShoppingOptions) -> Wish:
 
 
 def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
-    """Return the chosen tasks, in turn from each type. Raises BadSelection."""
+    """Return the selected tasks, in turn from each type. Raises BadSelection."""
     stocked = shop(options)
     if selection.ids:
         return [find_task(_tasks(task_id.partition("/")[0], stocked), task_id, "shopping") for task_id in selection.ids]
@@ -81,8 +81,8 @@ def select(selection: Selection, options: ShoppingOptions) -> list[Task]:
     if selection.seeds:
         raise BadSelection("shopping: its tasks are not made from seeds; name them by id, such as test/17")
     tasks = _tasks(split, stocked)
-    known = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
-    types = chosen_types(selection, known, "shopping")
+    known_types = tuple(dict.fromkeys([*TYPES, *(task.type for task in tasks)]))
+    types = chosen_types(selection, known_types, "shopping")
     return list(in_turn(([task for task in tasks if task.type == kind] for kind in types), selection.limit))
 
 
@@ -92,33 +92,32 @@ def _tasks(split: str, stocked: Shop) -> Sequence[Task]:
     begin, end = SPLITS[split]
     if not stocked.wishes[begin:end]:
         raise BadSelection(f"shopping: there are {len(stocked.wishes)} goals; split {split!r} begins after {begin}")
-    return [_task(split, place, stocked) for place in range(begin, min(end, len(stocked.wishes)))]
+    return [_task(split, number, stocked) for number in range(begin, min(end, len(stocked.wishes)))]
 
 
-def _task(split: str, place: int, stocked: Shop) -> Task:
-    """Return a task without what only the judge may know: the product of the wish, and its criteria."""
-    wish = stocked.wishes[place]
+def _task(split: str, number: int, stocked: Shop) -> Task:
+    """Return the task of a wish, without its product and criteria, which only the judge may know."""
+    wish = stocked.wishes[number]
     return Task(
-        id=f"{split}/{place}",
+        id=f"{split}/{number}",
         env="shopping",
         split=split,
         type=stocked.products[wish.product].category,
         goal=wish.sentence,
         params={} if wish.price_below is None else {"price_below": wish.price_below},
-        seed=place,
+        seed=number,
     )
 
 
 class Shopping(Environment):
     """One product to find and buy. A task's id is its split and the goal's number (``test/17``), its type the category.
 
-    The goals of our own catalogue, shuffled as WebShop's are: "test" the first 100, "full" the first 500, "dev" the
-    40 after those, "example" six more, which demonstrations play. ``task.params`` has ``price_below`` where the goal
-    says so.
+    The goals of our catalogue are shuffled like WebShop's: "test" has the first 100, "full" the first 500, "dev" the
+    next 40, "example" six more, which demonstrations play. ``task.params`` has ``price_below`` if the goal names it.
 
     Pages, buttons and reward are WebShop's. The differences: the search box is on the search page only; options may
-    cost more, where WebShop has one price for each product; search uses our BM25, and ``r_type`` no tagger (see
-    ``webshop.py``). Product files in WebShop's format use its own prices.
+    cost extra, while WebShop has one price for each product; search uses our BM25, and ``r_type`` no tagger (see
+    ``webshop.py``). Product files in WebShop's format keep its prices.
     """
 
     name = "shopping"
@@ -158,15 +157,15 @@ agent.click("Buy Now")
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the chosen tasks, taken in turn from each type."""
+        """Return the selected tasks, in turn from each type."""
         return select(selection, ShoppingOptions.read(options))
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digest of the product files, or of what our own catalogue is made from."""
-        given = ShoppingOptions.read(options)
-        named = [Path(name) for name in (given.items, given.attributes, given.goals) if name]
-        return {"products": files_digest(named or [KINDS])}
+        """Return the digest of the product files, or of the source of our own catalogue."""
+        read = ShoppingOptions.read(options)
+        files = [Path(name) for name in (read.items, read.attributes, read.goals) if name]
+        return {"products": files_digest(files or [KINDS])}
 
     def versions(self) -> Mapping[str, str]:
         """Return the digest of the products."""
@@ -185,7 +184,7 @@ agent.click("Buy Now")
         return self._pages.text(self._place)
 
     def state(self) -> str:
-        """Return where the agent is."""
+        """Return the agent's position in the shop."""
         return self._pages.summary(self._place)
 
     def brief(self, observation: Observation, before: Observation) -> str:
@@ -193,9 +192,9 @@ agent.click("Buy Now")
         return observation.text.partition("\n")[0]
 
     def verdict(self) -> Verdict:
-        """Return solved if the purchase earns the whole reward; the score is the reward."""
-        earned = self._reward()
-        return Verdict(earned == 1.0, earned)
+        """Return solved for a purchase with the full reward; the score is the reward."""
+        score = self._reward()
+        return Verdict(score == 1.0, score)
 
     def measures(self) -> Mapping[str, float]:
         """Return the reward."""
@@ -221,8 +220,8 @@ agent.click("Buy Now")
             return Observation.refused(f"there is no search box on this page; click '{BACK}' first")
         if not keywords.strip():
             return Observation.refused("name what to search for")
-        named = self._options.items, self._options.attributes, self._options.goals
-        return self._go(ShopState(RESULTS, keywords, search(*named).results(keywords)))
+        index = search(self._options.items, self._options.attributes, self._options.goals)
+        return self._go(ShopState(RESULTS, keywords, index.results(keywords)))
 
     @action("agent.click('Next >') -> \"Results for 'paraben free body lotion': 11 to 20 of 50 ...\"")
     def click(self, target: str) -> Observation:
@@ -230,9 +229,9 @@ agent.click("Buy Now")
         wanted = line(target.strip().removeprefix("[").removesuffix("]")).lower()
         for button in self._pages.buttons(self._place):
             if button.lower() == wanted:
-                return self._clicked(button)
-        listed = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
-        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {listed}")
+                return self._press(button)
+        buttons = ", ".join(f"[{button}]" for button in self._pages.buttons(self._place)) or "nothing; search first"
+        return Observation.refused(f"there is no [{line(target)}] on this page; what can be clicked: {buttons}")
 
     @query("agent.clickable() -> ['Back to Search', 'Next >', 'B07XQ2M4TD', ...]")
     def clickable(self) -> list[str]:
@@ -244,8 +243,8 @@ agent.click("Buy Now")
         """The products on a page of results, with the least and the most that each may cost; elsewhere none."""
         if self._place.page != RESULTS:
             return []
-        shown = [self._shop.products[each] for each in self._pages.on_page(self._place)]
-        return [{"id": each.id, "title": line(each.title), "price": list(each.price_range({}))} for each in shown]
+        products = [self._shop.products[id] for id in self._pages.on_page(self._place)]
+        return [{"id": each.id, "title": line(each.title), "price": list(each.price_range({}))} for each in products]
 
     @query("agent.choices() -> {'scent': ['vanilla', 'citrus'], 'size': ['4 ounce', '8 ounce']}")
     def choices(self) -> dict[str, list[str]]:
@@ -258,7 +257,7 @@ agent.click("Buy Now")
         place = self._place
         return list(self._shop.products[place.product].price_range(place.chosen)) if place.page == ITEM else []
 
-    def _clicked(self, button: str) -> Observation:
+    def _press(self, button: str) -> Observation:
         place = self._place
         if button in place.results and place.page == RESULTS:
             return self._go(replace(place, page=ITEM, product=button, chosen={}))
@@ -275,7 +274,7 @@ agent.click("Buy Now")
         return self._go(replace(place, page=DONE)) if button == BUY else self._select(button)
 
     def _select(self, value: str) -> Observation:
-        """Choose an option; a value of several options belongs to the last one, as in WebShop."""
+        """Choose the value of an option; if several options have it, the last one, as in WebShop."""
         options = self._shop.products[self._place.product].options
         name, real = [(name, real) for name, values in options.items() for real in values if line(real) == value][-1]
         return self._go(replace(self._place, chosen={**self._place.chosen, name: real}))

@@ -1,7 +1,7 @@
-"""The pages of the shop as text, and what can be clicked on each.
+"""The pages of the shop as text, and their buttons.
 
-What can be clicked is in square brackets. Texts of products are put on one line, with round brackets in place of square
-ones, so that no product can show a button of its own.
+Buttons are in square brackets. Texts of products are put on one line, with round brackets in place of square ones, so
+that no product can forge a button.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,15 @@ from planbook.envs.shopping.catalogue import Product, Shop, price_text
 
 SEARCH, RESULTS, ITEM, DONE = "search", "results", "item", "done"
 SUB_PAGES = {"Description": "description", "Features": "features", "Reviews": "reviews", "Attributes": "attributes"}
-"""Button of an item's page to the page it leads to."""
+"""Button of an item's page to the page behind it."""
 NEXT, PREV, BACK, BUY = "Next >", "< Prev", "Back to Search", "Buy Now"
 _OWN = frozenset(button.lower() for button in (PREV, BACK, BUY, *SUB_PAGES))
-"""Labels of the buttons of an item's page, besides its options."""
+"""Labels of the buttons of an item's page, except for its options."""
 
 
 @dataclass(frozen=True)
 class ShopState:
-    """The customer's place in the shop: all that changes in an episode. ``number`` is that of the page of results."""
+    """The customer's position in the shop, the whole state of an episode. ``number`` is that of the page of results."""
 
     page: str = SEARCH
     keywords: str = ""
@@ -48,18 +48,18 @@ class ShopPages:
         return place.results[(place.number - 1) * self._window : place.number * self._window]
 
     def buttons(self, place: ShopState) -> list[str]:
-        """Return what can be clicked, in the order of the page."""
+        """Return the labels that can be clicked, in the order of the page."""
         if place.page == RESULTS:
-            return [*self._turning(place), *self.on_page(place)]
+            return [*self._navigation(place), *self.on_page(place)]
         if place.page == ITEM:
-            values = [value for each in self.options(place).values() for value in each]
+            values = [value for values in self.options(place).values() for value in values]
             return list(dict.fromkeys([BACK, PREV, *values, *SUB_PAGES, BUY]))
         return [BACK, PREV] if place.page in SUB_PAGES.values() else []
 
     def options(self, place: ShopState) -> dict[str, list[str]]:
-        """Return the options of the current product as its page shows them; elsewhere none.
+        """Return the options of the current product as its page shows them; {} on other pages.
 
-        A value with the label of a button of the shop is left out, as a click would mean that button.
+        A value with the label of one of the shop's buttons is left out, since a click would mean that button.
         """
         if place.page != ITEM:
             return {}
@@ -76,31 +76,31 @@ class ShopPages:
         if place.page == ITEM:
             return "\n".join(self._item(place))
         if place.page == DONE:
-            return f"You have bought {self._what(place)}. The shopping is over."
+            return f"You have bought {self._purchase(place)}. The shopping is over."
         return "\n".join(self._sub_page(place))
 
     def summary(self, place: ShopState) -> str:
-        """Return the customer's place in one line."""
+        """Return the customer's position in one line."""
         if place.page == RESULTS:
             return f"You are on page {place.number} of the results for '{line(place.keywords)}'."
         if place.page == SEARCH:
             return "You are on the search page."
         if place.page == DONE:
-            return f"You have bought {self._what(place)}."
+            return f"You have bought {self._purchase(place)}."
         selected = f"; selected: {_selected(place)}" if place.chosen else ""
         return f"You are on the {place.page} page of {self._heading(place)}{selected}."
 
-    def _turning(self, place: ShopState) -> list[str]:
+    def _navigation(self, place: ShopState) -> list[str]:
         more = place.number * self._window < len(place.results)
         return [BACK, *([PREV] if place.number > 1 else []), *([NEXT] if more else [])]
 
     def _results(self, place: ShopState) -> Sequence[str]:
-        shown, first = self.on_page(place), (place.number - 1) * self._window + 1
-        content = f"{first} to {first + len(shown) - 1} of {len(place.results)}" if shown else "none"
-        products = [self._shop.products[each] for each in shown]
-        listed = [f"[{each.id}] {line(each.title)}, {_price(each, {})}" for each in products]
-        buttons = " ".join(f"[{button}]" for button in self._turning(place))
-        return [f"Results for '{line(place.keywords)}': {content}", buttons, *listed]
+        ids, first = self.on_page(place), (place.number - 1) * self._window + 1
+        content = f"{first} to {first + len(ids) - 1} of {len(place.results)}" if ids else "none"
+        products = [self._shop.products[id] for id in ids]
+        lines = [f"[{each.id}] {line(each.title)}, {_price(each, {})}" for each in products]
+        buttons = " ".join(f"[{button}]" for button in self._navigation(place))
+        return [f"Results for '{line(place.keywords)}': {content}", buttons, *lines]
 
     def _item(self, place: ShopState) -> Sequence[str]:
         product, buttons = self._product(place), " ".join(f"[{button}]" for button in SUB_PAGES)
@@ -128,8 +128,8 @@ class ShopPages:
                 f"kind: {line(product.path)}",
             ],
         }[place.page]
-        shown = [each for each in content if each] or ["There are none."]
-        return [f"The {place.page} page of {self._heading(place)}", f"[{BACK}] [{PREV}]", *shown]
+        lines = list(filter(None, content)) or ["There are none."]
+        return [f"The {place.page} page of {self._heading(place)}", f"[{BACK}] [{PREV}]", *lines]
 
     def _product(self, place: ShopState) -> Product:
         return self._shop.products[place.product]
@@ -137,7 +137,7 @@ class ShopPages:
     def _heading(self, place: ShopState) -> str:
         return f"{place.product}: {line(self._product(place).title)}"
 
-    def _what(self, place: ShopState) -> str:
+    def _purchase(self, place: ShopState) -> str:
         chosen = f" with {_selected(place)}" if place.chosen else ""
         return f"{self._heading(place)}{chosen}, for {price_text(self._product(place).price_of(place.chosen))}"
 

@@ -1,10 +1,10 @@
-"""Product files of the user's own, in WebShop's format.
+"""The user's product files, in WebShop's format.
 
 ``items`` is a list of products (``items_shuffle.json``), ``attributes`` a table of their attributes by product id
-(``items_ins_v2.json``), ``goals`` a table of what people wanted by product id (``items_human_ins.json``). Without
-goals, the wishes are made as WebShop makes its synthetic ones: the instruction of the attributes' file, with every
-combination of options. As there, a product with a price range costs an amount drawn from it; here the draw follows from
-the product's id, so that every run has the same prices.
+(``items_ins_v2.json``), ``goals`` a table of people's wishes by product id (``items_human_ins.json``). Without goals,
+wishes are made like WebShop's synthetic ones: the instruction of the attributes' file, with every combination of
+options. The price of a product with a price range is drawn from it, as in WebShop; here the product's id is the seed,
+so that every run has the same prices.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from planbook.envs.errors import BadSelection
 from planbook.envs.shopping.catalogue import NO_BOUND, SHUFFLED_WITH, Product, Shop, Wish, price_clause, upper_price
 
 USUAL_PRICE = 100.0
-"""Price of a product that states none."""
+"""Price of a product without one."""
 LONGEST_ID = 10
 _AMOUNT = re.compile(r"\$\s*([\d,]+(?:\.\d+)?)")
 Entry = Mapping[str, Any]
@@ -28,22 +28,22 @@ Entry = Mapping[str, Any]
 
 @cache
 def shop_of(items: str, attributes: str, goals: str) -> Shop:
-    """Return the shop that the files describe, read once per process. Raises BadSelection for other files."""
-    said, wanted = _table(attributes), _table(goals)
+    """Return the shop of the files, read once per process. Raises BadSelection for files in another format."""
+    attribute_table, goal_table = _table(attributes), _table(goals) if goals else None
     products: dict[str, Product] = {}
     try:
         for entry in _read(items, list):
             id = str(entry["asin"]).upper()
             if id != "NAN" and len(id) <= LONGEST_ID and id not in products:
-                products[id] = _product(id, entry, said.get(id, {}))
-        wishes = [wish for product in products.values() for wish in _wishes(product, said, wanted if goals else None)]
+                products[id] = _product(id, entry, attribute_table.get(id, {}))
+        wishes = [wish for each in products.values() for wish in _wishes(each, attribute_table, goal_table)]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        where = ", ".join(filter(None, (items, attributes, goals)))
-        raise BadSelection(f"shopping: {where}: not as WebShop's files are: {type(error).__name__}: {error}") from error
+        files = ", ".join(filter(None, (items, attributes, goals)))
+        raise BadSelection(f"shopping: {files}: not in WebShop's format: {type(error).__name__}: {error}") from error
     random.Random(SHUFFLED_WITH).shuffle(wishes)
     if not wishes:
         raise BadSelection(
-            f"shopping: {items} has products, but nothing says what is wanted: name a file of goals "
+            f"shopping: {items} has products, but there are no goals: name a file of goals "
             "(-o goals=items_human_ins.json), or of attributes with instructions (-o attributes=items_ins_v2.json)"
         )
     return Shop(products, wishes)
@@ -55,7 +55,7 @@ def _read(file: str, expected: type) -> Any:
     except (OSError, ValueError) as error:
         raise BadSelection(f"shopping: {file} cannot be read: {error}") from error
     if not isinstance(content, expected):
-        raise BadSelection(f"shopping: {file} holds no {'list of products' if expected is list else 'table by id'}")
+        raise BadSelection(f"shopping: {file} is not a {'list of products' if expected is list else 'table by id'}")
     return content
 
 
@@ -63,7 +63,7 @@ def _table(file: str) -> Mapping[str, Any]:
     return {id.upper(): entry for id, entry in _read(file, dict).items()} if file else {}
 
 
-def _product(id: str, entry: Entry, said: Entry) -> Product:
+def _product(id: str, entry: Entry, attributes: Entry) -> Product:
     bullets = entry.get("small_description") or []
     least, most = _prices(entry.get("pricing"))
     price = random.Random(f"price/{id}").uniform(least, most) if most > least else least
@@ -75,7 +75,7 @@ def _product(id: str, entry: Entry, said: Entry) -> Product:
         path=str(entry["product_category"]),
         description=str(entry.get("full_description") or ""),
         bullets=tuple(map(str, bullets if isinstance(bullets, list) else [bullets])),
-        attributes=tuple(map(str, said.get("attributes", ()))),
+        attributes=tuple(map(str, attributes.get("attributes", ()))),
         options=dict(_options(entry.get("customization_options") or {})),
         price=price,
         shown=(least, most),
@@ -85,37 +85,37 @@ def _product(id: str, entry: Entry, said: Entry) -> Product:
 
 def _prices(entry: object) -> tuple[float, float]:
     amounts = entry if isinstance(entry, list) else _AMOUNT.findall(str(entry or ""))
-    found = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
-    return (found[0], found[-1]) if found else (USUAL_PRICE, USUAL_PRICE)
+    prices = sorted(float(str(amount).replace(",", "")) for amount in amounts[:2])
+    return (prices[0], prices[-1]) if prices else (USUAL_PRICE, USUAL_PRICE)
 
 
 def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield options as WebShop writes them: lower case, ``a | b`` for ``a/b``. None adds to the price."""
+    """Yield options in WebShop's form: lower case, ``a | b`` for ``a/b``, without extras on the price."""
     for name, contents in entry.items():
-        values = [str(each["value"]).strip().replace("/", " | ").lower() for each in contents or ()]
+        values = [str(content["value"]).strip().replace("/", " | ").lower() for content in contents or ()]
         if values:
             yield name.lower(), dict.fromkeys(values, 0.0)
 
 
-def _wishes(product: Product, said: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> Iterator[Wish]:
-    if wanted is not None:
-        for entry in wanted.get(product.id, ()):
+def _wishes(product: Product, attributes: Mapping[str, Any], goals: Mapping[str, Any] | None) -> Iterator[Wish]:
+    if goals is not None:
+        for entry in goals.get(product.id, ()):
             values = entry["instruction_options"]
             values = list(values.values()) if isinstance(values, dict) else values
             yield from _wish(product, str(entry["instruction"]).strip("."), entry["instruction_attributes"], values)
         return
-    entry = said.get(product.id, {})
+    entry = attributes.get(product.id, {})
     if not entry.get("instruction"):
         return
     names = sorted(product.options)
     for values in itertools.product(*(product.options[name] for name in names)):
-        given = ", and ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
-        sentence = f"{entry['instruction']} with {given}" if given else str(entry["instruction"])
+        options = ", and ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+        sentence = f"{entry['instruction']} with {options}" if options else str(entry["instruction"])
         yield from _wish(product, sentence, entry["instruction_attributes"], list(values))
 
 
 def _wish(product: Product, sentence: str, attributes: list[str], values: list[str]) -> Iterator[Wish]:
-    """Yield the wish, unless it names no attribute: WebShop leaves out such wishes."""
+    """Yield the wish, unless it has no attributes: WebShop leaves out such wishes."""
     if attributes:
         upper = upper_price(product.price, random.Random(f"bound/{product.id}/{sentence}"))
         sentence += price_clause(upper) if upper < NO_BOUND else ""

@@ -2,13 +2,13 @@
 
     reward = r_type * (attributes hit + options hit + price kept) / (attributes + options + 1)
 
-The reward is exact except for one thing: the nouns of titles, which ``r_type`` compares. WebShop takes them from
-spaCy's large English model; here a word of a title counts as a noun unless ``NOT_NOUNS`` lists it. Nearly every word of
-a title is written like a name, so the tagger, too, takes most of them for nouns. Where the kinds of two products agree
-(same query, or two shared steps of the path) this decides nothing as long as the titles share a tenth of their nouns.
+The reward is exact except for one thing: the nouns of titles, which ``r_type`` compares. WebShop gets them from spaCy's
+large English model; here a word of a title counts as a noun unless ``NOT_NOUNS`` lists it. Nearly every word of a title
+is capitalised like a name, so the tagger, too, treats most of them as nouns. For two products of the same kind (same
+query, or two shared steps of the path) this makes no difference if the titles share a tenth of their nouns.
 
-The search is BM25 over title, description, first bullet and options, as WebShop indexes its products. WebShop has
-Lucene do this; here words are normalized more simply (lower case, a plural's s).
+The search is BM25 over title, description, first bullet and options, the text that WebShop indexes. WebShop uses
+Lucene; here words are normalised more simply (lower case, without a plural's s).
 """
 
 import re
@@ -23,17 +23,17 @@ MOST = 50
 _WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
 _STOP = frozenset("a an and are as at be but by for if in into is it no not of on or such that the their then".split())
 _DIGITS = 6
-"""Scores equal to this many digits are a tie, which the order of the products decides."""
+"""Number of digits to which scores are compared; ties are decided by the order of the products."""
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text that are compared."""
-    found = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
-    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in found]
+    """Return the words of a text for the comparison, without stop words and a plural's s."""
+    every = (word for word in _WORD.findall(text.lower()) if word not in _STOP)
+    return [word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word for word in every]
 
 
 def indexed_text(product: Product) -> str:
-    """Return the text that a product is found by."""
+    """Return the text by which a product is found."""
     options = ", ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
     return " ".join([product.title, product.description, *product.bullets[:1], options])
 
@@ -46,14 +46,14 @@ class ProductSearch:
         self._index = BM25([words(indexed_text(product)) for product in products])
 
     def results(self, keywords: str) -> tuple[str, ...]:
-        """Return the ids of the best matching products, best first; those that share no word are left out."""
+        """Return the ids of the products that share a word, best first, at most ``MOST``."""
         scores = [round(score, _DIGITS) for score in self._index.scores(sorted(set(words(keywords))))]
-        order = sorted(range(len(scores)), key=lambda position: -scores[position])[:MOST]
-        return tuple(self._ids[position] for position in order if scores[position] > 0)
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])[:MOST]
+        return tuple(self._ids[index] for index in order if scores[index] > 0)
 
 
 HIT = 85
-"""Texts match if their token set ratio is above this."""
+"""Two texts match if their token set ratio is above this."""
 COLORS = tuple(
     "alabaster apricot aqua ash asphalt azure banana beige black blue blush bordeaux bronze brown burgundy camel camo "
     "caramel champagne charcoal cheetah chestnut chocolate christmas coffee cognac copper coral cranberry cream "
@@ -63,7 +63,7 @@ COLORS = tuple(
     "rust sand sapphire seashell silver skull slate steel stone stonewash sunflower tan taupe teal tiger turquoise "
     "violet walnut wheat white wine yellow".split()
 )
-"""An option's value that contains one of these counts as the first one it contains."""
+"""An option's value that contains some of these counts as the first of them."""
 NOT_NOUNS = frozenset(
     "a about above after all also an and any anti are as at be best better big both by can classic compatible cordless "
     "custom cute deep double dual durable each easy eco elegant extra fast fine for free fresh friendly from full good "
@@ -72,7 +72,7 @@ NOT_NOUNS = frozenset(
     "pure quick real rechargeable safe set short single slim small smart soft solid strong super that the their these "
     "thick thin this to top ultra under up use very vintage warm waterproof wide wireless with without you your".split()
 )
-"""Words of titles that are no nouns: function words, and the most common adjectives and adverbs."""
+"""Words of titles that are not nouns: function words, and the most common adjectives and adverbs."""
 _TITLE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -88,7 +88,7 @@ class Reward:
 
 
 def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Product) -> Reward:
-    """Return the reward of a purchase. ``wanted`` is the product that the wish was made from."""
+    """Return the reward of a purchase. ``wanted`` is the product of the wish."""
     kind = kind_factor(product, wanted)
     attributes = sum(has_attribute(product, attribute) for attribute in wish.attributes)
     options = options_hit(chosen.values(), wish.values)
@@ -98,7 +98,7 @@ def reward(product: Product, chosen: Mapping[str, str], wish: Wish, wanted: Prod
 
 
 def kind_factor(product: Product, wanted: Product) -> float:
-    """Return ``r_type``: 1 for the same kind of product, and less the less their titles share."""
+    """Return ``r_type``: 1 for the same kind of product, otherwise less, depending on their titles."""
     shared = title_score(product.title, wanted.title)
     if shared == 0.0:
         return 0.0
@@ -109,13 +109,13 @@ def kind_factor(product: Product, wanted: Product) -> float:
 
 
 def title_score(title: str, wanted: str) -> float:
-    """Return the share of the wanted title's nouns that a title has; 0.2 if it has none."""
-    asked = _nouns(wanted)
-    return len(set(asked) & set(_nouns(title))) / len(asked) if asked else 0.2
+    """Return the share of the wanted title's nouns that a title has; 0.2 if the wanted title has no nouns."""
+    nouns = _nouns(wanted)
+    return len(set(nouns) & set(_nouns(title))) / len(nouns) if nouns else 0.2
 
 
 def has_attribute(product: Product, attribute: str) -> bool:
-    """Return whether the product lists the attribute or a similar one, or names it in one of its texts."""
+    """Return True if the product has the attribute or a similar one, or if one of its texts contains it."""
     if any(_hits(own, attribute) for own in product.attributes):
         return True
     texts = (product.title, " ".join(product.bullets), product.description)
@@ -123,9 +123,9 @@ def has_attribute(product: Product, attribute: str) -> bool:
 
 
 def options_hit(chosen: Iterable[str], wanted: Collection[str]) -> int:
-    """Return how many of the wanted values, or similar ones, were chosen, under any option."""
-    has = [_plain_color(value) for value in chosen]
-    return sum(any(_hits(value, _plain_color(asked)) for value in has) for asked in wanted)
+    """Return the number of wanted values that were chosen, or similar ones, under any option."""
+    colors = [_plain_color(value) for value in chosen]
+    return sum(any(_hits(color, _plain_color(value)) for color in colors) for value in wanted)
 
 
 def _hits(one: str, other: str) -> bool:

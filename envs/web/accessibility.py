@@ -1,4 +1,4 @@
-"""The accessibility tree of a page, with the position of each node, and safe quoting of page texts."""
+"""The accessibility tree of a page with the boxes of its nodes, and safe quoting of page texts."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,39 +7,34 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-NAME = 200
+LONGEST_NAME = 200
 """Maximum characters shown of a name."""
 
 
-def plain(text: str) -> str:
-    """Return the text on one line, without invisible characters and those that change the direction of writing."""
-    return " ".join(seen(text).split())
+def one_line(text: str) -> str:
+    """Return the visible text on one line."""
+    return " ".join(visible(text).split())
 
 
-def seen(text: str) -> str:
-    """Return the text with its lines and blanks, but without those characters: the content of a text area."""
+def visible(text: str) -> str:
+    """Return the text without invisible characters and those that change the writing direction; white space stays."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        each for each in text if each.isspace() or unicodedata.category(each) not in ("Cf", "Cc", "Co", "Cs")
-    )
+    invisible = ("Cf", "Cc", "Co", "Cs")
+    return "".join(letter for letter in text if letter.isspace() or unicodedata.category(letter) not in invisible)
 
 
-def cut(text: str, most: int) -> str:
-    """Return the text, or its beginning with how much is left out."""
-    return text if len(text) <= most else f"{text[:most].rstrip()}... (+{len(text) - most} characters)"
-
-
-def quoted(text: str, most: int = NAME) -> str:
-    """Return the text in quotes, on one line, at most this long, so that it cannot look like a line of its own."""
-    return repr(cut(plain(text), most))
+def quoted(text: str, most: int = LONGEST_NAME) -> str:
+    """Return the text in quotes on one line, cut to ``most`` characters, so that it cannot look like a line of ours."""
+    line = one_line(text)
+    return repr(line if len(line) <= most else f"{line[:most].rstrip()}... (+{len(line) - most} characters)")
 
 
 Snapshot = Mapping[str, Any]
 
 STYLES = ("overflow-x", "overflow-y", "position")
-FREE = "fixed"
-"""The position of elements that no part around them clips."""
+UNCLIPPED = "fixed"
+"""The position of elements that no element around them clips."""
 
 
 class Rect(NamedTuple):
@@ -51,7 +46,7 @@ class Rect(NamedTuple):
     bottom: float
 
     def within(self, other: "Rect") -> "Rect":
-        """Return the part of it that lies in the other."""
+        """Return the intersection with the other rectangle."""
         return Rect(
             max(self.left, other.left),
             max(self.top, other.top),
@@ -65,7 +60,7 @@ class Rect(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """True if nothing of it is left."""
+        """True if it has no area."""
         return self.right <= self.left or self.bottom <= self.top
 
 
@@ -73,7 +68,7 @@ ENDLESS = Rect(float("-inf"), float("-inf"), float("inf"), float("inf"))
 
 
 class PageLayout:
-    """Rectangles by backend id, in the tab's window, and the frame in each frame element."""
+    """The box of each element in the tab's window, and the frame of each frame element, by backend id."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.boxes: dict[int, Rect] = {}
@@ -83,10 +78,10 @@ class PageLayout:
         self._documents: Sequence[Mapping[str, Any]] = snapshot["documents"]
         pending = [(0, 0.0, 0.0, ENDLESS)] if self._documents else []
         while pending:
-            pending.extend(self._document(*pending.pop()))
+            pending.extend(self._add_document(*pending.pop()))
 
-    def _document(self, number: int, x: float, y: float, clip: Rect) -> list[tuple[int, float, float, Rect]]:
-        """Place one document, whose upper left corner is at (x, y); return the documents in its frames."""
+    def _add_document(self, number: int, x: float, y: float, clip: Rect) -> list[tuple[int, float, float, Rect]]:
+        """Add the boxes of one document, whose upper left corner is at (x, y); return the documents in its frames."""
         document = self._documents[number]
         nodes, layout = document["nodes"], document["layout"]
         self.frames.append(self._strings[document["frameId"]])
@@ -94,24 +89,24 @@ class PageLayout:
         backends, parents = nodes["backendNodeId"], nodes["parentIndex"]
         inner = dict(zip(nodes["contentDocumentIndex"]["index"], nodes["contentDocumentIndex"]["value"], strict=True))
         clips: dict[int, Rect] = {}
-        found = []
+        frames = []
         for index, bounds, styles in zip(layout["nodeIndex"], layout["bounds"], layout["styles"], strict=True):
-            around = clip
-            if self._style(styles, 2) != FREE:
-                around = self._around(index, parents, clips, clip)
+            outer_clip = clip
+            if self._style(styles, 2) != UNCLIPPED:
+                outer_clip = self._clip_around(index, parents, clips, clip)
             box = Rect(bounds[0], bounds[1], bounds[0] + bounds[2], bounds[1] + bounds[3]).moved(x, y)
-            self.boxes[backends[index]] = seen = box.within(around)
-            rolls = any(self._style(styles, each) not in ("visible", "") for each in (0, 1))
+            self.boxes[backends[index]] = visible_box = box.within(outer_clip)
+            scrolls = any(self._style(styles, axis) not in ("visible", "") for axis in (0, 1))
             root = parents[index] < 0 or parents[parents[index]] < 0 or parents[parents[parents[index]]] < 0
-            clips[index] = seen if rolls and not root else around
+            clips[index] = visible_box if scrolls and not root else outer_clip
             if index in inner:
                 self.owners[backends[index]] = self._strings[self._documents[inner[index]]["frameId"]]
-                found.append((inner[index], box.left, box.top, seen))
-        return found
+                frames.append((inner[index], box.left, box.top, visible_box))
+        return frames
 
     @staticmethod
-    def _around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
-        """Return what clips a node: the nearest part around it that has a layout."""
+    def _clip_around(index: int, parents: Sequence[int], clips: Mapping[int, Rect], clip: Rect) -> Rect:
+        """Return the rectangle that clips a node: that of the nearest ancestor with a layout."""
         parent = parents[index]
         while parent >= 0:
             if parent in clips:
@@ -125,35 +120,35 @@ class PageLayout:
 
 AXNode = Mapping[str, Any]
 
-TELLING = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
+SHOWN = ("checked", "pressed", "expanded", "selected", "disabled", "required", "readonly", "level", "focused")
 """Properties that are shown, in this order."""
-STATED = ("checked", "pressed", "expanded")
+SHOWN_IF_FALSE = ("checked", "pressed", "expanded")
 """Properties that are shown even if false."""
 INLINE = ("InlineTextBox", "LineBreak")
 TEXT = ("StaticText",)
-PASSED_THROUGH = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
-                  "rowgroup", "Legend", "ListMarker")  # fmt: skip
-"""Roles that say nothing by themselves: their children replace them, unless they have a name or the focus."""
-BETWEEN = ("|", "•", "·")
+INSIGNIFICANT = ("generic", "none", "LabelText", "LayoutTable", "LayoutTableRow", "LayoutTableCell", "Section", "form",
+                 "rowgroup", "Legend", "ListMarker")  # fmt: skip
+"""Roles without a meaning of their own: their children replace them, unless they have a name or the focus."""
+SEPARATORS = ("|", "•", "·")
 """Texts that only separate others."""
-DRAWN = "MenuListPopup"
+MENU_POPUP = "MenuListPopup"
 """The role of the list that a select box opens; its options are shown with the box."""
-AROUND = ("row", "cell", "gridcell", "listitem")
-"""Roles whose name is their content."""
-ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", DRAWN: "popup"}
-WHOLE = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
-         "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
-         "date", "inputtime", "datetime", "colorwell")  # fmt: skip
-"""Roles whose name says all that their text does."""
-MADE_OF_PARTS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
-"""Roles of fields whose parts the browser makes; they are filled in as a whole."""
-ACTED_ON = (*(role for role in WHOLE if role not in ("image", "progressbar", "meter")), "listbox")
+CONTAINERS = ("row", "cell", "gridcell", "listitem")
+"""Roles whose name repeats their content."""
+ROLES: Mapping[str, str] = {"StaticText": "text", "RootWebArea": "page", "Iframe": "iframe", MENU_POPUP: "popup"}
+ATOMIC = ("link", "button", "tab", "menuitem", "option", "checkbox", "radio", "switch", "treeitem", "image", "textbox",
+          "searchbox", "spinbutton", "slider", "combobox", "progressbar", "meter", "menuitemcheckbox", "menuitemradio",
+          "date", "inputtime", "datetime", "colorwell")  # fmt: skip
+"""Roles whose name includes all their text."""
+COMPOSITE_FIELDS = ("date", "inputtime", "datetime", "colorwell", "spinbutton", "slider")
+"""Roles of fields whose parts the browser adds; they are filled in as a whole."""
+INTERACTIVE = (*(role for role in ATOMIC if role not in ("image", "progressbar", "meter")), "listbox")
 """Roles of elements that can be clicked or filled in."""
 
 
 @dataclass
 class AccessibilityNode:
-    """One node. ``box`` is in pixels of the tab's window, clipped to what is visible; None if it has none."""
+    """One node. ``box`` is in pixels of the tab's window, clipped to its visible part; None without a layout."""
 
     role: str
     name: str
@@ -163,15 +158,15 @@ class AccessibilityNode:
     link: str = ""
     options: list[str] = field(default_factory=list)
     """The options of a select box."""
-    said: dict[str, JsonValue] = field(default_factory=dict)
+    properties: dict[str, JsonValue] = field(default_factory=dict)
     box: Rect | None = None
     children: list["AccessibilityNode"] = field(default_factory=list)
-    turn: int = 0
+    ordinal: int = 0
     """Index among the page's nodes with this role and name."""
     visible: bool = False
 
     def walk(self) -> Iterator["AccessibilityNode"]:
-        """Yield the node and all below it, in the order of the page."""
+        """Yield the node and its descendants, in the order of the page."""
         pending = [self]
         while pending:
             node = pending.pop()
@@ -179,11 +174,10 @@ class AccessibilityNode:
             pending.extend(reversed(node.children))
 
     @property
-    def shell(self) -> bool:
-        """True if it says no more than its only child."""
-        return (
-            self.role in ("cell", "gridcell", "listitem") and not (self.name or self.said) and len(self.children) == 1
-        )
+    def is_wrapper(self) -> bool:
+        """True if it adds nothing to its only child."""
+        bare = self.role in ("cell", "gridcell", "listitem") and not (self.name or self.properties)
+        return bare and len(self.children) == 1
 
     def text(self) -> str:
         """Return the name, or the text inside if there is none."""
@@ -191,7 +185,7 @@ class AccessibilityNode:
 
 
 class AccessibilityTree:
-    """Nodes from the browser's lists, one list for each frame."""
+    """Builds nodes from the browser's lists, one list for each frame."""
 
     def __init__(
         self, frames: Mapping[str, Sequence[AXNode]], owners: Mapping[int, str], boxes: Mapping[int, Rect]
@@ -200,20 +194,17 @@ class AccessibilityTree:
         self._frames, self._owners, self._boxes = frames, owners, boxes
 
     def root(self, frame: str) -> AccessibilityNode:
-        """Return the page in a frame, with the pages of its frames. Nodes are folded."""
+        """Return the page in a frame, including the pages of inner frames, without repetitions."""
         raw = self._frames.get(frame, ())
         by_id = {node["nodeId"]: node for node in raw}
-        made = self._made(raw[0], by_id, frame) if raw else []
-        root = (
-            made[0]
-            if len(made) == 1 and made[0].role == "page"
-            else AccessibilityNode("page", "", 0, frame, children=made)
-        )
+        nodes = self._build(raw[0], by_id, frame) if raw else []
+        is_page = len(nodes) == 1 and nodes[0].role == "page"
+        root = nodes[0] if is_page else AccessibilityNode("page", "", 0, frame, children=nodes)
         _fold(root)
         return root
 
-    def _made(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
-        """Return the node, or the nodes that replace it. Not recursive, as pages may be deep."""
+    def _build(self, first: AXNode, by_id: Mapping[str, AXNode], frame: str) -> list[AccessibilityNode]:
+        """Return the node, or the nodes that replace it. Not recursive, since pages may be deep."""
         result: list[AccessibilityNode] = []
         pending: list[tuple[AXNode, list[AccessibilityNode]]] = [(first, result)]
         while pending:
@@ -224,28 +215,29 @@ class AccessibilityTree:
             children = into
             if not raw.get("ignored"):
                 node = self._node(raw, role, frame)
-                if not _passed(node, role):
+                if not _is_replaced(node, role):
                     into.append(node)
                     children = node.children
                     if inner := self._owners.get(node.backend):
                         node.children.extend(self.root(inner).children)
                     elif node.role == "iframe":
-                        node.said["unread"] = True  # of another site: the browser has it in another process
+                        node.properties["unread"] = True  # another site's frame is in another process of the browser
             pending.extend((by_id[number], children) for number in reversed(raw.get("childIds", ())) if number in by_id)
         return result
 
     def _node(self, raw: AXNode, role: str, frame: str) -> AccessibilityNode:
-        said = {each["name"]: each["value"].get("value") for each in raw.get("properties", ())}
+        every = {each["name"]: each["value"].get("value") for each in raw.get("properties", ())}
+        shown = {name: every[name] for name in SHOWN if name in every and _matters(role, name, every[name])}
         backend = raw.get("backendDOMNodeId", 0)
         value = raw.get("value", {}).get("value", "")
         return AccessibilityNode(
             role=ROLES.get(role, role.lower() if role.isascii() else "generic"),
-            name=plain(str(raw.get("name", {}).get("value", ""))),
+            name=one_line(str(raw.get("name", {}).get("value", ""))),
             backend=backend,
             frame=frame,
-            value=seen(str(value)),
-            link=str(said.get("url", "")) if role == "link" else "",
-            said={name: said[name] for name in TELLING if name in said and _matters(role, name, said[name])},
+            value=visible(str(value)),
+            link=str(every.get("url", "")) if role == "link" else "",
+            properties=shown,
             box=self._boxes.get(backend),
         )
 
@@ -253,52 +245,52 @@ class AccessibilityTree:
 def _matters(role: str, name: str, value: JsonValue) -> bool:
     if name == "level":
         return role in ("heading", "treeitem")
-    return name in STATED or value not in (False, "false", None, "")
+    return name in SHOWN_IF_FALSE or value not in (False, "false", None, "")
 
 
-def _passed(node: AccessibilityNode, role: str) -> bool:
-    """Return whether only the node's children are told."""
+def _is_replaced(node: AccessibilityNode, role: str) -> bool:
+    """Return True if the node's children replace it."""
     if node.role == "text":
-        return node.name in ("", *BETWEEN)
+        return node.name in ("", *SEPARATORS)
     if role == "ListMarker":
-        return not any(each.isalnum() for each in node.name)
-    return role in PASSED_THROUGH and not node.name and "focused" not in node.said
+        return not any(map(str.isalnum, node.name))
+    return role in INSIGNIFICANT and not node.name and "focused" not in node.properties
 
 
 def _fold(root: AccessibilityNode) -> None:
-    """Remove repetitions: text that a name already says, and names that are only the content."""
+    """Remove repetitions: text that a name includes, and names that repeat the content."""
     for node in reversed(list(root.walk())):
         if node.role == "combobox" and any(child.role == "popup" for child in node.children):
             node.options = [each.name for each in node.walk() if each.role == "option" and each.name]
             node.children = []
-        elif node.role in WHOLE:
-            _fold_whole(node)
+        elif node.role in ATOMIC:
+            _fold_atomic(node)
         else:
-            _fold_around(node)
+            _fold_container(node)
 
 
-def _fold_whole(node: AccessibilityNode) -> None:
-    """Keep only what can be acted on inside a node whose name says everything."""
-    if node.role in MADE_OF_PARTS:
+def _fold_atomic(node: AccessibilityNode) -> None:
+    """Keep only interactive nodes inside a node whose name includes all text."""
+    if node.role in COMPOSITE_FIELDS:
         node.children = []
-    keep = ACTED_ON if node.name or node.value else (*ACTED_ON, "text", "image")
-    found: list[AccessibilityNode] = []
+    keep = INTERACTIVE if node.name or node.value else (*INTERACTIVE, "text", "image")
+    kept: list[AccessibilityNode] = []
     pending = list(reversed(node.children))
     while pending:
         inner = pending.pop()
         if inner.role in keep:
-            found.append(inner)
+            kept.append(inner)
         else:
             pending.extend(reversed(inner.children))
-    node.children = found
+    node.children = kept
 
 
-def _fold_around(node: AccessibilityNode) -> None:
+def _fold_container(node: AccessibilityNode) -> None:
     texts = [child for child in node.children if child.role == "text"]
     if node.children and len(texts) == len(node.children):
-        together = plain(" ".join(text.name for text in texts))
-        if len(texts) == 1 or node.name.replace(" ", "") == together.replace(" ", ""):
-            node.name, node.children = node.name or together, []
+        text = one_line(" ".join(child.name for child in texts))
+        if len(texts) == 1 or node.name.replace(" ", "") == text.replace(" ", ""):
+            node.name, node.children = node.name or text, []
             node.box = node.box or texts[0].box
-    elif node.name and node.children and node.role in AROUND:
+    elif node.name and node.children and node.role in CONTAINERS:
         node.name = ""

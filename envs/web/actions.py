@@ -1,4 +1,4 @@
-"""The actions on web pages, and which of them the current page offers."""
+"""The actions on web pages, and those possible on the current page."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 from planbook.envs.base import Environment, action, query
 from planbook.envs.errors import EnvironmentBroken, EpisodeEnded
 from planbook.envs.types import Action, Observation, Verdict
-from planbook.envs.web.accessibility import ACTED_ON, AccessibilityNode, quoted
+from planbook.envs.web.accessibility import INTERACTIVE, AccessibilityNode, quoted
 from planbook.envs.web.context import Context
 from planbook.envs.web.page import ElementRef
 from planbook.envs.web.tab import WebTab
@@ -16,47 +16,47 @@ from planbook.envs.web.tabs import Browsing
 
 FILLED_IN = ("textbox", "searchbox", "spinbutton", "slider", "combobox", "listbox", "date", "inputtime", "datetime",
              "colorwell")  # fmt: skip
-"""Roles of elements that a click alone does nothing to."""
+"""Roles of elements for which a click alone has no effect."""
 
 
-def actions(visit: Browsing) -> list[Action]:
-    """Return clicks on what is in view, choices of select boxes, scrolling, and going back and forward."""
-    page = visit.page
+def possible_actions(browsing: Browsing) -> list[Action]:
+    """Return clicks on elements in view, choices in select boxes, scrolling, and going back and forward."""
+    page = browsing.page
     if page is None:
         return []
-    found = [each for node in page.root.walk() if node.visible for each in _of(node, visit)]
-    trail = visit.tab.trail(page.trail)
+    on_elements = [action for node in page.root.walk() if node.visible for action in _node_actions(node, browsing)]
+    trail = browsing.tab.trail(page.trail)
     others = {
         Action("scroll", ("down", 0)): page.below > 0,
         Action("scroll", ("up", 0)): page.above > 0,
         Action("go_back"): trail.at > 0,
         Action("go_forward"): trail.at + 1 < len(trail.urls),
     }
-    return [*found, *(action for action, there in others.items() if there)]
+    return [*on_elements, *(action for action, possible in others.items() if possible)]
 
 
-def _of(node: AccessibilityNode, visit: Browsing) -> list[Action]:
-    if "disabled" in node.said or node.role not in ACTED_ON or node.role == "option":
+def _node_actions(node: AccessibilityNode, browsing: Browsing) -> list[Action]:
+    if "disabled" in node.properties or node.role not in INTERACTIVE or node.role == "option":
         return []
     if node.role in FILLED_IN:
-        return [Action("select", (visit.number(node), option)) for option in node.options if option != node.value]
-    return [Action("click", (visit.number(node),))]
+        return [Action("select", (browsing.number(node), option)) for option in node.options if option != node.value]
+    return [Action("click", (browsing.number(node),))]
 
 
 DIRECTIONS = {"down": 1, "up": -1}
 
 
-class Acting(Environment):
+class WebActions(Environment):
     """The actions of the environment, on the tabs of one episode."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
         self._context: Context | None = None
-        self._visit: Browsing | None = None
+        self._browsing: Browsing | None = None
         self._notes: list[str] = []
         self._answer: str | None = None
         self._verdict: Verdict | None = None
-        """The verdict on the current state, once it was requested."""
+        """The verdict on the current state, after its first request."""
 
     @action("agent.click(12) -> the page as it is then")
     def click(self, element: int) -> Observation:
@@ -64,7 +64,7 @@ class Acting(Environment):
 
         It must not be hidden, disabled, or covered. If a new tab opens, that becomes the current one.
         """
-        return self._on(element, lambda tab, place, name: _in_the_way(tab.click(place), name))
+        return self._act_on(element, lambda tab, place, name: _refusal(tab.click(place), name))
 
     @action("agent.type(7, 'blue shoes') -> the page as it is then")
     def type(self, element: int, text: str, enter: bool = True) -> Observation:
@@ -72,12 +72,12 @@ class Acting(Environment):
 
         In a field of several lines Enter is not pressed. A date is written 2024-05-31, a time 17:05.
         """
-        return self._on(element, lambda tab, place, name: _in_the_way(tab.type(place, text, enter), name))
+        return self._act_on(element, lambda tab, place, name: _refusal(tab.type(place, text, enter), name))
 
     @action("agent.select(9, 'Large') -> the page as it is then", name="select")
     def select_option(self, element: int, option: str) -> Observation:
         """Choose an option of a select box, by its text. In a box of several choices it is added, or taken back."""
-        return self._on(element, lambda tab, place, name: _in_the_way(tab.choose(place, option), name))
+        return self._act_on(element, lambda tab, place, name: _refusal(tab.choose(place, option), name))
 
     @action("agent.scroll('down') -> the page as it is then")
     def scroll(self, direction: str, element: int = 0) -> Observation:
@@ -89,8 +89,8 @@ class Acting(Environment):
             return self._do(lambda _: f"there is no direction {direction!r}; there are down and up")
         sign = DIRECTIONS[direction]
         if element:
-            return self._on(element, lambda tab, place, _: _sentence(tab.scroll(sign, place)))
-        return self._do(lambda tab: _sentence(tab.scroll(sign, None)))
+            return self._act_on(element, lambda tab, place, _: str(tab.scroll(sign, place).get("refused", "")))
+        return self._do(lambda tab: str(tab.scroll(sign, None).get("refused", "")))
 
     @action("agent.goto('http://example.org/shoes') -> the page there")
     def goto(self, url: str) -> Observation:
@@ -100,43 +100,43 @@ class Acting(Environment):
     @action("agent.go_back() -> the page before")
     def go_back(self) -> Observation:
         """Go back to the page that the tab showed before."""
-        return self._do(lambda tab: self._seen().step(tab, -1))
+        return self._do(lambda tab: self._open_browsing().step(tab, -1))
 
     @action("agent.go_forward() -> the page after")
     def go_forward(self) -> Observation:
         """Take a go_back back."""
-        return self._do(lambda tab: self._seen().step(tab, 1))
+        return self._do(lambda tab: self._open_browsing().step(tab, 1))
 
     @action("agent.new_tab() -> an empty page")
     def new_tab(self) -> Observation:
         """Open an empty tab, which becomes the current one; open an address in it with goto."""
-        visit = self._seen()
-        return self._do(lambda _: visit.open_tab() if visit.room else "there are as many tabs as there can be")
+        browsing = self._open_browsing()
+        return self._do(lambda _: browsing.open_tab() if browsing.room else "there are as many tabs as there can be")
 
     @action("agent.switch_tab(1) -> the page in that tab")
     def switch_tab(self, number: int) -> Observation:
         """Go to another tab. Tabs are counted from 1."""
-        visit = self._seen()
-        if not 1 <= number <= len(visit.tabs):
-            return self._do(lambda _: f"there is no tab {number}; there are {len(visit.tabs)}")
-        visit.switch(number - 1)
+        browsing = self._open_browsing()
+        if not 1 <= number <= len(browsing.tabs):
+            return self._do(lambda _: f"there is no tab {number}; there are {len(browsing.tabs)}")
+        browsing.switch(number - 1)
         return self._do(lambda _: "")
 
     @action("agent.close_tab() -> the page in the tab before it")
     def close_tab(self) -> Observation:
         """Close the current tab. The only one cannot be closed."""
-        visit = self._seen()
-        if len(visit.tabs) == 1:
+        browsing = self._open_browsing()
+        if len(browsing.tabs) == 1:
             return self._do(lambda _: "it is the only tab")
-        visit.close_tab()
+        browsing.close_tab()
         return self._do(lambda _: "")
 
     @action("agent.note_down('the red ones cost 12.50') -> the page, unchanged")
     def note_down(self, text: str) -> Observation:
         """Keep something for later: all notes are told again with every state of the task."""
-        visit = self._seen()
+        browsing = self._open_browsing()
         self._notes.append(text)
-        return visit.again()
+        return browsing.last_observation()
 
     @action("agent.stop('12.50') -> the end of the task")
     def stop(self, answer: str = "") -> Observation:
@@ -152,56 +152,52 @@ class Acting(Environment):
         ``in_view``; ``checked``, ``expanded``, ``disabled`` and the like where they apply; ``url`` of a link;
         ``options`` of a select box.
         """
-        visit = self._seen()
-        return visit.find(role.lower(), name.lower())
+        return self._open_browsing().find(role.lower(), name.lower())
 
     def _goto(self, url: str) -> str:
-        visit = self._seen()
-        return visit.tab.load(visit.names.address(url, visit.base))
+        browsing = self._open_browsing()
+        return browsing.tab.load(browsing.names.address(url, browsing.base))
 
-    def _on(self, element: int, act: Callable[[WebTab, ElementRef, str], str]) -> Observation:
-        visit = self._seen()
+    def _act_on(self, element: int, act: Callable[[WebTab, ElementRef, str], str]) -> Observation:
+        browsing = self._open_browsing()
 
         def move(tab: WebTab) -> str:
-            place = visit.place(element)
-            return place if isinstance(place, str) else act(tab, place, visit.name(element, place))
+            place = browsing.place(element)
+            return place if isinstance(place, str) else act(tab, place, browsing.name(element, place))
 
         return self._do(move)
 
     def _do(self, move: Callable[[WebTab], str]) -> Observation:
-        visit = self._seen()
+        browsing = self._open_browsing()
         self._verdict = None
         try:
-            return visit.do(move)
+            return browsing.do(move)
         except EnvironmentBroken:
             self._drop()
             raise
 
-    def _seen(self) -> Browsing:
+    def _open_browsing(self) -> Browsing:
+        """Return the episode's tabs. Raises EpisodeEnded, EnvironmentBroken if there are none."""
         if self.task is None:
             raise EpisodeEnded("web: no episode has begun; call reset(task) first")
-        if self._visit is None:
+        if self._browsing is None:
             raise EnvironmentBroken("the browser of this episode is gone; only a reset starts a new one")
-        return self._visit
+        return self._browsing
 
     def _drop(self) -> None:
-        self._visit = None
+        self._browsing = None
         if self._context is not None:
             self._context.close()
             self._context = None
 
 
-def _sentence(answer: Mapping[str, object]) -> str:
-    return str(answer.get("refused", ""))
-
-
-def _in_the_way(answer: Mapping[str, Any], name: str) -> str:
-    """Return why nothing was done to an element, from a page's answer; empty if it was."""
+def _refusal(answer: Mapping[str, Any], name: str) -> str:
+    """Return why nothing was done to the element, from the page's answer; empty if it was done."""
     if "refused" not in answer:
         return ""
     cover = answer.get("cover")
     if cover:
         return f"{name} is covered by <{quoted(cover['tag'], 30)[1:-1]}> {quoted(cover['text'], 80)}"
     if "options" in answer:
-        return f"{name} {answer['refused']}; it has {', '.join(quoted(each, 60) for each in answer['options'][:30])}"
+        return f"{name} {answer['refused']}; it has {', '.join(quoted(text, 60) for text in answer['options'][:30])}"
     return f"{name} {answer['refused']}"

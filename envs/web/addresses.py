@@ -1,4 +1,4 @@
-"""Addresses: which may be opened, how they are written for the agent, and which mean the same page."""
+"""Addresses: the policy on which may be opened, their short names for the agent, and the comparison of pages."""
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
@@ -12,18 +12,18 @@ from pydantic import JsonValue
 SCHEMES = ("http", "https")
 BLANK = "about:blank"
 INNER = ("about", "blob", "data")
-"""Schemes that a page may fill its frames and pictures with: nothing of them leaves the page."""
+"""Schemes that a page may use for its frames and pictures: they cause no requests."""
 PORTS = {"http": 80, "https": 443}
 NEAR_HOSTS = ("127.*", "localhost*", "*.localhost*", "0*", "10.*", "172.*", "192.168.*", "169.254.*", "[*",
               "*.local/*", "*.local:*", "*.internal/*", "*.internal:*")  # fmt: skip
 NEAR = tuple(f"*://{host}" for host in NEAR_HOSTS)
 """Browser patterns that cover every address of this machine and its network; ``is_near`` decides."""
 NOWHERE = "http://127.0.0.1:1"
-"""A proxy that does not exist: requests that must use it go nowhere."""
+"""A proxy that does not exist, for requests that must not be sent."""
 
 
 def host_of(url: str) -> tuple[str, str]:
-    """Return host, and host with port. Empty if the address has none or is not well-formed."""
+    """Return the host, and the host with its port. Both are empty if the address has none or is malformed."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme)
@@ -33,7 +33,7 @@ def host_of(url: str) -> tuple[str, str]:
 
 
 def is_near(host: str) -> bool:
-    """Return whether the host is this machine or in its private network."""
+    """Return True for this machine and hosts in its private network."""
     if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
         return True
     try:
@@ -45,9 +45,9 @@ def is_near(host: str) -> bool:
 
 @dataclass(frozen=True)
 class AddressPolicy:
-    """A policy that allows hosts that fit a pattern, and, if ``public``, every host of the internet.
+    """Allows hosts that match a pattern and, if ``public``, every host on the internet.
 
-    A pattern with a port (``127.0.0.1:8000``) means this port only.
+    A pattern with a port (``127.0.0.1:8000``) allows only that port.
     """
 
     patterns: Sequence[str]
@@ -69,16 +69,16 @@ class AddressPolicy:
             return ""
         return f"{with_port[:100]} may not be visited here; allowed is {self}"
 
-    def lets(self, url: str) -> bool:
-        """Return whether a page may request this."""
+    def allows_request(self, url: str) -> bool:
+        """Return True if a page may request the address."""
         return url.partition(":")[0] in INNER or not self.why_not(url)
 
     def watched(self) -> Sequence[str]:
-        """Return the browser's patterns of requests to check, besides documents."""
+        """Return browser patterns of requests that must be checked in addition to documents."""
         return NEAR if self.public else ()
 
     def proxy(self) -> Mapping[str, JsonValue]:
-        """Return the proxy settings that keep the browser from all other hosts, where the allowed ones can be named."""
+        """Return proxy settings that block all other hosts; {} if the policy is ``public``."""
         direct = ";".join(["<-loopback>", *(pattern.removesuffix(":*") for pattern in self.patterns)])
         return {} if self.public else {"proxyServer": NOWHERE, "proxyBypassList": direct}
 
@@ -86,19 +86,19 @@ class AddressPolicy:
         return any(fnmatchcase(with_port if ":" in pattern else host, pattern.lower()) for pattern in self.patterns)
 
     def __str__(self) -> str:
-        named = ", ".join(self.patterns)
-        return (f"the internet and {named}" if named else "the internet") if self.public else named or "nothing"
+        hosts = ", ".join(self.patterns)
+        return (f"the internet and {hosts}" if hosts else "the internet") if self.public else hosts or "nothing"
 
 
 @dataclass(frozen=True)
 class Names:
-    """Short names of sites: ``http://trac/wiki`` stands for a page of the server on one of our ports.
+    """Short names of sites: ``http://trac/wiki`` stands for a page of a server on one of our ports.
 
-    The port differs between runs; what the agent reads and writes must not.
+    The agent must not see the port, since it differs between runs.
     """
 
     sites: Mapping[str, str] = field(default_factory=dict)
-    """Name to base address, without a slash at the end."""
+    """Name to base address, without a trailing slash."""
 
     def short(self, text: str) -> str:
         """Return the text with every site's address replaced by its name."""
@@ -106,13 +106,13 @@ class Names:
             text = text.replace(base, f"http://{name}")
         return text
 
-    def shorter(self, described: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        """Return the dict with every text made short."""
-        return {key: self.short(value) if isinstance(value, str) else value for key, value in described.items()}
+    def shorten_values(self, description: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the dict with the sites' names in all its texts."""
+        return {key: self.short(value) if isinstance(value, str) else value for key, value in description.items()}
 
-    def address(self, url: str, here: str) -> str:
-        """Return the address that is meant on the page ``here``."""
-        return urljoin(here, url) if url.startswith("/") else self.real(url)
+    def address(self, url: str, base: str) -> str:
+        """Return the real address of a short one, or of a path on the site of ``base``."""
+        return urljoin(base, url) if url.startswith("/") else self.real(url)
 
     def real(self, url: str) -> str:
         """Return the real address of a short one."""
@@ -124,7 +124,7 @@ class Names:
 
 
 class Address(NamedTuple):
-    """An address without what makes no difference: fragment, final slash, default port, order, encoding."""
+    """An address without insignificant parts: fragment, final slash, default port, order and encoding of the query."""
 
     host: str
     path: str
@@ -132,11 +132,11 @@ class Address(NamedTuple):
 
 
 def address(url: str) -> Address:
-    """Return the parts of an address that distinguish pages; http and https of one host are one page."""
+    """Return the parts of an address that distinguish pages; http and https are not distinguished."""
     try:
         parts = urlsplit(url.strip())
         host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # not an address: equal only to itself
+    except ValueError:  # malformed: equal only to itself
         return Address("", url.strip(), ())
     if port is not None and port != PORTS.get(parts.scheme):
         host += f":{port}"
@@ -145,18 +145,18 @@ def address(url: str) -> Address:
 
 
 def equal(url: str, any_of: Sequence[str]) -> bool:
-    """Return whether the address is one of these."""
-    return address(url) in {address(each) for each in any_of}
+    """Return True if the address is one of these."""
+    return address(url) in set(map(address, any_of))
 
 
 def including(url: str, any_of: Sequence[str]) -> bool:
-    """Return whether it is the page of one of these, with at least its query."""
-    return any(_includes(address(url), address(each)) for each in any_of)
+    """Return True if it is the page of one of these, with at least its query."""
+    return any(_includes(address(url), wanted) for wanted in map(address, any_of))
 
 
 def within(url: str, any_of: Sequence[str]) -> bool:
-    """WebArena's "GOLD in PRED", over all alternatives together."""
-    reached, wanted = address(url), [address(each) for each in any_of]
+    """Compare like WebArena's "GOLD in PRED", over all alternatives together."""
+    reached, wanted = address(url), list(map(address, any_of))
     names = {name for each in wanted for name, _ in each.query}
     return any(each.host + each.path in reached.host + reached.path for each in wanted) and all(
         any(pair[0] == name and pair in reached.query for each in wanted for pair in each.query) for name in names

@@ -1,4 +1,4 @@
-"""A browser context: tabs with cookies and storage of their own, and what the browser reports about them."""
+"""A browser context: tabs with their own cookies and storage, and the browser's events about them."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,15 @@ from planbook.envs.web.traffic import Params, Traffic
 
 VIEW: Mapping[str, JsonValue] = {"width": 1280, "height": 720, "deviceScaleFactor": 1, "mobile": False}
 MOST_TABS = 8
-TOLD_DIALOGS = 3
+MOST_DIALOGS = 3
+"""Maximum number of dialogs that an observation reports."""
 ANSWERED: Mapping[str, tuple[bool, str]] = {
     "alert": (True, "it was closed"),
     "confirm": (True, "it was answered with OK"),
     "prompt": (False, "it was cancelled"),
     "beforeunload": (True, "the page was left"),
 }
-"""By kind of dialog: whether it is accepted, and the text that says so."""
+"""Kind of dialog to the answer: True to accept it, and the text that reports this."""
 
 
 @dataclass
@@ -35,10 +36,10 @@ class TabTarget:
     traffic: Traffic
     hidden: bool = False
     refused: bool = False
-    """True if it was kept from going somewhere."""
+    """True if a navigation of it was refused."""
     gone: bool = False
     closed: bool = False
-    """True if it no longer exists: its page, or the browser, closed it."""
+    """True if its page or the browser closed it."""
 
 
 @dataclass
@@ -46,18 +47,18 @@ class News:
     """Events since the last observation."""
 
     sentences: dict[str, int] = field(default_factory=dict)
-    """Sentences to report, and how often each occurred."""
+    """Sentences to report, with the number of times that each occurred."""
     refused: list[str] = field(default_factory=list)
-    """Reasons why a tab did not go to a page."""
+    """Reasons of refused navigations."""
     dialogs: int = 0
 
-    def taken(self) -> "News":
-        """Return the news, and start again with none."""
-        taken = News(self.sentences, self.refused, self.dialogs)
+    def take(self) -> "News":
+        """Return the news, and clear them."""
+        news = News(self.sentences, self.refused, self.dialogs)
         self.sentences, self.refused, self.dialogs = {}, [], 0
-        return taken
+        return news
 
-    def tell(self, sentence: str) -> None:
+    def add(self, sentence: str) -> None:
         """Report this sentence in the next observation."""
         self.sentences[sentence] = self.sentences.get(sentence, 0) + 1
 
@@ -67,9 +68,9 @@ class News:
 
 
 QUIET = 0.03
-"""Seconds of silence after which a page that waits for nothing counts as settled."""
+"""Seconds without events after which a page without pending requests counts as settled."""
 RESTLESS = 1.5
-"""Seconds after which a busy page that goes nowhere is read as it is."""
+"""Seconds after which a busy page that does not navigate is read as it is."""
 
 
 class TabGone(EnvironmentBroken):
@@ -77,26 +78,26 @@ class TabGone(EnvironmentBroken):
 
 
 class Context:
-    """The tabs of one environment, in a browser context of their own.
+    """The tabs of one environment, in their own browser context.
 
-    ``popups`` holds the tabs that pages opened, until the environment takes them.
+    ``popups`` holds the tabs that pages opened, until the environment takes them over.
     """
 
     def __init__(self, browser: chromium.Browser, gate: AddressPolicy, patience: float) -> None:
-        """``patience`` is in seconds: how long a page may load, or leave a command without an answer."""
+        """``patience`` is the time in seconds that a page may take to load or to answer a command."""
         self.gate, self.patience = gate, patience
         self.news = News()
         self.popups: list[TabTarget] = []
         self._targets: dict[str, TabTarget] = {}
         self._awaited = 0
         self.connection = Connection(browser.url, on_event=self._handle)
-        made = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
-        self._id = str(made["browserContextId"])
+        created = self._browser("Target.createBrowserContext", disposeOnDetach=True, **gate.proxy())
+        self._id = str(created["browserContextId"])
         self._browser("Browser.setDownloadBehavior", behavior="deny", browserContextId=self._id, eventsEnabled=True)
         self._browser("Target.setDiscoverTargets", discover=True, filter=[{"type": "page"}])
 
     def close(self) -> None:
-        """End the context with its tabs, cookies and storage; harmless if the browser is gone."""
+        """Dispose of the context with its tabs, cookies and storage; harmless if the browser is gone."""
         try:
             self._browser("Target.disposeBrowserContext", browserContextId=self._id)
         except EnvironmentBroken:
@@ -105,7 +106,7 @@ class Context:
             self.connection.close()
 
     def set_cookies(self, cookies: Sequence[JsonValue]) -> None:
-        """Set cookies, as ``Storage.setCookies`` takes them. Raises EnvironmentBroken if one is refused."""
+        """Set cookies in the form of ``Storage.setCookies``. Raises EnvironmentBroken if one is refused."""
         try:
             self._browser("Storage.setCookies", browserContextId=self._id, cookies=[*cookies])
         except CommandRefused as error:
@@ -113,9 +114,9 @@ class Context:
 
     def open(self, hidden: bool = False) -> TabTarget:
         """Open an empty tab. A ``hidden`` one reports no news."""
-        made = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
-        attached = self._browser("Target.attachToTarget", targetId=made["targetId"], flatten=True)
-        target = self._know(str(made["targetId"]), str(attached["sessionId"]), hidden)
+        created = self._browser("Target.createTarget", url=BLANK, browserContextId=self._id, newWindow=True)
+        attached = self._browser("Target.attachToTarget", targetId=created["targetId"], flatten=True)
+        target = self._register(str(created["targetId"]), str(attached["sessionId"]), hidden)
         self.call_all(target, self._preparations())
         return target
 
@@ -143,7 +144,7 @@ class Context:
             raise TabGone(f"the page did not answer for {self.patience:g} seconds") from error
 
     def catch_up(self, target: TabTarget) -> str:
-        """Learn what a tab showed before it was listened to, wait for it, and return its address."""
+        """Read the state of a tab that began without us, wait until it settles, and return its address."""
         tree, state = self.call_all(
             target, [("Page.getFrameTree", {}), ("Runtime.evaluate", {"expression": "document.readyState"})]
         )
@@ -154,19 +155,19 @@ class Context:
         return str(self.call(target, "Page.getNavigationHistory")["entries"][-1]["url"])
 
     def travel(self, target: TabTarget, method: str, **parameters: JsonValue) -> None:
-        """Send a tab to another page; ``rest`` waits for it."""
+        """Start a navigation with a command; ``rest`` waits for its end."""
         target.traffic.announce()
         self.connection.post(method, target.session, **parameters)
 
     def rest(self, target: TabTarget, document: str) -> str:
         """Wait until a tab has settled, and stop a page that does not load.
 
-        Return why it did not load; empty if it did, or if none was expected.
+        Return why the page did not load; empty if it did, or if none was expected.
         """
         if self.settle(target):
             return self._turn_back(target) if target.traffic.failed else ""
         if target.traffic.document != document or not target.traffic.moving:
-            self.news.tell(f"The page is still loading after {self.patience:g} seconds.")
+            self.news.add(f"The page is still loading after {self.patience:g} seconds.")
             return ""
         self.call(target, "Page.stopLoading")
         target.traffic.forget()
@@ -174,7 +175,7 @@ class Context:
         return f"the page did not load within {self.patience:g} seconds"
 
     def _turn_back(self, target: TabTarget) -> str:
-        """Leave the browser's own page about a failure; return what failed."""
+        """Leave the browser's own page about a failure; return a description of the failure."""
         failed, target.traffic.failed = target.traffic.failed, ""
         history = self.call(target, "Page.getNavigationHistory")
         if history["currentIndex"]:
@@ -184,15 +185,15 @@ class Context:
         return failed
 
     def settle(self, target: TabTarget) -> bool:
-        """Wait until nothing more happens; return whether the tab settled within the patience."""
-        begun = time.monotonic()
-        while (passed := time.monotonic() - begun) < self.patience:
+        """Wait until nothing more happens; return False if the patience ended first."""
+        start = time.monotonic()
+        while (elapsed := time.monotonic() - start) < self.patience:
             if target.gone:
                 raise TabGone("the page crashed")
             received = self.connection.listen(QUIET)
             if not received and not target.traffic.busy:
                 return True
-            if passed > RESTLESS and not target.traffic.moving:
+            if elapsed > RESTLESS and not target.traffic.moving:
                 target.traffic.forget()
                 return True
         return False
@@ -202,7 +203,7 @@ class Context:
     def _browser(self, method: str, **parameters: JsonValue) -> Answer:
         return self.connection.call_all([(method, parameters)])[0]
 
-    def _know(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
+    def _register(self, target_id: str, session: str, hidden: bool = False) -> TabTarget:
         target = self._targets[session] = TabTarget(target_id, session, Traffic(target_id), hidden)
         return target
 
@@ -221,20 +222,20 @@ class Context:
 
     def _handle(self, event: Event) -> None:
         method, params = event["method"], event["params"]
-        if handler := _OF_BROWSER.get(method):
+        if handler := _BROWSER_HANDLERS.get(method):
             handler(self, params)
         elif (target := self._targets.get(event.get("sessionId", ""))) is not None:
             target.traffic.handle(method, params)
-            if handler := _OF_TAB.get(method):
+            if handler := _TAB_HANDLERS.get(method):
                 handler(self, target, params)
 
     def _created(self, params: Params) -> None:
         info = params["targetInfo"]
         if info.get("browserContextId") == self._id and info.get("openerId") and info["type"] == "page":
-            there = sum(not target.hidden for target in self._targets.values())
-            if there + self._awaited >= MOST_TABS:
+            open_tabs = sum(not target.hidden for target in self._targets.values())
+            if open_tabs + self._awaited >= MOST_TABS:
                 self.connection.post("Target.closeTarget", targetId=info["targetId"])
-                self.news.tell(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
+                self.news.add(f"A page wanted to open one more tab; {MOST_TABS} are open, it was not opened.")
             else:
                 self._awaited += 1
                 self.connection.post("Target.attachToTarget", targetId=info["targetId"], flatten=True)
@@ -243,7 +244,7 @@ class Context:
         info = params["targetInfo"]
         if info.get("openerId") and info.get("browserContextId") == self._id:
             self._awaited -= 1
-            popup = self._know(info["targetId"], params["sessionId"])
+            popup = self._register(info["targetId"], params["sessionId"])
             for method, parameters in self._preparations():
                 self.connection.post(method, popup.session, **parameters)
             self.popups.append(popup)
@@ -256,44 +257,43 @@ class Context:
 
     def _download(self, params: Params) -> None:
         name = quoted(str(params.get("suggestedFilename", "")), 80)
-        self.news.tell(f"The page wanted to download the file {name}; nothing is downloaded here.")
+        self.news.add(f"The page wanted to download the file {name}; nothing is downloaded here.")
 
     def _crashed(self, target: TabTarget, _: Params) -> None:
         target.gone = True
 
     def _dialog(self, target: TabTarget, params: Params) -> None:
         kind = str(params["type"])
-        accepted, how = ANSWERED.get(kind, (False, "it was closed"))
+        accepted, result = ANSWERED.get(kind, (False, "it was closed"))
         self.connection.post("Page.handleJavaScriptDialog", target.session, accept=accepted)
         if target.hidden:
             return
         self.news.dialogs += 1
-        if self.news.dialogs <= TOLD_DIALOGS:
-            said = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
-            self.news.tell(f"A dialog ({kind}){said}; {how}.")
+        if self.news.dialogs <= MOST_DIALOGS:
+            event = f" said {quoted(str(params['message']), 300)}" if params["message"] else " came up"
+            self.news.add(f"A dialog ({kind}){event}; {result}.")
 
     def _paused(self, target: TabTarget, params: Params) -> None:
         """Answer a paused request. A refused document gets an empty answer, which leaves the page where it is."""
         request, url = params["requestId"], str(params["request"]["url"])
-        document = params.get("resourceType") == "Document"
-        if not (why := "" if self.gate.lets(url) else self.gate.why_not(url)):
+        if self.gate.allows_request(url):
             self.connection.post("Fetch.continueRequest", target.session, requestId=request)
-        elif document:
+        elif params.get("resourceType") == "Document":
             self.connection.post("Fetch.fulfillRequest", target.session, requestId=request, responseCode=204)
             if params["frameId"] == target.traffic.frame and not target.hidden:
                 target.refused = True
-                self.news.refused.append(f"{quoted(url)} was not opened: {why}")
+                self.news.refused.append(f"{quoted(url)} was not opened: {self.gate.why_not(url)}")
         else:
             self.connection.post("Fetch.failRequest", target.session, requestId=request, errorReason="BlockedByClient")
 
 
-_OF_BROWSER: Mapping[str, Any] = {
+_BROWSER_HANDLERS: Mapping[str, Any] = {
     "Target.targetCreated": Context._created,
     "Target.attachedToTarget": Context._attached,
     "Target.targetDestroyed": Context._destroyed,
     "Browser.downloadWillBegin": Context._download,
 }
-_OF_TAB: Mapping[str, Any] = {
+_TAB_HANDLERS: Mapping[str, Any] = {
     "Inspector.targetCrashed": Context._crashed,
     "Page.javascriptDialogOpening": Context._dialog,
     "Fetch.requestPaused": Context._paused,

@@ -13,15 +13,15 @@ from planbook.envs.errors import BadSelection, EnvironmentBroken
 from planbook.envs.resources import file_digest
 from planbook.envs.selection import chosen_split, filter_tasks, find_task
 from planbook.envs.types import Action, EnvironmentOptions, Observation, Requirement, Selection, Task, Verdict
-from planbook.envs.web import actions, page, sites
-from planbook.envs.web.actions import Acting
+from planbook.envs.web import page, sites
+from planbook.envs.web.actions import WebActions, possible_actions
 from planbook.envs.web.addresses import AddressPolicy, Names, host_of, is_near
 from planbook.envs.web.context import Context
 from planbook.envs.web.judging import EpisodeEnd, judge, page_text
 from planbook.envs.web.sites import TracSite
 from planbook.envs.web.tab import WebTab
 from planbook.envs.web.tabs import Browsing
-from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, load_tasks, offered, placed, to_task, types
+from planbook.envs.web.tasks import SHIPPED, SPLITS, WebTask, judgeable, load_tasks, placed, to_task, types
 from planbook.envs.web.webarena import log_in, read_login
 
 OWN = "own"
@@ -30,7 +30,7 @@ OWN = "own"
 
 def _web_address(text: str) -> str:
     if not text.startswith(("http://", "https://")):
-        raise ValueError(f"{text!r} is not an address: write http://HOST or https://HOST, and what follows")
+        raise ValueError(f"{text!r} is not an address: begin with http://HOST or https://HOST")
     return text
 
 
@@ -38,74 +38,74 @@ Address = Annotated[str, AfterValidator(_web_address)]
 
 
 class WebOptions(EnvironmentOptions):
-    """Options: the tasks, where a browser may go, and how pages are shown.
+    """Options: the tasks, the addresses that may be visited, and limits.
 
     ``planbook envs --env web`` shows the description of each field.
     """
 
     tasks: Path | None = Field(
-        default=None, description="A file of tasks, of our format or WebArena's; null is the shipped ones."
+        default=None, description="A file of tasks, in our format or WebArena's; null for the shipped tasks."
     )
     sites: dict[str, Address] = Field(
         default_factory=dict, description="The addresses (http://...) behind the names in braces of a task file."
     )
     start: Address | None = Field(
-        default=None, description="The address (http://...) at which a task of your own begins; not beside tasks."
+        default=None, description="The address (http://...) at which a task of your own begins; excludes tasks."
     )
-    goal: str = Field(default="", description="What is to be done from start; without it, to look around there.")
+    goal: str = Field(default="", description="The goal of a task of your own; by default, to look around at start.")
     allowed: tuple[str, ...] = Field(
         default=(),
         description="Patterns of hosts, or of hosts with ports, that may be visited besides those of the task: "
-        "*.example.org, 127.0.0.1:8000, *. Without any, a task whose start is on the internet may go anywhere there, "
-        "but nowhere on this machine or its network; one whose start is on this machine or its network may go to the "
-        "hosts and ports of the task only.",
+        "*.example.org, 127.0.0.1:8000, *. Without any, a task that starts on the internet may visit all of the "
+        "internet, but not this machine and its network; one that starts on this machine or its network may visit "
+        "only the hosts and ports of the task.",
     )
     patience: float = Field(
         default=10.0, gt=0, le=120, description="Seconds that a page may take to load or to answer."
     )
-    characters: int = Field(default=12_000, ge=200, description="How much of a page is told at most.")
+    characters: int = Field(default=12_000, ge=200, description="Maximum characters of a page in an observation.")
     paper_actions: bool = Field(
         default=False, description="Only the actions of the paper, and no find (also --paper-actions)."
     )
     logins: Path | None = Field(
         default=None,
-        description="For WebArena's files: the folder of the logins that tasks name (storage_state), as its auto_login "
-        "writes them.",
+        description="For WebArena's files: the folder of the logins that tasks name (storage_state), written by its "
+        "auto_login.",
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> "WebOptions":
+    def _consistent(self) -> "WebOptions":
         if self.goal and self.start is None:
             raise ValueError("a goal needs an address to start from: --option start=http://...")
         if self.start is not None and self.tasks is not None:
-            raise ValueError("start makes a task of your own, tasks names a file of them: give one of the two")
+            raise ValueError("start defines a task of your own, tasks names a file of tasks: give one of the two")
         return self
 
 
 def chosen(options: BaseModel | None, ids: tuple[str, ...] = ()) -> list[WebTask]:
     """Return the tasks under these options that can be judged. Raises BadSelection."""
-    return offered(every_task(options), ids)
+    return judgeable(every_task(options), ids)
 
 
 def every_task(options: BaseModel | None) -> list[WebTask]:
     """Return the tasks under these options, including those that cannot be judged. Raises BadSelection."""
-    given = WebOptions.read(options)
-    if given.start is not None:
-        goal = given.goal or f"look around at {given.start}"
-        return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=given.start)]
-    return load_tasks(given.tasks, given.sites, given.logins)
+    read = WebOptions.read(options)
+    if read.start is not None:
+        goal = read.goal or f"look around at {read.start}"
+        return [WebTask(id=OWN, type=OWN, kind="look_up", goal=goal, start=read.start)]
+    return load_tasks(read.tasks, read.sites, read.logins)
 
 
 def gate_of(options: WebOptions, task: WebTask) -> AddressPolicy:
-    """Return the address policy for a task whose addresses are in place."""
+    """Return the address policy for a task with real addresses (``tasks.placed``)."""
     starts = [task.start, *task.more_tabs]
     hosts = dict.fromkeys(host_of(url)[1] for url in [*starts, *options.sites.values()])
     public = not options.allowed and not any(is_near(host_of(url)[0]) for url in starts)
     return AddressPolicy((*hosts, *options.allowed), public)
 
 
-class Web(Acting):
-    """Web pages in a browser with tabs, storage and cookies of its own for every episode."""
+class Web(WebActions):
+    """Web pages in a browser; every episode has its own tabs, storage and cookies."""
 
     name = "web"
     about = (
@@ -137,7 +137,7 @@ class Web(Acting):
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
-        self._set = WebOptions.read(options)
+        self._options = WebOptions.read(options)
         self._site: TracSite | None = None
         self._web_task: WebTask | None = None
 
@@ -145,12 +145,12 @@ class Web(Acting):
 
     @classmethod
     def tasks(cls, selection: Selection, options: BaseModel | None = None) -> Sequence[Task]:
-        """Return the tasks of the task file, or the user's own, in the file's order."""
-        listed = [to_task(task) for task in chosen(options, selection.ids)]
+        """Return the tasks of the task file in its order, or the user's own task."""
+        every = [to_task(task) for task in chosen(options, selection.ids)]
         split = chosen_split(selection, cls.splits, cls.name)
         if selection.ids:
-            return [find_task(listed, name, cls.name) for name in selection.ids]
-        return [task for task in listed if split in ("all", task.split)]
+            return [find_task(every, name, cls.name) for name in selection.ids]
+        return [task for task in every if split in ("all", task.split)]
 
     @classmethod
     def unjudgeable(cls, selection: Selection, options: BaseModel | None = None) -> Mapping[str, int]:
@@ -164,48 +164,47 @@ class Web(Acting):
 
     @classmethod
     def requirements(cls) -> Sequence[Requirement]:
-        """Return Chromium and its driver, and the site for the tasks on it."""
+        """Return Chromium and its driver, and the site of the shipped tasks."""
         return [*chromium.requirements(), *sites.requirements()]
 
     # Episodes.
 
     def begin(self, task: Task) -> Observation:
         """Reset the task's site and open the start in a clean browser."""
-        found = next((each for each in chosen(self._set, (task.id,)) if each.id == task.id), None)
-        if found is None:
+        web_task = next((each for each in chosen(self._options, (task.id,)) if each.id == task.id), None)
+        if web_task is None:
             raise BadSelection(f"web has no task {task.id!r} under these options")
-        if found.site:
+        if web_task.site:
             self._site = self._site or sites.take_trac()
             self._site.reset()
-        own: dict[str, str] = {found.site: self._site.url} if found.site and self._site else {}
-        self._web_task = placed(found, {**self._set.sites, **own})
+        own: dict[str, str] = {web_task.site: self._site.url} if web_task.site and self._site else {}
+        self._web_task = placed(web_task, {**self._options.sites, **own})
         self._notes, self._answer, self._verdict = [], None, None
         return self._begin(self._web_task, Names(own))
 
     def _begin(self, task: WebTask, names: Names) -> Observation:
         login = read_login(task.login) if task.login else None
-        visit = self._visit = self._enter(task, names)
+        browsing = self._browsing = self._open_browser(task, names)
         if login:
-            log_in(visit.context, login)
-        first = visit.do(lambda tab: tab.load(task.start))
+            log_in(browsing.context, login)
+        first = browsing.do(lambda tab: tab.load(task.start))
         if not first.accepted:
             self._drop()
             raise EnvironmentBroken(
                 f"the start {task.start} of the task {task.id} cannot be opened: {first.text.split(chr(10))[0]}"
             )
         for url in task.more_tabs:
-            visit.open_tab()
-            visit.do(partial(_loading, url))
+            browsing.open_tab()
+            browsing.do(partial(WebTab.load, url=url))
         if task.more_tabs:
-            visit.switch(0)
-            first = visit.do(lambda _: "")
+            browsing.switch(0)
+            first = browsing.do(lambda _: "")
         return first
 
-    def _enter(self, task: WebTask, names: Names) -> Browsing:
-        """Return a clean browser."""
+    def _open_browser(self, task: WebTask, names: Names) -> Browsing:
         self._drop()
-        context = self._context = Context(chromium.shared(), gate_of(self._set, task), self._set.patience)
-        return Browsing(context, context.open(), names, self._set.characters)
+        context = self._context = Context(chromium.shared(), gate_of(self._options, task), self._options.patience)
+        return Browsing(context, context.open(), names, self._options.characters)
 
     def close(self) -> None:
         """Close the tabs and release the site; the browser stays for others until the process ends."""
@@ -218,11 +217,11 @@ class Web(Acting):
 
     def state(self) -> str:
         """Return the address, and the notes."""
-        noted = "".join(f"\n- {note}" for note in self._notes)
-        return f"You are at {self._address()}.{f' Noted down:{noted}' if noted else ''}"
+        notes = "".join(f"\n- {note}" for note in self._notes)
+        return f"You are at {self._address()}.{f' Noted down:{notes}' if notes else ''}"
 
     def scene(self) -> str:
-        """Return what is in view now."""
+        """Return the last observation."""
         return self._last.text
 
     def attribute_values(self) -> Mapping[str, JsonValue]:
@@ -230,16 +229,17 @@ class Web(Acting):
         return {"url": self._address()}
 
     def _address(self) -> str:
-        visit = self._visit
-        return visit.names.short(visit.page.url) if visit and visit.page else ""
+        browsing = self._browsing
+        return browsing.names.short(browsing.page.url) if browsing and browsing.page else ""
 
     def verdict(self) -> Verdict:
         """Return the result of the task's checks on the current state."""
-        visit, task = self._visit, self._web_task
-        if self._verdict is None and visit is not None and task is not None:
+        browsing, task = self._browsing, self._web_task
+        if self._verdict is None and browsing is not None and task is not None:
             changes = self._site.changes if self._site and task.site else None
+            end = EpisodeEnd(self._answer, browsing.url, partial(page_text, browsing), changes)
             try:
-                self._verdict = judge(task, EpisodeEnd(self._answer, visit.url, partial(page_text, visit), changes))
+                self._verdict = judge(task, end)
             except EnvironmentBroken:
                 self._drop()
                 raise
@@ -252,42 +252,37 @@ class Web(Acting):
         return f"answer: {self._answer}" if self._answer else "no answer"
 
     def brief(self, observation: Observation, before: Observation) -> str:
-        """Return what the action changed: why nothing happened, the new page, or the new and removed lines."""
+        """Return the change by the action: why nothing happened, the new page, or the new and removed lines."""
         if not observation.accepted:
             return observation.text.split("\n", 1)[0]
         return observation.text if observation.terminated else page.change(before.text, observation.text)
 
     def possible_actions(self) -> list[Action]:
-        """Return clicks on what is in view, choices, scrolling, and going back and forward; nothing is typed."""
-        return actions.actions(self._seen())
+        """Return clicks on elements in view, choices, scrolling, and going back and forward; no typing."""
+        return possible_actions(self._open_browsing())
 
     @classmethod
     def checksums(cls, tasks: Sequence[Task], options: BaseModel | None = None) -> Mapping[str, str]:
-        """Return the digests of the task file, and of the site of ours if a task is on it."""
-        given = WebOptions.read(options)
-        found = {} if given.start is not None else {"list of tasks": file_digest(given.tasks or SHIPPED)}
-        wanted = {task.id for task in tasks}
-        used = {task.site for task in chosen(options) if task.site and task.id in wanted}
-        return found | {f"the site {name}": sites.checksum() for name in sorted(used)}
+        """Return the digests of the task file, and of our site if a task uses it."""
+        read, ids = WebOptions.read(options), {task.id for task in tasks}
+        digests = {} if read.start is not None else {"list of tasks": file_digest(read.tasks or SHIPPED)}
+        used_sites = {task.site for task in chosen(options) if task.site and task.id in ids}
+        return digests | {f"the site {name}": sites.checksum() for name in sorted(used_sites)}
 
     def versions(self) -> Mapping[str, str]:
-        """Return the versions of browser and Selenium, and which actions there are."""
+        """Return the versions of browser and Selenium, and the set of actions."""
         return chromium.versions() | {"paper_actions": str(not self.offer.queries).lower()}
 
     def _save(self) -> object:
-        return self._seen().save(), tuple(self._notes)
+        return self._open_browsing().save(), tuple(self._notes)
 
     def _load(self, native: object) -> Observation:
         assert isinstance(native, tuple)
         saved, notes = native
         self._notes, self._answer, self._verdict = list(notes), None, None
-        visit = self._seen()
+        browsing = self._open_browsing()
         try:
-            return visit.load(saved)
+            return browsing.load(saved)
         except EnvironmentBroken:
             self._drop()
             raise
-
-
-def _loading(url: str, tab: WebTab) -> str:
-    return tab.load(url)

@@ -1,7 +1,7 @@
 """Judging: compare answers, pages and stored data with the checks of a task at the end of an episode.
 
-The score is the mean of what each check gives; a task is solved when all give 1. Beyond its checks, a task on a site of
-ours must leave the rest of the site unchanged: only what a server check names may change, and nothing without one.
+The score is the mean of the checks' scores; a task is solved if all are 1. In addition, a task on our site must leave
+the rest of the site unchanged: only the places that a server check names may change, and nothing without one.
 """
 
 import json
@@ -29,12 +29,12 @@ from planbook.envs.web.tasks import (
 )
 
 OR = " |OR| "
-"""Between alternatives of one value, as in WebArena's files."""
+"""Separates alternatives of one value, as in WebArena's files."""
 QUOTES = "\"'`“”‘’„«»"
 
 
 def spaced(text: str) -> str:
-    """Return the text with single spaces, without blanks at its ends."""
+    """Return the text with single spaces, stripped."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
@@ -47,40 +47,39 @@ def clean(text: str) -> str:
 
 
 def exact(answer: str, values: Sequence[str]) -> bool:
-    """Return whether the answer is one of the values, or one of their alternatives."""
-    return clean(answer) in {clean(each) for value in values for each in value.split(OR)}
+    """Return True if the answer is one of the values, or one of their alternatives."""
+    return clean(answer) in {clean(alternative) for value in values for alternative in value.split(OR)}
 
 
 def must_include(answer: str, values: Sequence[str]) -> bool:
-    """Return whether all values, or an alternative of each, occur in the answer; a single character as a whole word."""
+    """Return True if all values, or an alternative of each, occur in the answer; a single character as a whole word."""
     text = clean(answer)
-    return all(any(_occurs(clean(each), text) for each in value.split(OR)) for value in values)
+    return all(any(_occurs(clean(alternative), text) for alternative in value.split(OR)) for value in values)
 
 
 def same_lines(text: str, wanted: str) -> bool:
-    """Return whether two texts have the same lines, ignoring blanks in them and at the ends of the text."""
+    """Return True if two texts have the same lines, ignoring white space in them and at the ends of the text."""
     return [*map(spaced, text.strip().splitlines())] == [*map(spaced, wanted.strip().splitlines())]
 
 
-def holds(text: str, values: Sequence[str]) -> bool:
-    """Return whether all values occur in the text as written, ignoring the spaces between words."""
+def contains_all(text: str, values: Sequence[str]) -> bool:
+    """Return True if all values occur in the text literally, except for white space."""
     return all(spaced(value) in spaced(text) for value in values)
 
 
 def numbers(answer: str, values: Sequence[str]) -> bool:
-    """Return whether the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
-    found = {_number(match) for match in NUMBER.findall(answer)}
-    return found == {_number(value) for value in values}
+    """Return True if the numbers in the answer are the values; ``#12`` is 12, ``1,200`` is 1200 and ``4.50`` is 4.5."""
+    return set(map(_number, NUMBER.findall(answer))) == set(map(_number, values))
 
 
 def items(answer: str, values: Sequence[str]) -> bool:
-    """Return whether the answer lists exactly the values; a final full stop does not count."""
+    """Return True if the answer lists exactly the values; a final full stop is ignored."""
     parts = re.split(r"[,;\n]|\band\b", answer.strip().removesuffix("."))
     return {clean(part) for part in parts if part.strip()} == {clean(value) for value in values}
 
 
 def says_impossible(answer: str) -> bool:
-    """Return whether the answer begins with N/A; a reason may follow."""
+    """Return True if the answer begins with N/A; a reason may follow."""
     return re.match(r"n/?a\b", clean(answer)) is not None
 
 
@@ -104,28 +103,28 @@ ANSWERS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
 
 @dataclass(frozen=True)
 class EpisodeEnd:
-    """What judging may look at."""
+    """The facts that checks use."""
 
     answer: str | None
     """The argument of ``stop``; None if the episode ended without it."""
     url: str
     """The address of the current tab."""
     page_text: Callable[[str, str, str], str]
-    """For an address, a selector and a script: the text of a page, see ``page_text``."""
+    """Returns the text of a page, given an address, a selector and a script: see ``page_text``."""
     changes: Callable[[], Mapping[str, str | None]] | None = None
-    """What differs on our site; None if the task is not on it."""
+    """Returns the changes on our site; None if the task is not on it."""
 
 
 def judge(task: WebTask, facts: EpisodeEnd) -> Verdict:
     """Return the verdict on a task with real addresses (``tasks.placed``); a task without checks is never solved."""
-    if not task.checks or task.unjudged or _changed_unasked(task, facts):
+    if not task.checks or task.unjudged or _has_unwanted_changes(task, facts):
         return Verdict(solved=False, score=0.0)
-    marks = [_JUDGES[type(check)](check, facts) for check in task.checks]
-    return Verdict(solved=all(mark == 1 for mark in marks), score=sum(marks) / len(marks))
+    scores = [_JUDGES[type(check)](check, facts) for check in task.checks]
+    return Verdict(solved=all(score == 1 for score in scores), score=sum(scores) / len(scores))
 
 
-def _changed_unasked(task: WebTask, facts: EpisodeEnd) -> bool:
-    """Return whether our site was changed although the task asks for no change."""
+def _has_unwanted_changes(task: WebTask, facts: EpisodeEnd) -> bool:
+    """Return True if our site was changed although the task requires no change."""
     if facts.changes is None or any(isinstance(check, ServerCheck) for check in task.checks):
         return False
     return bool(facts.changes())
@@ -155,20 +154,21 @@ def _page(check: PageCheck, facts: EpisodeEnd) -> float:
 
 
 def _server(check: ServerCheck, facts: EpisodeEnd) -> float:
-    """Return the share of right changes among those wanted and those made."""
+    """Return the share of correct changes among all wanted and actual changes."""
     if facts.changes is None:
         return 0.0
-    made = facts.changes()
-    right = sum(place in made and _is(made[place], wanted) for place, wanted in check.changes.items())
-    return right / len(made.keys() | check.changes.keys())
+    actual = facts.changes()
+    correct = sum(place in actual and _matches(actual[place], wanted) for place, wanted in check.changes.items())
+    return correct / len(actual.keys() | check.changes.keys())
 
 
-def _is(value: str | None, wanted: str | Text | None) -> bool:
+def _matches(value: str | None, wanted: str | Text | None) -> bool:
     if value is None or wanted is None:
         return value is wanted
     if isinstance(wanted, str):
         return same_lines(value, wanted)
-    return holds(value, wanted.must_include) and not any(holds(value, (each,)) for each in wanted.must_exclude)
+    excluded = any(contains_all(value, (text,)) for text in wanted.must_exclude)
+    return contains_all(value, wanted.must_include) and not excluded
 
 
 _JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEnd], float]] = {
@@ -180,33 +180,33 @@ _JUDGES: Mapping[type[Check], Callable[[Any, EpisodeEnd], float]] = {
 }
 
 
-WHOLE = "document.body?.innerText"
+WHOLE_PAGE = "document.body?.innerText"
 
 
-def page_text(visit: Browsing, url: str, selector: str, script: str) -> str:
-    """Return text of a page as the agent's browser sees it: the current page, or another loaded in a hidden tab.
+def page_text(browsing: Browsing, url: str, selector: str, script: str) -> str:
+    """Return text of a page in the agent's browser: of the current page, or of another one, loaded in a hidden tab.
 
     It is the text of the first element that a CSS selector matches, the value of a JavaScript expression, or the text
-    of the whole page. Empty if the page cannot be loaded or nothing matches. The episode does not notice.
+    of the whole page; empty if the page cannot be loaded or nothing matches. The episode does not change.
     """
-    asked = script or (_first(selector) if selector else WHOLE)
+    expression = script or (_first_match(selector) if selector else WHOLE_PAGE)
     try:
-        if url == visit.url:
-            return _text(visit.tab, asked)
-        tab = WebTab(visit.context, visit.context.open(hidden=True))
+        if url == browsing.url:
+            return _value_text(browsing.tab, expression)
+        tab = WebTab(browsing.context, browsing.context.open(hidden=True))
         try:
-            return "" if tab.fetch(url) else _text(tab, asked)
+            return "" if tab.fetch(url) else _value_text(tab, expression)
         finally:
-            visit.context.drop(tab.target)
+            browsing.context.drop(tab.target)
     except TabGone:
         return ""
 
 
-def _first(selector: str) -> str:
-    found = f"document.querySelector({json.dumps(selector)})"
-    return f"(found => found && (found.value ?? found.innerText))({found})"
+def _first_match(selector: str) -> str:
+    element = f"document.querySelector({json.dumps(selector)})"
+    return f"(element => element && (element.value ?? element.innerText))({element})"
 
 
-def _text(tab: WebTab, expression: str) -> str:
+def _value_text(tab: WebTab, expression: str) -> str:
     value = tab.value(expression)
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)

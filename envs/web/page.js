@@ -1,5 +1,5 @@
-// What is done inside the page, in a world of its own: the page's scripts cannot see or change these functions.
-// Every function takes the node that is meant and answers {refused: reason} where it does nothing.
+// Functions that run inside the page, in an isolated world: the page's scripts cannot see or change them.
+// Each takes the target node and returns {refused: reason} if it did nothing.
 ({
   aim(node) {
     const element = this.element(node);
@@ -14,10 +14,10 @@
     let cover = null;
     for (const point of points) {
       cover = this.cover(node, point);
-      if (!cover) return this.outside(point);
+      if (!cover) return this.toWindow(point);
     }
     this.show(element);
-    for (const point of this.points(node)) if (!(cover = this.cover(node, point))) return this.outside(point);
+    for (const point of this.points(node)) if (!(cover = this.cover(node, point))) return this.toWindow(point);
     return {refused: "is covered", cover: this.outline(cover)};
   },
   element(node) { return node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement ?? node.getRootNode().host; },
@@ -29,7 +29,7 @@
     return [...range.getClientRects()];
   },
   points(node) {
-    const inside = (x, y) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight && this.outside({x, y}).seen;
+    const inside = (x, y) => x >= 0 && y >= 0 && x < innerWidth && y < innerHeight && this.toWindow({x, y}).seen;
     const points = [];
     for (const box of this.rects(node)) {
       if (!box.width || !box.height) continue;
@@ -43,8 +43,8 @@
     }
     return points;
   },
-  // The point as the tab's window counts it, and whether it lies inside all the frames around.
-  outside({x, y}) {
+  // The point in coordinates of the tab's window, and whether it is visible in all frames around it.
+  toWindow({x, y}) {
     let seen = true;
     for (let view = window; view.frameElement; view = view.parent) {
       const frame = view.frameElement, box = frame.getBoundingClientRect();
@@ -55,18 +55,18 @@
     return {x, y, seen};
   },
   hit(root, x, y) {
-    let found = root.elementFromPoint(x, y);
-    while (found?.shadowRoot) {
-      const inner = found.shadowRoot.elementFromPoint(x, y);
-      if (!inner || inner === found) break;
-      found = inner;
+    let top = root.elementFromPoint(x, y);
+    while (top?.shadowRoot) {
+      const inner = top.shadowRoot.elementFromPoint(x, y);
+      if (!inner || inner === top) break;
+      top = inner;
     }
-    return found;
+    return top;
   },
-  // What lies over the point, or null where a click on it reaches the node.
+  // Return the element that covers the point, or null if a click on it reaches the node.
   cover(node, point) {
-    const found = this.hit(document, point.x, point.y);
-    if (!found || !this.reaches(found, node)) return found ?? document.documentElement;
+    const top = this.hit(document, point.x, point.y);
+    if (!top || !this.reaches(top, node)) return top ?? document.documentElement;
     let {x, y} = point;
     for (let view = window; view.frameElement; view = view.parent) {
       const frame = view.frameElement, box = frame.getBoundingClientRect();
@@ -77,18 +77,19 @@
     }
     return null;
   },
-  reaches(found, node) {
+  // Return true if a click on the topmost element reaches the node.
+  reaches(top, node) {
     const element = this.element(node);
     const up = (from, goal) => {
       for (let at = from; at; at = at.assignedSlot ?? at.parentNode ?? at.host) if (at === goal) return true;
       return false;
     };
-    if (up(found, element)) return true;
-    if (found.closest("label")?.control === element) return true;
-    // The picture that stands for a box, or a text whose parent is what reacts.
+    if (up(top, element)) return true;
+    if (top.closest("label")?.control === element) return true;
+    // An image in place of a checkbox, or a text whose parent reacts.
     return element.matches("input[type=checkbox], input[type=radio]")
-      ? up(element, found) && found !== document.body && found !== document.documentElement
-      : getComputedStyle(element).pointerEvents === "none" && up(element, found);
+      ? up(element, top) && top !== document.body && top !== document.documentElement
+      : getComputedStyle(element).pointerEvents === "none" && up(element, top);
   },
   outline(element) {
     const text = (element.getAttribute("aria-label") || element.innerText || "").slice(0, 80);
@@ -99,7 +100,7 @@
     if (!element) return {};
     return {tag: element.localName, type: element.type ?? "", editable: element.isContentEditable};
   },
-  // Where text can go into a field: the field focused and what it holds selected.
+  // Return how text is put into the field.
   field(node) {
     let element = this.element(node);
     if (!node.isConnected || !element) return {refused: "is no longer on the page"};
@@ -107,16 +108,17 @@
     if (label?.control && !element.matches("input, textarea, select")) element = label.control;
     const {tag, type, editable} = this.kind(element);
     if (tag === "select") return {refused: "is a select box: use select(element, option)"};
-    const text = tag === "textarea" || (tag === "input" && !this.noText.includes(type)) || editable;
+    const text = tag === "textarea" || (tag === "input" && !this.nonTextTypes.includes(type)) || editable;
     if (!text) return {refused: type === "file" ? "takes a file, and there is none to give" : "is not a field"};
     if (element.matches(":disabled, [aria-disabled=true]")) return {refused: "is disabled"};
     if (element.readOnly) return {refused: "is read-only"};
     if (!element.checkVisibility({visibilityProperty: true})) return {refused: "is hidden"};
-    return {way: this.given.includes(type) ? "set" : "keys", lines: tag === "textarea" || editable, area: tag === "textarea", type};
+    return {way: this.setTypes.includes(type) ? "set" : "keys", lines: tag === "textarea" || editable, area: tag === "textarea", type};
   },
-  noText: ["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"],
-  given: ["date", "time", "datetime-local", "month", "week", "color", "range"],
-  take(node) {
+  nonTextTypes: ["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"],
+  setTypes: ["date", "time", "datetime-local", "month", "week", "color", "range"],
+  // Focus the field and select its content.
+  selectContent(node) {
     let element = this.element(node);
     const label = element.closest("label");
     if (label?.control && !element.matches("input, textarea")) element = label.control;
@@ -134,10 +136,10 @@
       element.value = before;
       return {refused: `takes no such text; it held ${JSON.stringify(before)}`};
     }
-    this.tell(element);
+    this.notify(element);
     return {};
   },
-  tell(element) {
+  notify(element) {
     for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, {bubbles: true, composed: true}));
   },
   choose(node, wanted) {
@@ -148,26 +150,25 @@
     const plain = (text) => text.replace(/\s+/g, " ").trim();
     const options = [...element.options];
     const name = (option) => plain(option.label || option.text);
-    const option = options.find((each) => name(each) === plain(wanted))
-      ?? options.find((each) => name(each).toLowerCase() === plain(wanted).toLowerCase());
+    const option = options.find((candidate) => name(candidate) === plain(wanted))
+      ?? options.find((candidate) => name(candidate).toLowerCase() === plain(wanted).toLowerCase());
     if (!option) return {refused: "has no such option", options: options.map(name)};
     if (option.disabled || option.parentElement.disabled) return {refused: "has that option, but it is disabled"};
     element.focus();
     option.selected = element.multiple ? !option.selected : true;
-    this.tell(element);
+    this.notify(element);
     return {};
   },
-  // Scroll the page; where it is all in view, the largest part of it that can be scrolled, or that around the node.
-  // The nodes in view, and those around them, each after the one it is in: for pages too large to be read whole.
+  // Return the nodes in view with their ancestors, each after its parent: for pages too large to be read whole.
   inView(most) {
     const nodes = [], shape = [];
-    const seen = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
-    const look = (node, parent) => {
+    const isVisible = (box) => box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+    const collect = (node, parent) => {
       if (nodes.length >= most) return;
       const element = node.nodeType === Node.ELEMENT_NODE;
       const box = element ? node.getBoundingClientRect() : this.rects(node)[0];
       if (!box) return;
-      if (box.width && box.height && !seen(box)) return;
+      if (box.width && box.height && !isVisible(box)) return;
       if (!element && !node.data.trim()) return;
       const at = nodes.push(node) - 1;
       shape.push([parent, box.left, box.top, box.right, box.bottom]);
@@ -175,29 +176,30 @@
       const style = getComputedStyle(node);
       if (style.display === "none") return;
       for (const child of (node.shadowRoot ?? node).childNodes) {
-        if (child.nodeType === Node.ELEMENT_NODE || child.nodeType === Node.TEXT_NODE) look(child, at);
+        if (child.nodeType === Node.ELEMENT_NODE || child.nodeType === Node.TEXT_NODE) collect(child, at);
       }
     };
-    look(document.documentElement, -1);
+    collect(document.documentElement, -1);
     return {nodes, shape: JSON.stringify(shape)};
   },
+  // Scroll the nearest scrollable part around the node, or the page, or if all of it is in view, its largest such part.
   scroll(node, sign) {
-    const can = (part) => {
+    const hasRoom = (part) => {
       const room = sign > 0 ? part.scrollHeight - part.clientHeight - part.scrollTop : part.scrollTop;
       return room >= 1 && part.clientHeight > 0;
     };
-    const rolls = (part) => ["auto", "scroll", "overlay"].includes(getComputedStyle(part).overflowY);
+    const scrolls = (part) => ["auto", "scroll", "overlay"].includes(getComputedStyle(part).overflowY);
     const whole = document.scrollingElement ?? document.documentElement;
     let part = null;
     if (node && node.nodeType) {
       for (let at = this.element(node); at && at !== whole && at !== document.body; at = at.parentElement ?? at.getRootNode().host) {
-        if (rolls(at) && can(at)) { part = at; break; }
+        if (scrolls(at) && hasRoom(at)) { part = at; break; }
       }
     }
-    if (!part && can(whole)) part = whole;
+    if (!part && hasRoom(whole)) part = whole;
     if (!part && document.getElementsByTagName("*").length < 20000) {
-      const size = (each) => each.clientWidth * each.clientHeight;
-      part = [...document.querySelectorAll("*")].filter((each) => can(each) && rolls(each))
+      const size = (element) => element.clientWidth * element.clientHeight;
+      part = [...document.querySelectorAll("*")].filter((element) => hasRoom(element) && scrolls(element))
         .sort((one, other) => size(other) - size(one))[0];
     }
     if (!part) return {refused: sign > 0 ? "there is nothing further down" : "there is nothing further up"};

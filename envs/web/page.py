@@ -1,4 +1,4 @@
-"""Pages: read one from the browser, number its elements, and write it as text."""
+"""Read pages from the browser, number their elements, and render them as text."""
 
 import json
 from collections import Counter
@@ -13,8 +13,8 @@ from pydantic import JsonValue
 
 from planbook.envs.browser.devtools import Answer, CommandRefused
 from planbook.envs.web.accessibility import (
-    NAME,
-    STATED,
+    LONGEST_NAME,
+    SHOWN_IF_FALSE,
     STYLES,
     AccessibilityNode,
     AccessibilityTree,
@@ -27,13 +27,13 @@ from planbook.envs.web.context import VIEW, Context, TabGone, TabTarget
 
 WINDOW = Rect(0, 0, float(str(VIEW["width"])), float(str(VIEW["height"])))
 PAGE = f"({Path(__file__).with_name('page.js').read_text(encoding='utf-8').strip()})"
-"""Our functions for the page, as one expression."""
+"""The functions of page.js, as one expression."""
 READS = 4
 """Maximum number of attempts to read a page that changes meanwhile."""
 LARGE = 8_000
-"""Number of elements above which only what is in view is read."""
-MOST_PARTS = 1_500
-"""Maximum number of nodes in view that are read of a large page."""
+"""Number of elements from which only the visible part of a page is read."""
+MOST_NODES = 1_500
+"""Maximum number of visible nodes that are read of a large page."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ def trail_of(history: Answer) -> Trail:
 
 @dataclass
 class Page:
-    """The content of a tab. ``above`` and ``below`` are pixels outside the window; ``part`` means not all was read."""
+    """The content of a tab. ``above`` and ``below`` are pixels outside the window; ``part``: only the view was read."""
 
     url: str
     title: str
@@ -67,15 +67,15 @@ class Page:
 
     @cached_property
     def by_backend(self) -> Mapping[int, AccessibilityNode]:
-        """The nodes by their ids in the browser."""
+        """Nodes by their ids in the browser."""
         return {node.backend: node for node in self.root.walk()}
 
 
 def read(context: Context, target: TabTarget) -> Page:
-    """Return the tab's page as it is now. Raises TabGone, EnvironmentBroken.
+    """Return the tab's current page. Raises TabGone, EnvironmentBroken.
 
-    Reading takes several commands. If the tab sets out for another page between two of them, it is read again when it
-    has settled; otherwise the address could be that of one page and the elements those of another.
+    Reading takes several commands. If the tab begins to navigate between two of them, it is read again after it has
+    settled; otherwise the address and the elements could belong to different pages.
     """
     traffic, page = target.traffic, None
     for _ in range(READS):
@@ -103,41 +103,41 @@ def _read(context: Context, target: TabTarget) -> Page:
     )
     entry = history["entries"][history["currentIndex"]]
     large = (size["result"].get("value") or 0) > LARGE
-    root = _in_view(context, target) if large else _whole(context, target)
-    seen, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
-    above = round(seen["pageY"])
-    below = max(0, round(content["height"] - seen["pageY"] - seen["clientHeight"]))
+    root = _read_view(context, target) if large else _read_whole(context, target)
+    view, content = metrics["cssVisualViewport"], metrics["cssContentSize"]
+    above = round(view["pageY"])
+    below = max(0, round(content["height"] - view["pageY"] - view["clientHeight"]))
     mark_visible(root)
-    backends = frozenset(node.backend for node in number_turns(root))
+    backends = frozenset(node.backend for node in number_duplicates(root))
     trail = trail_of(history)
     return Page(entry["url"], entry["title"], target.traffic.document, trail, root, above, below, large, backends)
 
 
-def _whole(context: Context, target: TabTarget) -> AccessibilityNode:
+def _read_whole(context: Context, target: TabTarget) -> AccessibilityNode:
     (snapshot,) = context.call_all(target, [("DOMSnapshot.captureSnapshot", {"computedStyles": list(STYLES)})])
-    places = PageLayout(snapshot)
-    asked = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in places.frames]
-    answers = context.call_all(target, asked)
-    frames = {frame: answer["nodes"] for frame, answer in zip(places.frames, answers, strict=True)}
-    return AccessibilityTree(frames, places.owners, places.boxes).root(target.traffic.frame)
+    layout = PageLayout(snapshot)
+    commands = [("Accessibility.getFullAXTree", {"frameId": frame}) for frame in layout.frames]
+    answers = context.call_all(target, commands)
+    frames = {frame: answer["nodes"] for frame, answer in zip(layout.frames, answers, strict=True)}
+    return AccessibilityTree(frames, layout.owners, layout.boxes).root(target.traffic.frame)
 
 
-def _in_view(context: Context, target: TabTarget) -> AccessibilityNode:
-    """Return a large page without what is out of view: find the nodes in view, and read each."""
+def _read_view(context: Context, target: TabTarget) -> AccessibilityNode:
+    """Return the visible part of a large page: list the nodes in view, and read each."""
     frame = target.traffic.frame
     world = context.call(target, "Page.createIsolatedWorld", frameId=frame, worldName="planbook")["executionContextId"]
-    found = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MOST_PARTS})", contextId=world)
-    held = found["result"]["objectId"]
-    listed = context.call(target, "Runtime.getProperties", objectId=held, ownProperties=True)["result"]
-    parts = {each["name"]: each["value"] for each in listed if "value" in each}
+    view = context.call(target, "Runtime.evaluate", expression=f"{PAGE}.inView({MOST_NODES})", contextId=world)
+    view_id = view["result"]["objectId"]
+    properties = context.call(target, "Runtime.getProperties", objectId=view_id, ownProperties=True)["result"]
+    parts = {each["name"]: each["value"] for each in properties if "value" in each}
     ids = context.call(target, "Runtime.getProperties", objectId=parts["nodes"]["objectId"], ownProperties=True)
     shape = json.loads(parts["shape"]["value"])
-    asked = [
+    commands = [
         ("Accessibility.getPartialAXTree", {"objectId": each["value"]["objectId"], "fetchRelatives": False})
         for each in ids["result"]
         if each["name"].isdecimal()
     ]
-    answers = context.call_all(target, asked)
+    answers = context.call_all(target, commands)
     raw = [dict(answer["nodes"][0]) for answer in answers]
     boxes = {}
     for number, (node, (parent, *edges)) in enumerate(zip(raw, shape, strict=True)):
@@ -149,12 +149,12 @@ def _in_view(context: Context, target: TabTarget) -> AccessibilityNode:
 
 
 def mark_visible(root: AccessibilityNode) -> None:
-    """Mark what is in the window, and what holds such a node. A node without a box is visible with its parent."""
+    """Mark the nodes in the window and their ancestors. A node without a box is visible with its parent."""
     nodes = list(root.walk())
-    boxed: dict[int, bool] = {}
+    has_box: dict[int, bool] = {}
     for node in reversed(nodes):
-        below = any(boxed[id(child)] for child in node.children)
-        boxed[id(node)] = below or node.box is not None
+        below = any(has_box[id(child)] for child in node.children)
+        has_box[id(node)] = below or node.box is not None
         inside = node.box is not None and not node.box.within(WINDOW).empty
         node.visible = (inside and not below) or any(child.visible for child in node.children)
     for node in nodes:
@@ -163,18 +163,18 @@ def mark_visible(root: AccessibilityNode) -> None:
                 inner.visible = inner.visible or inner.box is None
 
 
-def number_turns(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
-    """Number the nodes of each role and name, and return all."""
-    turns: dict[tuple[str, str], int] = {}
+def number_duplicates(root: AccessibilityNode) -> Sequence[AccessibilityNode]:
+    """Number the nodes with the same role and name, and return all nodes."""
+    counts = Counter[tuple[str, str]]()
     nodes = list(root.walk())
     for node in nodes:
-        node.turn = turns.get((node.role, node.name), 0)
-        turns[node.role, node.name] = node.turn + 1
+        node.ordinal = counts[node.role, node.name]
+        counts[node.role, node.name] += 1
     return nodes
 
 
-Sign = tuple[str, str, str, int]
-"""Identifies an element when its page is loaded again: address, role, name, and index among these."""
+Signature = tuple[str, str, str, int]
+"""Identifies an element when its page is loaded again: address, role, name, and index among nodes with these."""
 
 
 class ElementRef(NamedTuple):
@@ -186,33 +186,33 @@ class ElementRef(NamedTuple):
 
 
 class ElementNumbers:
-    """The numbers of one episode. No two elements that exist at the same time have the same one."""
+    """The element numbers of one episode. No two elements that exist at the same time have the same number."""
 
     def __init__(self) -> None:
         self._next = count(1)
-        self._of: dict[tuple[str, int], int] = {}
+        self._numbers: dict[tuple[str, int], int] = {}
         self._places: dict[int, ElementRef] = {}
-        self._known: dict[Sign, int] = {}
+        self._by_signature: dict[Signature, int] = {}
 
-    def of(self, page: Page, node: AccessibilityNode, open_elsewhere: Callable[[str], bool]) -> int:
-        """Return the node's number. ``open_elsewhere`` returns whether another tab shows the document."""
-        here = (page.document, node.backend)
-        if here in self._of:
-            return self._of[here]
-        sign = (page.url.partition("#")[0], node.role, node.name, node.turn)
-        number = self._known.get(sign)
-        if number is None or self._taken(number, page, open_elsewhere):
+    def number(self, page: Page, node: AccessibilityNode, open_elsewhere: Callable[[str], bool]) -> int:
+        """Return the node's number. ``open_elsewhere`` returns True if another tab shows the document."""
+        key = (page.document, node.backend)
+        if key in self._numbers:
+            return self._numbers[key]
+        signature = (page.url.partition("#")[0], node.role, node.name, node.ordinal)
+        number = self._by_signature.get(signature)
+        if number is None or self._in_use(number, page, open_elsewhere):
             number = next(self._next)
-        self._known[sign] = number
-        self._of[here] = number
+        self._by_signature[signature] = number
+        self._numbers[key] = number
         self._places[number] = ElementRef(page.document, node.frame, node.backend)
         return number
 
     def place(self, number: int) -> ElementRef | None:
-        """Return where the element of that number was last."""
+        """Return the last known place of the element with that number."""
         return self._places.get(number)
 
-    def _taken(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
+    def _in_use(self, number: int, page: Page, open_elsewhere: Callable[[str], bool]) -> bool:
         place = self._places[number]
         if place.document == page.document:
             return place.backend in page.backends
@@ -234,20 +234,20 @@ Number = Callable[[AccessibilityNode], int]
 
 
 def page_text(page: Page, number: Number, most: int) -> str:
-    """Return the page as text, with at most this many characters of its nodes."""
+    """Return the page as text, with at most ``most`` characters of its nodes."""
     where = f"{page.above} px above, {page.below} px below" if page.above or page.below else "all of it"
     if page.part:
         where += "; the page is so large that find sees only what is in view"
-    lines, left, cut = [f"{IN_VIEW}{where}):"], most, 0
+    lines, room, left_out = [f"{IN_VIEW}{where}):"], most, 0
     for line in _lines(page.root, number):
-        if len(line) >= left:
-            cut += 1
-            left = 0
+        if len(line) >= room:
+            left_out += 1
+            room = 0
         else:
             lines.append(line)
-            left -= len(line) + 1
-    if cut:
-        lines.append(f"({cut} more lines in view are left out: the limit is {most} characters)")
+            room -= len(line) + 1
+    if left_out:
+        lines.append(f"({left_out} more lines in view are left out: the limit is {most} characters)")
     if len(lines) == 1:
         lines.append("(nothing)")
     return "\n".join(lines)
@@ -257,27 +257,26 @@ def _lines(root: AccessibilityNode, number: Number) -> Iterator[str]:
     pending = [(node, 0) for node in reversed(root.children) if node.visible]
     while pending:
         node, depth = pending.pop()
-        while node.shell:
+        while node.is_wrapper:
             node = node.children[0]
         yield f"{INDENT * depth}{line_of(node, number(node))}"
-        shown = [child for child in node.children if child.visible]
-        pending.extend((child, depth + 1) for child in reversed(shown))
+        pending.extend((child, depth + 1) for child in reversed(node.children) if child.visible)
 
 
 def line_of(node: AccessibilityNode, number: int) -> str:
     """Return a line such as ``[12] textbox 'Name' value='Ada' required``."""
     parts = [f"[{number}]", node.role]
     if node.name:
-        parts.append(quoted(node.name, LONG_TEXT if node.role in TEXTS else NAME))
+        parts.append(quoted(node.name, LONG_TEXT if node.role in TEXTS else LONGEST_NAME))
     if node.value and node.value != node.name:
         parts.append(f"value={quoted(node.value)}")
     if node.options:
         parts.append(f"options={_options(node.options)}")
-    return " ".join([*parts, *(_property(name, value) for name, value in node.said.items())])
+    return " ".join([*parts, *(_property(name, value) for name, value in node.properties.items())])
 
 
 def _property(name: str, value: JsonValue) -> str:
-    if name not in STATED and (value is True or value == "true"):
+    if name not in SHOWN_IF_FALSE and (value is True or value == "true"):
         return name
     return f"{name}={str(value).lower()}"
 
@@ -287,8 +286,8 @@ def _options(options: Sequence[str]) -> str:
     return shown if len(options) <= MOST_OPTIONS else f"{shown} | ({len(options) - MOST_OPTIONS} more)"
 
 
-def described(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
-    """Return the node as ``find`` describes it."""
+def describe(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
+    """Return the description of a node for ``find``."""
     link: dict[str, JsonValue] = {"url": node.link} if node.link else {}
     return {
         "id": number,
@@ -297,40 +296,36 @@ def described(node: AccessibilityNode, number: int) -> dict[str, JsonValue]:
         "value": node.value,
         "in_view": node.visible,
         **({"options": list[JsonValue](node.options)} if node.options else {}),
-        **node.said,
+        **node.properties,
         **link,
     }
 
 
 def change(before: str, after: str) -> str:
-    """Return the difference between two observations, in short."""
-    (old_head, old), (head, new) = _parts(before), _parts(after)
-    if _stated(head, ADDRESS) != _stated(old_head, ADDRESS):
-        return _joined([*_unusual(head), f"now at {_stated(head, ADDRESS)}, {_stated(head, TITLE)}"])
+    """Return a short description of the difference between two observations."""
+    (old_head, old), (head, new) = _split_head(before), _split_head(after)
+    if _after_prefix(head, ADDRESS) != _after_prefix(old_head, ADDRESS):
+        return "; ".join([*_news(head), f"now at {_after_prefix(head, ADDRESS)}, {_after_prefix(head, TITLE)}"])
     appeared, gone = Counter(new) - Counter(old), Counter(old) - Counter(new)
-    lines = [_listed("new: ", new, appeared), _listed("gone: ", old, gone)]
-    return _joined([*_unusual(head), *filter(None, lines)]) or "nothing changed in view"
+    lines = [_summary("new: ", new, appeared), _summary("gone: ", old, gone)]
+    return "; ".join([*_news(head), *filter(None, lines)]) or "nothing changed in view"
 
 
-def _parts(text: str) -> tuple[list[str], list[str]]:
+def _split_head(text: str) -> tuple[list[str], list[str]]:
     """Return the lines about the tab, and the lines of its page."""
     lines = text.split("\n")
     at = next((number for number, line in enumerate(lines) if line.startswith(IN_VIEW)), len(lines))
     return lines[:at], [line.strip().removesuffix(" focused") for line in lines[at:]]
 
 
-def _stated(head: Sequence[str], what: str) -> str:
-    return next((line.removeprefix(what) for line in head if line.startswith(what)), "")
+def _after_prefix(head: Sequence[str], prefix: str) -> str:
+    return next((line.removeprefix(prefix) for line in head if line.startswith(prefix)), "")
 
 
-def _unusual(head: Sequence[str]) -> list[str]:
+def _news(head: Sequence[str]) -> list[str]:
     return [line.rstrip(".") for line in head if not line.startswith((ADDRESS, TITLE, TABS))]
 
 
-def _joined(parts: Sequence[str]) -> str:
-    return "; ".join(parts)
-
-
-def _listed(title: str, lines: Sequence[str], counted: Counter[str]) -> str:
-    text, half = " | ".join(line for line in lines if counted[line] > 0), LONGEST_CHANGE // 2
+def _summary(title: str, lines: Sequence[str], counts: Counter[str]) -> str:
+    text, half = " | ".join(line for line in lines if counts[line] > 0), LONGEST_CHANGE // 2
     return f"{title}{text[:half]}{' ...' if len(text) > half else ''}" if text else ""

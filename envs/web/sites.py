@@ -1,6 +1,6 @@
-"""The site that planbook runs itself on loopback, for tasks that change what a server stores: Trac 1.6.
+"""The site that planbook itself runs on loopback, Trac 1.6, for tasks that change data on a server.
 
-The Trac project is Tidemark, the made-up software project in ``trac_project``.
+The Trac project is Tidemark, a fictional software project in ``trac_project``.
 """
 
 import atexit
@@ -29,7 +29,7 @@ THINGS = {
     "version": ("name", "time", "description"),
     "report": ("id", "title", "description", "query"),
 }
-"""Tables with one row for each thing, named by the first column, and their other columns."""
+"""Tables with one row for each thing: the column of its name, and its other columns."""
 STATE = (
     *(f"'ticket/' || id || '/{field}', {field} FROM ticket" for field in TICKET),
     "'ticket/' || ticket || '/' || name, value FROM ticket_custom",
@@ -44,30 +44,30 @@ STATE = (
     "('name', 'email', 'tz', 'language', 'dateinfo', 'default_format')",
     "'attachment/' || type || '/' || id || '/' || filename, 'there' FROM attachment",
 )  # fmt: skip
-"""Queries for place and value. Of preferences, only those that users set: Trac also stores their last searches."""
+"""Queries for place and value. Only preferences that users set count, since Trac also stores their last searches."""
 
 
 def state_of(database: Path) -> dict[str, str]:
     """Return place to value: ``ticket/12/status``, ``ticket/12/comment/3``, ``wiki/Roadmap``, ``milestone/0.5/due`` ...
 
-    Empty values are left out; times are given as days.
+    Empty values are left out; times are dates.
     """
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as connection:
         connection.execute("BEGIN")
         rows = [row for query in STATE for row in connection.execute(f"SELECT {query}")]
     connection.close()
-    return {place: _plain(value) for place, value in rows if value}
+    return {place: _to_text(value) for place, value in rows if value}
 
 
-def _plain(value: str | int) -> str:
-    """Return a value as text; times, which Trac stores in microseconds, as days."""
+def _to_text(value: str | int) -> str:
+    """Return a value as text; times, which Trac stores in microseconds, as dates."""
     return datetime.fromtimestamp(value // 1_000_000, UTC).date().isoformat() if isinstance(value, int) else value
 
 
 PROJECT = Path(__file__).with_name("trac_project")
 DATABASE = Path("db", "trac.db")
 PATIENCE = 60
-"""Seconds until a silent server is considered dead. This is for a stalled machine: it answers within a second."""
+"""Seconds until a silent server counts as dead. It usually answers within a second; this is for stalled machines."""
 
 
 PACKAGE = PackageData("trac", "browser", only=("setuptools", "trac"))
@@ -114,10 +114,10 @@ class TracSite:
 
     def close(self) -> None:
         """Return it to the pool."""
-        _give(self)
+        _release(self)
 
     def end(self) -> None:
-        """Stop the server, which ends when its input does."""
+        """Stop the server by closing its standard input."""
         for pipe in (self.server.stdin, self.server.stdout):
             if pipe is not None:
                 pipe.close()
@@ -131,13 +131,13 @@ class TracSite:
         if not answer:
             self.server.kill()
             log = (self.folder / "log" / "server.log").read_text(encoding="utf-8", errors="replace").strip()
-            said = log.splitlines()[-1] if log else "it said nothing"
-            raise EnvironmentBroken(f"Trac's server in {self.folder} does not answer: {said}")
+            last_line = log.splitlines()[-1] if log else "its log is empty"
+            raise EnvironmentBroken(f"Trac's server in {self.folder} does not answer: {last_line}")
         return answer
 
 
 def _run(script: str, *arguments: Path) -> "subprocess.Popen[str]":
-    """Run a script beside this file as a process, with none of our folders in its import path."""
+    """Run a script from this folder as a process, without our folders in its import path."""
     log = arguments[0] / "log" / "server.log" if script == "trac_server.py" else Path(os.devnull)
     with log.open("w", encoding="utf-8") as errors:
         return subprocess.Popen(
@@ -152,7 +152,7 @@ def _run(script: str, *arguments: Path) -> "subprocess.Popen[str]":
 
 
 class _TracPool:
-    """This process's servers: all started ones, and the free ones."""
+    """This process's servers: all that were started, and those that are free."""
 
     def __init__(self) -> None:
         self.owner = os.getpid()
@@ -184,18 +184,18 @@ def take_trac() -> TracSite:
     return site
 
 
-def _give(site: TracSite) -> None:
+def _release(site: TracSite) -> None:
     with _sharing:
         if _trac_pool is not None and site in _trac_pool.started and site not in _trac_pool.free:
             _trac_pool.free.append(site)
 
 
 def _build(folder: Path) -> None:
-    """Make the Trac environment that every server begins with, in a separate process."""
+    """Create the Trac environment that every server copies, in a separate process."""
     process = _run("trac_seed.py", folder)
     output, _ = process.communicate(timeout=120)
     if process.returncode:
-        raise EnvironmentBroken(f"Trac's environment could not be made in {folder}: {output.strip()[-500:]}")
+        raise EnvironmentBroken(f"Trac's environment could not be created in {folder}: {output.strip()[-500:]}")
 
 
 @atexit.register

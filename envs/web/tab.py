@@ -1,4 +1,4 @@
-"""One tab: navigating, and using mouse and keyboard on its page."""
+"""One tab: navigation, and mouse and keyboard on its page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ WORLD = "planbook"
 
 @dataclass
 class WebTab:
-    """A tab of the environment. ``before`` and ``after`` are history beyond the browser's own.
+    """A tab of the environment. ``before`` and ``after`` extend the browser's history.
 
-    A restored tab is a new tab of the browser, with an empty history.
+    A restored tab is a new tab of the browser, whose own history is empty.
     """
 
     context: Context
@@ -31,39 +31,39 @@ class WebTab:
     # Navigating.
 
     def load(self, url: str) -> str:
-        """Navigate to an address without waiting; return why it may not be opened."""
+        """Start to navigate to an address; return why it may not be opened, or ""."""
         if why := self.context.gate.why_not(url):
             return why
         self.context.travel(self.target, "Page.navigate", url=url)
         return ""
 
     def fetch(self, url: str) -> str:
-        """Go to an address and wait for its page; return why it did not load."""
+        """Navigate to an address and wait for its page; return why it did not load, or ""."""
         document = self.target.traffic.document
         return self.load(url) or self.context.rest(self.target, document)
 
     def trail(self, own: Trail | None = None) -> Trail:
-        """Return the whole history, including what is beyond the browser's ``own``."""
+        """Return the whole history: the browser's ``own``, and what comes before and after it."""
         own = own or trail_of(self._history())
-        after = self.after if len(own.urls) == 1 else []  # after a new navigation there is no way forward
+        after = self.after if len(own.urls) == 1 else []  # a new navigation ends the way forward
         return Trail([*self.before, *own.urls, *after], len(self.before) + own.at)
 
     def step(self, by: int) -> bool:
-        """Navigate one page back (-1) or forward (1) in the browser's own history; return whether it has one."""
+        """Navigate one page back (-1) or forward (1) in the browser's own history; return False if there is none."""
         history = self._history()
         own, at = trail_of(history), history["currentIndex"] + by
-        there = 0 <= own.at + by < len(own.urls)
-        if there:
+        exists = 0 <= own.at + by < len(own.urls)
+        if exists:
             self.context.travel(self.target, "Page.navigateToHistoryEntry", entryId=history["entries"][at]["id"])
-        return there
+        return exists
 
     def _history(self) -> Answer:
         return self.context.call(self.target, "Page.getNavigationHistory")
 
     def scrolled(self) -> tuple[float, float]:
-        """Return how far the page is scrolled, in pixels: to the right, down."""
-        seen = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
-        return float(seen["pageX"]), float(seen["pageY"])
+        """Return the scroll position of the page in pixels: x, y."""
+        viewport = self.context.call(self.target, "Page.getLayoutMetrics")["cssVisualViewport"]
+        return float(viewport["pageX"]), float(viewport["pageY"])
 
     def scroll_to(self, x: float, y: float) -> None:
         """Scroll the page to a position, as far as possible."""
@@ -73,7 +73,7 @@ class WebTab:
     # Mouse and keyboard.
 
     def click(self, place: ElementRef) -> dict[str, Any]:
-        """Click on the visible part of an element. The answer says what is in the way."""
+        """Click on the visible part of an element. The answer has ``refused`` if this is not possible."""
         point = self._aim(place)
         if "refused" not in point:
             self.send(_click(point["x"], point["y"]))
@@ -88,7 +88,7 @@ class WebTab:
         return kind if "refused" in kind else self.ask(place, "aim")
 
     def type(self, place: ElementRef, text: str, enter: bool) -> dict[str, Any]:
-        """Replace the content of a field by a text."""
+        """Replace the content of a field with a text."""
         field_ = self.ask(place, "field")
         if "refused" in field_:
             return field_
@@ -103,11 +103,11 @@ class WebTab:
             if "refused" in point:
                 return point
             self.send(_click(point["x"], point["y"]))
-            full = self.ask(place, "take")
-            if "refused" in full:
-                return full
-            empty = list(devtools.NAMED["delete"].commands()) if full["full"] else []
-            self.send([*empty, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
+            content = self.ask(place, "selectContent")
+            if "refused" in content:
+                return content
+            delete = list(devtools.NAMED["delete"].commands()) if content["full"] else []
+            self.send([*delete, *(devtools.typing(text) if len(text) <= TYPED else [_insert(text)])])
         if enter and not field_["area"]:
             self.send(list(devtools.NAMED["enter"].commands()))
         return {}
@@ -120,9 +120,8 @@ class WebTab:
         """Scroll down (1) or up (-1)."""
         if place is not None:
             return self.ask(place, "scroll", sign)
-        world = self._world(self.target.traffic.frame)
-        expression = f"{PAGE}.scroll(null, {sign})"
-        return dict(self._evaluate(expression, contextId=world) or {})
+        world = self._isolated_world(self.target.traffic.frame)
+        return dict(self._evaluate(f"{PAGE}.scroll(null, {sign})", contextId=world) or {})
 
     def send(self, commands: Sequence[Command]) -> None:
         """Send mouse and keyboard events."""
@@ -133,24 +132,24 @@ class WebTab:
     def ask(self, place: ElementRef, function: str, *arguments: JsonValue) -> dict[str, Any]:
         """Call one of our functions (page.js) on an element and return its answer."""
         try:
-            world = self._world(place.frame)
-            held = self.context.call(
+            world = self._isolated_world(place.frame)
+            object_id = self.context.call(
                 self.target, "DOM.resolveNode", backendNodeId=place.backend, executionContextId=world
             )["object"]["objectId"]
         except CommandRefused:
             return {"refused": "is no longer on the page"}
-        declaration = f"function (...given) {{ return {PAGE}.{function}(this, ...given); }}"
+        declaration = f"function (...args) {{ return {PAGE}.{function}(this, ...args); }}"
         answer = self.context.call(
             self.target,
             "Runtime.callFunctionOn",
             functionDeclaration=declaration,
-            objectId=held,
+            objectId=object_id,
             arguments=[{"value": argument} for argument in arguments],
             returnByValue=True,
         )
         if problem := answer.get("exceptionDetails"):
-            said = str(problem.get("exception", {}).get("description", problem.get("text")))
-            raise CommandRefused(f"a script of planbook failed in the page: {said}")
+            reason = str(problem.get("exception", {}).get("description", problem.get("text")))
+            raise CommandRefused(f"a script of planbook failed in the page: {reason}")
         return dict(answer["result"].get("value") or {})
 
     def value(self, expression: str) -> JsonValue:
@@ -158,15 +157,15 @@ class WebTab:
         value: JsonValue = self._evaluate(expression)
         return value
 
-    def _evaluate(self, expression: str, **more: JsonValue) -> Any:
+    def _evaluate(self, expression: str, **options: JsonValue) -> Any:
         answer = self.context.call(
-            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **more
+            self.target, "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, **options
         )
         return None if "exceptionDetails" in answer else answer["result"].get("value")
 
-    def _world(self, frame: str) -> int:
-        made = self.context.call(self.target, "Page.createIsolatedWorld", frameId=frame, worldName=WORLD)
-        return int(made["executionContextId"])
+    def _isolated_world(self, frame: str) -> int:
+        world = self.context.call(self.target, "Page.createIsolatedWorld", frameId=frame, worldName=WORLD)
+        return int(world["executionContextId"])
 
 
 _FORMATS = {

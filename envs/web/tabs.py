@@ -1,4 +1,4 @@
-"""The tabs of an episode: opening, restoring and replacing them, acting in the current one, and observing it."""
+"""The tabs of an episode: open, restore and replace them, act in the current one, and observe it."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,7 +18,7 @@ from planbook.envs.web.page import (
     ElementRef,
     Page,
     Trail,
-    described,
+    describe,
     page_text,
     read,
 )
@@ -34,10 +34,10 @@ class SavedTabs:
 
 
 class Tabs:
-    """Tabs in their own browser context. Their numbers count from 0 here."""
+    """Tabs in their own browser context. Here they are numbered from 0."""
 
     def __init__(self, context: Context, first: TabTarget) -> None:
-        """``first`` is the tab to start in."""
+        """Begin with one tab, which is the current one."""
         self.context = context
         self.tabs = [WebTab(context, first)]
         self.current = 0
@@ -48,7 +48,7 @@ class Tabs:
         return self.tabs[self.current]
 
     def step(self, tab: WebTab, by: int) -> str:
-        """Go one page back (-1) or forward (1)."""
+        """Go one page back (-1) or forward (1); return why this is not possible, or ""."""
         trail = tab.trail()
         at = trail.at + by
         if not 0 <= at < len(trail.urls):
@@ -58,7 +58,7 @@ class Tabs:
         return ""
 
     def open_tab(self) -> str:
-        """Open an empty tab behind the others, which becomes the current one."""
+        """Open an empty tab after the others, which becomes the current one."""
         self.tabs.append(WebTab(self.context, self.context.open()))
         self.current = len(self.tabs) - 1
         return ""
@@ -84,17 +84,17 @@ class Tabs:
 
     def save(self) -> SavedTabs:
         """Return a copy of the tabs."""
-        return SavedTabs([self._where(tab) for tab in self.tabs], self.current)
+        return SavedTabs([self._position(tab) for tab in self.tabs], self.current)
 
     @staticmethod
-    def _where(tab: WebTab) -> tuple[Trail, tuple[float, float]]:
+    def _position(tab: WebTab) -> tuple[Trail, tuple[float, float]]:
         try:
             return tab.trail(), tab.scrolled()
         except TabGone:
             return Trail([BLANK], 0), (0, 0)
 
-    def bring_back(self, saved: SavedTabs) -> None:
-        """Load the pages of a copy again, as they are now."""
+    def restore(self, saved: SavedTabs) -> None:
+        """Load the pages of a copy again, in their current state."""
         for tab in self.tabs[len(saved.tabs) :]:
             self.context.drop(tab.target)
         del self.tabs[len(saved.tabs) :]
@@ -107,7 +107,7 @@ class Tabs:
             self.switch(saved.current)
 
     def _reopen(self, tab: WebTab, trail: Trail, scroll: tuple[float, float] = (0, 0)) -> None:
-        """Show a page of a history in a new browser tab that replaces this one."""
+        """Open the current page of a history in a new browser tab that replaces this one."""
         old, tab.target = tab.target, self.context.open()
         after = [url for url in trail.urls[trail.at + 1 :] if url != BLANK]
         tab.before, tab.after = trail.urls[: trail.at], after
@@ -121,25 +121,25 @@ class Tabs:
             self.context.drop(tab.target)
             tab.target = self.context.open()
         if why:
-            self.context.news.tell(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
+            self.context.news.add(f"{quoted(trail.urls[trail.at])} could not be loaded again: {why}.")
 
     # Popups and lost tabs.
 
     def replace_lost(self, tab: WebTab, why: str, last: Page | None) -> None:
-        """Replace a tab that is no longer usable by an empty one. ``last`` is the page that was seen last."""
+        """Replace an unusable tab with an empty one. ``last`` is the last observed page."""
         old = tab.target
         if old.closed and len(self.tabs) > 1:
             return
-        lost = last is None or old.traffic.document == last.document
+        is_lost = last is None or old.traffic.document == last.document
         trail = tab.trail(last.trail) if last else Trail([], 0)
-        tab.before, tab.after = trail.urls[: trail.at + (not lost)], []
+        tab.before, tab.after = trail.urls[: trail.at + (not is_lost)], []
         tab.target = self.context.open()
         if not old.closed:
             self.context.drop(old)
-        self.context.news.tell(f"The tab was lost and replaced by an empty one: {why}.")
+        self.context.news.add(f"The tab was lost and replaced by an empty one: {why}.")
 
     def take_popups(self) -> None:
-        """Take over tabs that pages opened, if allowed; the last of them becomes the current one."""
+        """Take over tabs that pages opened, if allowed; the last one becomes the current tab."""
         while self.context.popups:
             target = self.context.popups.pop(0)
             try:
@@ -151,23 +151,23 @@ class Tabs:
                 self.context.drop(target)
             elif why:
                 self.context.drop(target)
-                self.context.news.tell(f"The page opened a tab, which was closed again: {why}.")
+                self.context.news.add(f"The page opened a tab, which was closed again: {why}.")
             else:
                 self.tabs.append(WebTab(self.context, target))
                 self.switch(len(self.tabs) - 1)
-                self.context.news.tell("The page opened a new tab, which is the current one now.")
+                self.context.news.add("The page opened a new tab, which is the current one now.")
 
     def forget_closed(self) -> None:
         """Remove the tabs that their own pages closed."""
         current = self.tab
         open_ones = [tab for tab in self.tabs if not tab.target.closed]
         if open_ones and len(open_ones) < len(self.tabs):
-            self.context.news.tell("A tab was closed by its page.")
+            self.context.news.add("A tab was closed by its page.")
             self.tabs = open_ones
             self.current = self.tabs.index(current) if current in self.tabs else len(self.tabs) - 1
 
     def lasting(self) -> bool:
-        """Return whether servers may have stored something since this was last asked."""
+        """Return True if servers may have stored something since the last call."""
         traffics = [tab.target.traffic for tab in self.tabs]
         lasting = any(traffic.lasting for traffic in traffics)
         for traffic in traffics:
@@ -177,14 +177,14 @@ class Tabs:
 
 REFUSED = "Nothing happens: "
 Move = Callable[[WebTab], str]
-"""Something done in a tab; returns why it was not done, or ""."""
+"""Acts in a tab; returns why nothing was done, or ""."""
 
 
 class Browsing(Tabs):
-    """The tabs of an episode, and what was seen in them."""
+    """The tabs of an episode, and the last observed page."""
 
     def __init__(self, context: Context, first: TabTarget, names: Names, characters: int) -> None:
-        """``first`` is the tab to start in; at most ``characters`` of a page are shown."""
+        """Begin with one tab, which is the current one. At most ``characters`` of a page are shown."""
         super().__init__(context, first)
         self.names, self._characters = names, characters
         self.page: Page | None = None
@@ -200,9 +200,9 @@ class Browsing(Tabs):
     # Acting.
 
     def do(self, move: Move) -> Observation:
-        """Do something in the current tab, wait until it settles, and observe."""
+        """Act in the current tab, wait until it settles, and observe it."""
         tab, document = self.tab, self.tab.target.traffic.document
-        tab.target.traffic.forget()  # do not wait again for what timed out before
+        tab.target.traffic.forget()  # do not wait again for requests that timed out before
         try:
             refusal = move(tab) or self.context.rest(tab.target, document)
         except TabGone as gone:
@@ -211,11 +211,11 @@ class Browsing(Tabs):
         self.take_popups()
         self.forget_closed()
         stayed = tab is self.tab and tab.target.traffic.document == document
-        return self._look(refusal, stayed)
+        return self._observe(refusal, stayed)
 
     def load(self, saved: SavedTabs) -> Observation:
-        """Load the pages of a copy again, as they are now, and observe."""
-        self.bring_back(saved)
+        """Load the pages of a copy again, in their current state, and observe."""
+        self.restore(saved)
         return self.do(lambda _: "")
 
     # Elements.
@@ -223,10 +223,10 @@ class Browsing(Tabs):
     def number(self, node: AccessibilityNode) -> int:
         """Return the number of a node of the current page."""
         assert self.page is not None
-        return self._numbers.of(self.page, node, self._open_elsewhere)
+        return self._numbers.number(self.page, node, self._open_elsewhere)
 
     def place(self, number: int) -> ElementRef | str:
-        """Return where the element of that number is, or why there is none."""
+        """Return the place of the element with that number, or why there is none."""
         place = self._numbers.place(number)
         if place is None:
             return f"there is no element [{number}]"
@@ -236,26 +236,26 @@ class Browsing(Tabs):
         return f"the element [{number}] is {where}"
 
     def name(self, number: int, place: ElementRef) -> str:
-        """Return the element as it was seen last: ``[3] button 'Ok'``."""
+        """Return the last known description of the element, such as ``[3] button 'Ok'``."""
         node = self.page.by_backend.get(place.backend) if self.page else None
         return f"[{number}] {node.role} {quoted(node.text(), 80)}" if node else f"[{number}]"
 
     def find(self, role: str, name: str) -> list[JsonValue]:
-        """Return the elements of the whole page with that role and that text in their name, both in lower case."""
+        """Describe the elements of the whole page with that role and that text in their name, both in lower case."""
         nodes = list(self.page.root.walk())[1:] if self.page else []
-        found = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
-        return [self.names.shorter(described(node, self.number(node))) for node in found]
+        matches = [node for node in nodes if role in ("", node.role) and name in node.text().lower()]
+        return [self.names.shorten_values(describe(node, self.number(node))) for node in matches]
 
     def _open_elsewhere(self, document: str) -> bool:
         return any(tab.target.traffic.document == document for tab in self.tabs if tab is not self.tab)
 
     # Observing.
 
-    def again(self) -> Observation:
-        """Return the last observation."""
+    def last_observation(self) -> Observation:
+        """Return the last page again, without news."""
         return Observation(self.names.short(self._page(self.page)) if self.page else "")
 
-    def _look(self, refusal: str, stayed: bool) -> Observation:
+    def _observe(self, refusal: str, stayed: bool) -> Observation:
         try:
             page = read(self.context, self.tab.target)
         except TabGone as gone:
@@ -264,18 +264,16 @@ class Browsing(Tabs):
             page = read(self.context, self.tab.target)
         self.page = page
         self.base = page.url if page.url != BLANK else self.base
-        news = self.context.news.taken()
+        news = self.context.news.take()
         if news.refused and stayed and not refusal:
             refusal = news.refused.pop(0)
         lines = [f"{REFUSED}{refusal}."] if refusal else []
-        text = "\n".join([*lines, *(f"{each}." for each in news.refused), *news.lines(), self._page(page)])
+        text = "\n".join([*lines, *(f"{reason}." for reason in news.refused), *news.lines(), self._page(page)])
         return Observation(self.names.short(text), accepted=not refusal, lasting=self.lasting())
 
     def _page(self, page: Page) -> str:
         head = [f"{ADDRESS}{quoted(page.url, 500)[1:-1]}", f"{TITLE}{quoted(page.title)}"]
         if len(self.tabs) > 1:
-            listed = [
-                f"{number} (current)" if tab is self.tab else str(number) for number, tab in enumerate(self.tabs, 1)
-            ]
-            head.insert(0, f"{TABS}{', '.join(listed)}")
+            numbers = [f"{n} (current)" if tab is self.tab else str(n) for n, tab in enumerate(self.tabs, 1)]
+            head.insert(0, f"{TABS}{', '.join(numbers)}")
         return "\n".join([*head, page_text(page, self.number, self._characters)])

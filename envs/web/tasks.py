@@ -1,13 +1,12 @@
 """Tasks on web pages: the goal, the start address, and the checks at the end.
 
-A task file is a JSON list of tasks as ``WebTask`` has them, or of WebArena's (see ``planbook.envs.web.webarena``).
-Addresses may hold the names of sites in braces, ``{trac}/wiki``; ``placed`` replaces them by the sites' addresses once
-these are known.
+A task file is a JSON list of tasks in the form of ``WebTask``, or of WebArena's (see ``planbook.envs.web.webarena``).
+Addresses may have the names of sites in braces, ``{trac}/wiki``; ``placed`` replaces them with the sites' addresses.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,11 +25,11 @@ class _FrozenModel(BaseModel):
 
 
 class AnswerCheck(_FrozenModel):
-    """The answer given with ``stop``; capitals, quotation marks around it and spaces do not count.
+    """Compares the answer given with ``stop``; capitals, quotation marks around it and white space are ignored.
 
     - ``exact``: it is one of the values.
     - ``must_include``: every value is in it (a value may hold alternatives, ``a |OR| b``).
-    - ``numbers``: the numbers in it are exactly the values, in any order, whatever the words around them.
+    - ``numbers``: the numbers in it are exactly the values, in any order; other words are ignored.
     - ``items``: split at commas, semicolons and line ends, it is exactly the values, in any order.
     """
 
@@ -46,7 +45,7 @@ class AnswerCheck(_FrozenModel):
 
 
 class UrlCheck(_FrozenModel):
-    """The address at the end. Equal pages count as equal.
+    """Compares the address at the end; different forms of the same address are equal.
 
     - ``equal``: the same page with the same query.
     - ``including``: the same page, and the query has at least these values.
@@ -60,10 +59,10 @@ class UrlCheck(_FrozenModel):
 
 
 class PageCheck(_FrozenModel):
-    """Texts that must be, or must not be, on the page at ``url`` ("last": where the episode ended).
+    """Checks texts that must or must not be on the page at ``url`` ("last": the page at the end of the episode).
 
-    ``selector`` (CSS) or ``script`` (a JavaScript expression, as WebArena's files have them) picks a part of the page;
-    with neither it is the whole page's text. ``exact``: the text is one of these. A value may hold alternatives,
+    ``selector`` (CSS) or ``script`` (a JavaScript expression, as in WebArena's files) selects a part of the page; with
+    neither, the whole page's text is compared. ``exact``: the text is one of these. A value may hold alternatives,
     ``a |OR| b``.
     """
 
@@ -76,23 +75,23 @@ class PageCheck(_FrozenModel):
     must_exclude: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> "PageCheck":
+    def _has_texts(self) -> "PageCheck":
         if not (self.exact or self.must_include or self.must_exclude):
             raise ValueError("a page check needs exact, must_include or must_exclude")
         return self
 
 
 class Text(_FrozenModel):
-    """A text that is not given word for word."""
+    """A text that need not match word for word."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
 
 
 class ServerCheck(_FrozenModel):
-    """The exact changes of what our site stores, nothing more and nothing less.
+    """Compares the changes of our site's data: exactly these must have been made.
 
-    ``changes`` maps a place (``ticket/12/status``, ``wiki/Roadmap``) to its value; None: it is no longer there.
+    ``changes`` maps a place (``ticket/12/status``, ``wiki/Roadmap``) to its value; None if it must be deleted.
     """
 
     kind: Literal["server"] = "server"
@@ -100,7 +99,7 @@ class ServerCheck(_FrozenModel):
 
 
 class UnachievableCheck(_FrozenModel):
-    """The answer says that the task cannot be done: it begins with ``N/A``."""
+    """Checks that the answer declares the task impossible: it begins with ``N/A``."""
 
     kind: Literal["unachievable"] = "unachievable"
 
@@ -110,15 +109,15 @@ Check = AnswerCheck | UrlCheck | PageCheck | ServerCheck | UnachievableCheck
 
 SHIPPED = Path(__file__).with_name("trac.json")
 KINDS = ("look_up", "navigate", "edit", "backtrack", "loop", "unachievable")
-"""What a task requires of an agent; its split. In a backtracking task the first likely way is wrong."""
+"""The abilities that tasks require, which are also their splits. In a backtracking task, the obvious way is wrong."""
 SPLITS = ("all", *KINDS)
 
 
 class WebTask(BaseModel):
-    """A task on web pages. ``params`` is the parsed goal, never what has to be found out.
+    """A task on web pages. ``params`` is the parsed goal, without anything that the agent has to find out.
 
-    ``more_tabs`` are opened behind ``start``. ``unjudged`` is the reason why the checks cannot be made here; such a
-    task is not offered. ``site`` names a site that we run ourselves and reset for the task.
+    ``more_tabs`` are opened after ``start``. ``unjudged`` is the reason why the checks cannot be made here; such a task
+    is not offered. ``site`` names a site that we run ourselves and reset for the task.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -134,15 +133,15 @@ class WebTask(BaseModel):
     checks: tuple[Annotated[Check, Field(discriminator="kind")], ...] = ()
     unjudged: str = ""
     login: Path | None = None
-    """The login file that the browser starts with (``planbook.envs.web.webarena``)."""
+    """The login file for the browser (``planbook.envs.web.webarena``)."""
 
 
 def load_tasks(
     path: Path | None = None, sites: Mapping[str, str] | None = None, logins: Path | None = None
 ) -> list[WebTask]:
-    """Return the tasks of a file, by default the shipped ones, in the file's order.
+    """Return the tasks of a file, by default the shipped one, in the file's order.
 
-    The other arguments are for WebArena's files: ``sites`` (name to address) replaces its placeholders, ``logins`` is
+    The other arguments are for WebArena's files: ``sites`` (name to address) replaces their placeholders, ``logins`` is
     the folder of the logins that tasks name. Raises BadSelection.
     """
     if path is None:
@@ -157,8 +156,8 @@ def load_tasks(
         raise BadSelection(f"the task file {path} cannot be read: {error}") from error
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise BadSelection(f"the task file {path} must hold a list of at least one task, each an object")
-    read = partial(webarena.converted, sites=sites or {}, logins=logins)
-    tasks = [_task(entry, f"{path}, task {number}", read) for number, entry in enumerate(entries)]
+    convert = partial(webarena.convert_task, sites=sites or {}, logins=logins)
+    tasks = [_task(entry, f"{path}, task {number}", convert) for number, entry in enumerate(entries)]
     if repeated := sorted({task.id for task in tasks if sum(task.id == other.id for other in tasks) > 1}):
         raise BadSelection(f"the task file {path} has the ids {', '.join(repeated)} more than once")
     return tasks
@@ -174,50 +173,50 @@ def types() -> tuple[str, ...]:
     return tuple(dict.fromkeys(task.type for task in load_tasks()))
 
 
-def _task(entry: webarena.Entry, where: str, read: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
-    """Return the task of an entry; ``read`` translates one of WebArena's. Raises BadSelection."""
+def _task(entry: webarena.Entry, where: str, convert: Callable[[webarena.Entry, str], webarena.Entry]) -> WebTask:
+    """Return the task of an entry; ``convert`` is for those of WebArena. Raises BadSelection."""
     try:
-        return WebTask.model_validate(read(entry, where) if webarena.is_theirs(entry) else entry)
+        return WebTask.model_validate(convert(entry, where) if webarena.is_webarena_task(entry) else entry)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise BadSelection(f"{where} is not a task: {faults}") from error
 
 
 def to_task(task: WebTask) -> Task:
-    """Return the task as the rest of planbook knows it; start and checks stay here."""
+    """Return the task for the rest of planbook, without start and checks."""
     return Task(id=task.id, env="web", split=task.kind, type=task.type, goal=task.goal, params=task.params)
 
 
-def offered(tasks: Iterable[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
-    """Return the tasks that can be judged here. Raises BadSelection if one that cannot is requested by its id."""
-    for task in (kept := list(tasks)):
+def judgeable(tasks: Sequence[WebTask], ids: Sequence[str] = ()) -> list[WebTask]:
+    """Return the tasks that can be judged here. Raises BadSelection if ``ids`` has another one."""
+    for task in tasks:
         if task.unjudged and task.id in ids:
             raise BadSelection(f"web cannot judge the task {task.id!r}: {task.unjudged}")
-    return [task for task in kept if not task.unjudged]
+    return [task for task in tasks if not task.unjudged]
 
 
 def placed(task: WebTask, sites: Mapping[str, str]) -> WebTask:
     """Return the task with the sites' addresses in place of their names in braces. Raises BadSelection."""
 
-    def put(text: str) -> str:
+    def fill_in(text: str) -> str:
         return re.sub(r"\{(\w+)\}", lambda match: _address(match[1], task.id, sites), text)
 
     checks: list[Check] = []
     for check in task.checks:
         if isinstance(check, UrlCheck):
-            check = check.model_copy(update={"any_of": tuple(map(put, check.any_of))})
+            check = check.model_copy(update={"any_of": tuple(map(fill_in, check.any_of))})
         elif isinstance(check, PageCheck):
-            check = check.model_copy(update={"url": put(check.url)})
+            check = check.model_copy(update={"url": fill_in(check.url)})
         checks.append(check)
-    tabs = tuple(map(put, task.more_tabs))
-    return task.model_copy(update={"start": put(task.start), "more_tabs": tabs, "checks": tuple(checks)})
+    tabs = tuple(map(fill_in, task.more_tabs))
+    return task.model_copy(update={"start": fill_in(task.start), "more_tabs": tabs, "checks": tuple(checks)})
 
 
 def _address(name: str, task_id: str, sites: Mapping[str, str]) -> str:
     if name not in sites:
         known = ", ".join(sorted(sites)) or "none"
         raise BadSelection(
-            f"the task {task_id!r} needs the site {name!r}, whose address is not known (known: {known}); "
+            f"the task {task_id!r} needs the site {name!r}, whose address is unknown (known: {known}); "
             f'give it with -o sites=\'{{"{name}": "http://..."}}\''
         )
     return sites[name].rstrip("/")

@@ -1,4 +1,4 @@
-"""Make the Trac environment that every server begins with. Runs as its own process: ``trac_seed.py ENVIRONMENT``.
+"""Create the Trac environment that every server copies. Runs as its own process: ``trac_seed.py ENVIRONMENT``.
 
 The project's content is in ``trac_project/``; everything else is Trac's default. All times are fictional and fixed.
 """
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would take them, and fail
+for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would use them, and fail
     sys.modules[_other] = None  # type: ignore[assignment]
 
 from trac.env import Environment  # noqa: E402
@@ -48,20 +48,20 @@ TICKET = "type component priority owner reporter version milestone status resolu
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    """Return the objects in a file of the project, one a line."""
+    """Return the objects in a file of the project, one per line."""
     return [json.loads(line) for line in (PROJECT / name).read_text(encoding="utf-8").split("\n") if line]
 
 
-def at(seconds: int) -> int:
-    """Return the time as Trac stores it."""
+def trac_time(seconds: int) -> int:
+    """Return the time in microseconds, as Trac stores it."""
     return seconds * 1_000_000
 
 
 def noon(day: str) -> int:
-    """Return noon of an ISO day, as Trac stores it; 0 for none."""
+    """Return noon of an ISO day, as Trac stores it; 0 for no day."""
     if not day:
         return 0
-    return at(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
+    return trac_time(int(datetime.fromisoformat(f"{day}T12:00:00").replace(tzinfo=UTC).timestamp()))
 
 
 def fill_project(database: sqlite3.Connection, project: dict[str, Any]) -> None:
@@ -92,12 +92,12 @@ def fill_wiki(database: sqlite3.Connection) -> None:
     """Insert one version of each page."""
     database.execute("DELETE FROM wiki")
     for number, page in enumerate(lines("wiki.jsonl")):
-        row = (page["page"], 1, at(FIRST + number * HOUR), "mira", page["text"], "", 0)
+        row = (page["page"], 1, trac_time(FIRST + number * HOUR), "mira", page["text"], "", 0)
         database.execute("INSERT INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
 def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
-    """Insert a ticket, its comments, and the change that closed it, which has the last comment."""
+    """Insert a ticket, its comments, and the change that closed it, at the time of the last comment."""
     number, created = ticket["id"], FIRST + ticket["id"] * 37 * HOUR
     comments = ticket.get("comments", [])
     values = [ticket.get(field, "") for field in TICKET.split()]
@@ -105,18 +105,18 @@ def fill_ticket(database: sqlite3.Connection, ticket: dict[str, Any]) -> None:
     places = ", ".join("?" * (len(values) + 3))
     database.execute(
         f"INSERT INTO ticket (id, time, changetime, {', '.join(TICKET.split())}) VALUES ({places})",
-        (number, at(created), at(changed), *values),
+        (number, trac_time(created), trac_time(changed), *values),
     )
     for count, (author, text) in enumerate(comments, start=1):
         changes = [("comment", str(count), text)]
         if count == len(comments) and ticket["status"] == "closed":
             changes += [("status", "new", "closed"), ("resolution", "", ticket["resolution"])]
-        rows = [(number, at(created + count * 5 * HOUR), author, *change) for change in changes]
+        rows = [(number, trac_time(created + count * 5 * HOUR), author, *change) for change in changes]
         database.executemany("INSERT INTO ticket_change VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def main(folder: Path) -> None:
-    """Make the environment in a folder that does not exist yet."""
+    """Create the environment in a folder that does not exist yet."""
     Environment(str(folder), create=True, options=OPTIONS).shutdown()
     with sqlite3.connect(folder / "db" / "trac.db") as database:
         fill_project(database, json.loads((PROJECT / "project.json").read_text(encoding="utf-8")))

@@ -1,9 +1,8 @@
 """Serve one Trac environment on loopback. Runs as its own process: ``trac_server.py ENVIRONMENT SEEDED_DATABASE``.
 
-This is what ``tracd -s`` runs, on the same server class, with four differences: everyone is logged in as one user, the
-clock is fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends
-when standard input closes, that is with its owner, however that ends. It then also removes the folder of all
-environments.
+This is ``tracd -s`` with the same server class and four differences: everyone is logged in as one user, the clock is
+fictional, ``reset`` on standard input restores the seeded database without a restart, and the process ends when
+standard input closes, that is when its owner ends for any reason. It then also removes the folder of all environments.
 """
 
 import itertools
@@ -17,16 +16,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would take them, and fail
+for _other in ("babel", "multipart") if sys.version_info < (3, 13) else ("babel",):  # Trac would use them, and fail
     sys.modules[_other] = None  # type: ignore[assignment]
 USER = "robin"
 NOW = datetime(2031, 3, 17, 9, 0, tzinfo=UTC)
-"""Time at the start of an episode; every call of the clock is a second later than the one before."""
+"""Time at the start of an episode; every call of the clock returns one second more than the last."""
 _seconds = itertools.count()
 
 
 def now(zone: Any = None) -> datetime:
-    """Return the fictional time; it advances, which keeps two changes of one ticket apart."""
+    """Return the fictional time; it advances, so that two changes of one ticket have different times."""
     return (NOW + timedelta(seconds=next(_seconds))).astimezone(zone or UTC)
 
 
@@ -67,12 +66,12 @@ class Application:
 
 
 def _file(environ: dict[str, Any]) -> File:
-    """Return Trac's whole answer."""
+    """Return Trac's complete answer."""
     pieces: list[bytes] = []
     answer: list[Any] = []
 
     def start(status: str, headers: list[tuple[str, str]], problem: Any = None) -> Callable[[bytes], None]:
-        answer[:] = [status, [*(each for each in headers if each[0].lower() != "cache-control"), KEEP]]
+        answer[:] = [status, [*(header for header in headers if header[0].lower() != "cache-control"), KEEP]]
         return pieces.append
 
     pieces.extend(dispatch_request(environ, start))
@@ -81,9 +80,9 @@ def _file(environ: dict[str, Any]) -> File:
 
 
 def reset(seeded: Path, database: Path) -> None:
-    """Copy the seeded database over the served one, through SQLite, so that open connections see it.
+    """Copy the seeded database over the served one with SQLite, so that open connections see it.
 
-    Trac's caches notice the change: each has a generation number that is also in the database.
+    Trac's caches notice the change, since their generation numbers are in the database.
     """
     global _seconds
     with sqlite3.connect(seeded) as source, sqlite3.connect(database, timeout=10) as target:

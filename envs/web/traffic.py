@@ -1,4 +1,4 @@
-"""The requests and frames that a tab is waiting for, from the browser's events."""
+"""The requests and frames for which a tab waits, derived from the browser's events."""
 
 import time
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any
 from planbook.envs.web.accessibility import quoted
 
 AWAITED = ("Document", "Stylesheet", "Script", "XHR", "Fetch")
-"""Kinds of requests that may change a page; pictures and fonts are not waited for."""
+"""Types of requests that may change a page; images and fonts are not awaited."""
 HARMLESS = ("GET", "HEAD", "OPTIONS")
-"""Request methods that by definition change nothing on the server."""
+"""Request methods that by definition do not change data on the server."""
 ANNOUNCED = 1.0
-"""Seconds within which a navigation that a page requested must have begun."""
+"""Seconds within which a requested navigation must begin."""
 
 Params = Mapping[str, Any]
 
@@ -25,17 +25,17 @@ class Traffic:
         self.requests: dict[str, str] = {}
         self.loading: set[str] = set()
         self.document = ""
-        """The loader id of the current document; another id means another document."""
+        """The loader id of the current document, which identifies it."""
         self.lasting = False
-        """True if a request may have changed what a server stores; the reader resets it."""
+        """True if a request may have changed a server's data; the reader resets it."""
         self.failed = ""
-        """Why the browser shows its own page in place of one that failed to load."""
+        """Description of the failure if the browser shows its own page, since the requested one did not load."""
         self._failure = ""
         self._announced = 0.0
 
     @property
     def busy(self) -> bool:
-        """True if something is under way that may change the page."""
+        """True if a pending request or navigation may change the page."""
         return bool(self.requests or self.loading) or time.monotonic() < self._announced
 
     @property
@@ -44,7 +44,7 @@ class Traffic:
         return self.frame in self.loading or time.monotonic() < self._announced
 
     def forget(self) -> None:
-        """Stop waiting for what is under way."""
+        """Stop waiting for pending requests and navigations."""
         self.requests.clear()
         self.loading.clear()
         self._announced = 0.0
@@ -59,12 +59,10 @@ class Traffic:
             handler(self, params)
 
     def _sent(self, params: Params) -> None:
-        if params["request"]["method"] not in HARMLESS and params.get("type") not in (
-            "CSPViolationReport",
-            "Preflight",
-        ):
+        kind = params.get("type")
+        if params["request"]["method"] not in HARMLESS and kind not in ("CSPViolationReport", "Preflight"):
             self.lasting = True
-        if params.get("type") in AWAITED:
+        if kind in AWAITED:
             self.requests[params["requestId"]] = params["request"]["url"]
 
     def _answered(self, params: Params) -> None:

@@ -1,18 +1,18 @@
-"""WebArena's task files (Zhou et al., 2024), and the logins that their tasks begin with.
+"""WebArena's task files (Zhou et al., 2024), and the logins of their tasks.
 
 A task file is a list of objects with ``intent``, ``start_url`` and ``eval``. A login is a storage state of Playwright
-(cookies and local storage), as WebArena's ``auto_login.py`` writes one for each site.
+(cookies and local storage); WebArena's ``auto_login.py`` writes one for each site.
 
 Users run the six sites of the published tasks themselves; their addresses replace the placeholders ``__SHOPPING__``,
-``__REDDIT__`` and so on. A task whose original check cannot be made here is never counted as solved: it keeps the
-reason in ``unjudged`` and is not offered. This concerns
+``__REDDIT__`` and so on. If the original check of a task cannot be made here, the task has the reason in ``unjudged``,
+is not offered, and never counts as solved. This concerns
 
-- ``fuzzy_match``, which the original lets a language model judge.
+- ``fuzzy_match``, which a language model judges in the original.
 - ``func:`` in addresses and locators: Python functions of the original that query its sites' interfaces.
-- tasks that begin logged in (``storage_state``), unless ``logins`` is a folder with the file that they name.
+- tasks that begin logged in (``storage_state``), unless the folder ``logins`` has the file that they name.
 
-An expected "N/A" is met by an answer that begins with it; the original also accepts a reason alone if its model finds
-it the same. Prompts, actions and waiting times are this environment's own.
+If "N/A" is expected, the answer must begin with it; the original also accepts a reason alone if its model considers it
+equivalent. Prompts, actions and waiting times are those of this environment.
 """
 
 import json
@@ -36,7 +36,7 @@ SITES = {
     "__WIKIPEDIA__": "wikipedia",
     "__HOMEPAGE__": "homepage",
 }
-"""Placeholder to the name under which the user gives the address."""
+"""Placeholder to the name of the site in the option ``sites``."""
 WHOLE_PAGE = "document.documentElement.outerHTML"
 Entry = dict[str, JsonValue]
 
@@ -60,7 +60,7 @@ class _Eval(BaseModel):
     program_html: tuple[_PageTarget, ...] | None = None
 
 
-class _Theirs(BaseModel):
+class _WebArenaTask(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
     task_id: int | str
@@ -70,37 +70,37 @@ class _Theirs(BaseModel):
     eval: _Eval
 
 
-def is_theirs(entry: Mapping[str, JsonValue]) -> bool:
-    """Return whether an object of a task file is one of WebArena's tasks."""
+def is_webarena_task(entry: Mapping[str, JsonValue]) -> bool:
+    """Return True if an object of a task file is one of WebArena's tasks."""
     return "intent" in entry and "eval" in entry
 
 
-def converted(entry: Entry, where: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
-    """Return the task as ``WebTask`` has it. ``where`` is for messages. Raises BadSelection."""
+def convert_task(entry: Entry, where: str, sites: Mapping[str, str], logins: Path | None = None) -> Entry:
+    """Return the task in the form of ``WebTask``. ``where`` is for messages. Raises BadSelection."""
     entry = json.loads(_with_sites(json.dumps(entry), where, sites))
     try:
-        theirs = _Theirs.model_validate(entry)
+        task = _WebArenaTask.model_validate(entry)
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise BadSelection(f"{where} is not in WebArena's format: {faults}") from error
     checks: list[JsonValue] = []
-    login = logins / Path(theirs.storage_state).name if theirs.storage_state and logins else None
+    login = logins / Path(task.storage_state).name if task.storage_state and logins else None
     unjudged = ""
     if login and not login.is_file():
         unjudged = f"it begins logged in, and there is no {login}; write it with WebArena's auto_login"
-    elif theirs.storage_state and not login:
+    elif task.storage_state and not login:
         unjudged = "it begins logged in; name the folder of the logins with -o logins=FOLDER"
     try:
-        checks.extend(check for kind in theirs.eval.eval_types for check in _checks(kind, theirs.eval))
+        checks.extend(check for kind in task.eval.eval_types for check in _checks(kind, task.eval))
     except Unjudged as reason:
         unjudged = str(reason)
-    start, *more = theirs.start_url.split(" |AND| ")
-    kind = _kind(theirs.eval)
+    start, *more = task.start_url.split(" |AND| ")
+    kind = _kind(task.eval)
     return {
-        "id": f"webarena/{theirs.task_id}",
+        "id": f"webarena/{task.task_id}",
         "type": kind,
         "kind": kind,
-        "goal": theirs.intent,
+        "goal": task.intent,
         "start": start,
         "more_tabs": list(more),
         "checks": [] if unjudged else checks,
@@ -134,7 +134,7 @@ def _checks(eval_type: str, evaluation: _Eval) -> list[JsonValue]:
         raise Unjudged(f"its eval type {eval_type!r} is unknown; known are {', '.join(_READERS)}")
     checks = _READERS[eval_type](evaluation)
     if not checks:
-        raise Unjudged(f"its eval type {eval_type!r} says nothing that could be checked")
+        raise Unjudged(f"its eval type {eval_type!r} has nothing to check")
     return checks
 
 
@@ -148,7 +148,7 @@ def _answer_checks(evaluation: _Eval) -> list[JsonValue]:
             raise Unjudged("fuzzy_match is judged by a language model in the original, and there is none here")
         if how not in _HOW:
             raise Unjudged(f"its answer is compared by {how!r}, which is unknown")
-        checks.append({"kind": "answer", "how": _HOW[how], "values": _listed(value)})
+        checks.append({"kind": "answer", "how": _HOW[how], "values": _as_list(value)})
     return checks
 
 
@@ -161,7 +161,7 @@ def _url_checks(evaluation: _Eval) -> list[JsonValue]:
         raise Unjudged(f"its address is compared by {evaluation.url_note!r}, which is unknown")
     if not evaluation.reference_url:
         return []
-    return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": _listed(evaluation.reference_url, " |OR| ")}]
+    return [{"kind": "url", "how": rules[evaluation.url_note], "any_of": _as_list(evaluation.reference_url, " |OR| ")}]
 
 
 def _page_checks(evaluation: _Eval) -> list[JsonValue]:
@@ -175,20 +175,20 @@ def _page_check(target: _PageTarget) -> JsonValue:
             raise Unjudged(f"it calls a Python function of the original: {text}")
     if unknown := sorted(target.required_contents.keys() - required.keys()):
         raise Unjudged(f"a page's content is compared by {', '.join(unknown)}, which is unknown")
-    contents: Entry = {required[how]: _listed(value) for how, value in target.required_contents.items()}
+    contents: Entry = {required[how]: _as_list(value) for how, value in target.required_contents.items()}
     return {"kind": "page", "url": target.url, "script": _script(target)} | contents
 
 
 def _script(target: _PageTarget) -> str:
-    """Return the locator as an expression that gives a text; preparing actions run before it, and may fail."""
+    """Return an expression for the locator's text; it first runs the preparing actions, which may fail."""
     locator = target.locator.strip()
     if locator and not re.match(r"(\[\.\.\.)?document\.", locator):
         raise Unjudged(f"its locator is neither JavaScript on the document nor empty: {locator}")
-    prepared = "".join(f"{action};" for action in target.prep_actions)
-    return f"(() => {{ try {{ {prepared} }} catch {{}} return String(({locator or WHOLE_PAGE}) ?? ''); }})()"
+    preparation = "".join(f"{action};" for action in target.prep_actions)
+    return f"(() => {{ try {{ {preparation} }} catch {{}} return String(({locator or WHOLE_PAGE}) ?? ''); }})()"
 
 
-def _listed(value: str | Sequence[str], separator: str = "") -> list[JsonValue]:
+def _as_list(value: str | Sequence[str], separator: str = "") -> list[JsonValue]:
     if isinstance(value, str):
         return list(value.split(separator)) if separator else [value]
     return list(value)
@@ -212,15 +212,15 @@ class _Cookie(BaseModel):
     same_site: Annotated[Literal["Strict", "Lax", "None"] | None, Field(alias="sameSite")] = None
 
     def parameter(self) -> dict[str, JsonValue]:
-        """Return the cookie as the browser takes it; without ``expires``, it lasts as long as the context.
+        """Return the cookie in the browser's form; without ``expires``, it lasts as long as the context.
 
-        Playwright wrote "None" if a cookie does not state ``sameSite``; without ``secure``, Chromium silently drops
-        such a cookie.
+        Playwright writes "None" for a cookie without ``sameSite``. Unless it is ``secure``, Chromium would silently
+        drop it.
         """
-        unstated = {"expires"} if self.expires <= 0 else set()
+        omitted = {"expires"} if self.expires <= 0 else set()
         if self.same_site == "None" and not self.secure:
-            unstated.add("same_site")
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=unstated)
+            omitted.add("same_site")
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=omitted)
 
 
 class _StoredItem(BaseModel):
@@ -241,7 +241,7 @@ class Login(BaseModel):
 
 
 def read_login(path: Path) -> Login:
-    """Read a login. Raises BadSelection, which says what to do."""
+    """Read a login. Raises BadSelection, with advice."""
     try:
         return Login.model_validate_json(path.read_bytes())
     except OSError as error:

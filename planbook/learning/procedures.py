@@ -196,7 +196,7 @@ class ProcedureWriter:
             environment=config.environment,
             options=config.environment_options,
             actions=config.actions,
-            there=there,
+            current=there,
             failed=failed,
         )
         better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions

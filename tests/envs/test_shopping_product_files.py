@@ -140,11 +140,11 @@ def test_the_version_names_the_files(written: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("{}", "holds no list of products"),
+        ("{}", "is not a list of products"),
         ("[", "cannot be read"),
-        ("[3]", "not as WebShop's files are"),
+        ("[3]", "not in WebShop's format"),
         ('[{"asin": "B01"}]', "KeyError: 'name'"),
-        ("[]", "nothing says what is wanted"),
+        ("[]", "there are no goals"),
     ],
 )
 def test_files_of_another_form_are_refused(content: str, told: str, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_options_that_do_not_go_together_are_refused() -> None:
-    with pytest.raises(ValidationError, match="name that too"):
+    with pytest.raises(ValidationError, match="name it, too"):
         ShoppingOptions(goals="goals.json")
     with pytest.raises(ValidationError):
         ShoppingOptions.model_validate({"results_per_page": 5})

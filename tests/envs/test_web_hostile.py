@@ -40,10 +40,10 @@ def test_a_script_without_end_costs_the_tab_and_nothing_else(base: str) -> None:
 
 def test_a_crash_costs_the_tab_and_nothing_else(base: str, played: Web) -> None:
     act(played, "goto", "/two")
-    assert played._visit is not None
-    context = played._visit.context
-    context.connection.post("Page.crash", played._visit.tab.target.session)
-    while not played._visit.tab.target.gone:
+    assert played._browsing is not None
+    context = played._browsing.context
+    context.connection.post("Page.crash", played._browsing.tab.target.session)
+    while not played._browsing.tab.target.gone:
         context.connection.listen(1)
     assert "The tab was lost and replaced by an empty one: the page crashed." in act(played, "scroll", "down").text
     assert "Title: 'Links'" in act(played, "go_back").text
@@ -156,8 +156,8 @@ def test_a_lost_tab_in_the_background_and_a_page_that_fails_to_come_back(base: s
     act(environment, "new_tab")
     act(environment, "goto", "/once")
     looping = environment.snapshot()
-    assert environment._visit is not None
-    environment._visit.context.connection.post("Page.crash", environment._visit.tabs[0].target.session)
+    assert environment._browsing is not None
+    environment._browsing.context.connection.post("Page.crash", environment._browsing.tabs[0].target.session)
     assert "The tab was lost and replaced by an empty one" in act(environment, "switch_tab", 1).text
     assert "Title: 'Second'" in environment.restore(moment).text
     back = environment.restore(looping)

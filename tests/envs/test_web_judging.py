@@ -18,8 +18,8 @@ from planbook.envs.web.tasks import (
     UnachievableCheck,
     UrlCheck,
     WebTask,
+    judgeable,
     load_tasks,
-    offered,
     placed,
     to_task,
     types,
@@ -169,7 +169,7 @@ def test_the_shipped_set_has_every_kind_and_enough_of_each() -> None:
     assert {kind for kind in KINDS if kinds.count(kind) >= 4} == set(KINDS)
     assert len({each.id for each in SHIPPED}) == len(SHIPPED)
     assert set(types()) == {each.type for each in SHIPPED}
-    assert offered(SHIPPED) == SHIPPED
+    assert judgeable(SHIPPED) == SHIPPED
 
 
 def test_nothing_done_and_nothing_said_solves_no_shipped_task() -> None:

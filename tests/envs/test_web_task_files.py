@@ -14,8 +14,8 @@ from planbook.envs.web.tasks import (
     UnachievableCheck,
     UrlCheck,
     WebTask,
+    judgeable,
     load_tasks,
-    offered,
     placed,
 )
 
@@ -62,9 +62,9 @@ def test_an_expected_na_is_an_unachievable_task(tmp_path: Path) -> None:
 def test_fuzzy_match_is_not_offered(tmp_path: Path) -> None:
     both = [entry(answer(fuzzy_match=["by car 2 min"]), task_id=7), entry(answer(exact_match="x"), task_id=8)]
     found = read(tmp_path, *both)
-    assert [each.id for each in offered(found)] == ["webarena/8"]
+    assert [each.id for each in judgeable(found)] == ["webarena/8"]
     with pytest.raises(BadSelection, match=r"webarena/7.*language model"):
-        offered(found, ["webarena/7"])
+        judgeable(found, ["webarena/7"])
 
 
 def test_url_match(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_combined_checks_are_all_there(tmp_path: Path) -> None:
         (page("alert(1)", must_include=["5"]), "neither JavaScript on the document"),
         (page("", looks_like="x"), "looks_like"),
         ({"eval_types": ["page_image_query"]}, "page_image_query"),
-        ({"eval_types": ["url_match"], "reference_url": ""}, "nothing that could be checked"),
+        ({"eval_types": ["url_match"], "reference_url": ""}, "has nothing to check"),
         (answer(ua_match="x"), "ua_match"),
         (answer(fuzzy_match=["x"]) | {"eval_types": ["url_match", "string_match"], "reference_url": "u"}, "model"),
     ],
@@ -122,7 +122,7 @@ def test_what_cannot_be_judged_says_why_and_keeps_no_check(
     (found,) = read(tmp_path, entry(evaluation))
     assert reason in found.unjudged
     assert found.checks == ()
-    assert offered([found]) == []
+    assert judgeable([found]) == []
 
 
 def test_the_login_of_a_task_is_a_file_in_the_users_folder(tmp_path: Path) -> None:

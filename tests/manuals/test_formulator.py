@@ -6,7 +6,7 @@ import pytest
 
 from planbook.envs import Environment, load_environment
 from planbook.manuals.errors import BadManual
-from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, read_outline, words_beside
+from planbook.manuals.formulator import FEWEST_WORDS, FORMULATOR, PROMPTS, formulate, prose_words, read_outline
 from planbook.manuals.markdown import parse, render, render_rule
 from planbook.planner import MemoryJournal, Prompt, Roles, Scope, UnusableReply
 from planbook.planner.models.answers import ScriptedModel
@@ -143,8 +143,8 @@ def test_for_a_small_model_the_prose_is_asked_to_be_short() -> None:
     scope, journal = answering(GOOD)
     formulate(scope, RULES, TOY, tokens=500)
     told = "\n\n".join(map(render_rule, RULES))
-    assert f"write {words_beside(told, 500)} words at most" in prompts(journal)[0][1]
-    assert FEWEST_WORDS == words_beside(told, 1) < words_beside(told, 500) < 500
+    assert f"write {prose_words(told, 500)} words at most" in prompts(journal)[0][1]
+    assert FEWEST_WORDS == prose_words(told, 1) < prose_words(told, 500) < 500
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_a_persons_words_in_the_manual_count(tmp_path: Path) -> None:
         ("rules.json", "{", r"rules\.json: the file: .*JSON.*; correct it, or delete"),
         ("rules.json", '[{"id": "rule_0"}]', r"rules\.json: 0\.type: Field required"),
         ("rules.json", b"\xff", r"rules\.json cannot be read"),
-        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "given to two rules: rule_0; correct"),
+        ("rules.json", json.dumps([RULES[0].model_dump()] * 2), "two rules have the id rule_0; correct"),
         ("rules.json", json.dumps([RULES[0].model_dump() | {"id": "one"}]), "'one' is no rule id"),
         (
             "rules.json",
@@ -200,7 +200,7 @@ def procedure(code: str) -> Procedure:
     [
         ({"rules": RULES[:1]}, "differ in rule_3. Formulate again"),
         ({"rules": (RULES[0].model_copy(update={"content": "Newer."}), RULES[1])}, "differ in rule_0"),
-        ({"rules": (RULES[0], *RULES)}, "given to two rules"),
+        ({"rules": (RULES[0], *RULES)}, "two rules have the id"),
         ({"manual": "no manual"}, r"manual\.md was not written: line 1"),
         ({"environment": "../toy"}, "cannot be the name"),
         ({"example": "\ud800"}, "was not written: .*surrogates"),

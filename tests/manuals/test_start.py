@@ -231,7 +231,7 @@ def test_an_unknown_start_is_answered_with_those_there_are() -> None:
 
 
 def test_a_start_named_twice_is_refused() -> None:
-    with pytest.raises(BadStart, match="'fetch' is named twice"):
+    with pytest.raises(BadStart, match="'fetch' is named more than once"):
         read_start("toy", ["fetch", "fetch"])
 
 
@@ -241,7 +241,7 @@ def test_a_start_named_twice_is_refused() -> None:
         ("[", "not a list of rules"),
         ([{"id": "rule_0"}], "not a list of rules"),
         ([rule(0), rule(2)], "rule 1 has the id 'rule_2'; ids are rule_0, rule_1"),
-        ([rule(0, builds_on=["rule_1"]), rule(1)], "rule_0 builds on rule_1, which does not come before it"),
+        ([rule(0, builds_on=["rule_1"]), rule(1)], "rule_0 builds on rule_1, which is not an earlier rule"),
     ],
 )
 def test_rules_that_cannot_be_used_are_refused(tmp_path: Path, rules: object, message: str) -> None:

@@ -17,7 +17,7 @@ from tests.command import planbook
         ("goal=look", "--option: a goal needs an address to start from: --option start=http://"),
         ("allowed=host", """it takes [text, ...], so write --option 'allowed=["ONE", "TWO"]'"""),
         ("sites=host", """it takes {text: text, ...}, so write --option 'sites={"NAME": "VALUE"}'"""),
-        ("start=host", "start: 'host' is not an address: write http://HOST"),
+        ("start=host", "start: 'host' is not an address: begin with http://HOST"),
         ("patience=long", 'patience: "long" does not fit; it takes number above 0 to 120'),
         ("nothing=1", "nothing: there is no such option"),
     ],
@@ -46,5 +46,5 @@ def test_a_browser_is_named_by_our_own_variables_first(monkeypatch: pytest.Monke
     monkeypatch.setenv("PLANBOOK_CHROMIUM", str(program))
     assert chromium.find("chromium") == str(program)
     monkeypatch.delenv("PLANBOOK_CHROMIUM")
-    with pytest.raises(MissingRequirement, match="chromium and chromedriver are not there"):
+    with pytest.raises(MissingRequirement, match="missing: chromium and chromedriver"):
         chromium.require()

@@ -69,7 +69,7 @@ def test_what_is_undone_is_gone_for_test_formulate_and_the_exported_files(run: P
     assert here("formulate", run).returncode == 0
     undone = here("rules", run, "undo", 1)
     assert undone.returncode == 0
-    assert undone.stdout.splitlines()[-1] == "   7  user: went back to before change 1"
+    assert undone.stdout.splitlines()[-1] == "   7  user: went back to the rules before change 1"
     assert ids(run) == ["rule_0", "rule_1", "rule_2"]
     assert "rule_3" not in (run / "learnt" / "toy" / "rules.json").read_text()
     assert not (run / "learnt" / "toy" / "manual.md").exists(), "it was made of other rules"
@@ -107,7 +107,7 @@ def test_building_goes_on_from_what_was_undone(tmp_path: Path) -> None:
     assert later
     assert "## rule_3" not in later[0]
     log = here("rules", folder, "log").stdout.splitlines()
-    assert [line for line in log if "user: went back to before change 1" in line]
+    assert [line for line in log if "user: went back to the rules before change 1" in line]
     assert "rule_3" not in ids(folder), "its id is not given again"
 
 

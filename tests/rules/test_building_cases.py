@@ -95,12 +95,12 @@ def test_a_rule_may_not_build_on_one_that_was_left_out(sandbox: Sandbox) -> None
     assert made.change.on(BOOK) == made.book
 
 
-def test_what_was_sound_of_the_last_reply_stands(sandbox: Sandbox) -> None:
+def test_the_valid_calls_of_the_last_reply_are_applied(sandbox: Sandbox) -> None:
     bad = edits(FOUND, 'update_rule("rule_9", log="x")', STOP)
     made, _ = built(sandbox, FAILURE, RULES, bad, bad, bad)
     assert written(made) == [("rule_4", RuleType.SPECIAL_PHENOMENON)]
     assert "there is no rule_9" in made.note
-    assert "The calls before that were sound, and stand." in made.note
+    assert "The valid calls before it were applied." in made.note
 
 
 @pytest.mark.parametrize("outcome", [FAILURE, Outcome.OUT_OF_BUDGET])

@@ -6,7 +6,7 @@ from planbook.envs import Selection, Task
 from planbook.envs.toy import Toy
 from planbook.planner import Conclusion, Ending, Outcome, Round, Trajectory, parse_procedure
 from planbook.rules import Knowledge, Reflection, Skill, admit, learn
-from planbook.rules.retrieval import shown
+from planbook.rules.retrieval import precedent_for
 
 FETCH, FETCH_TWO = Toy.select(Selection(ids=("fetch/0", "fetch_two/0")))
 OTHER = Toy.select(Selection(ids=("fetch/1",)))[0]
@@ -62,8 +62,8 @@ def test_an_episode_that_says_nothing_of_its_plan_changes_nothing(outcome: Outco
 def test_a_type_is_shown_its_skill_before_its_reflection() -> None:
     reflection = Reflection(task=FETCH, scene="somewhere", text="it guessed")
     both = Knowledge(environment="toy", skills={"fetch": skill(OTHER)}, reflections={"fetch": reflection})
-    assert shown(both, FETCH) == skill(OTHER)
-    assert shown(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
+    assert precedent_for(both, FETCH) == skill(OTHER)
+    assert precedent_for(both.model_copy(update={"skills": {"fetch_two": skill(FETCH_TWO)}}), FETCH) == reflection
 
 
 def test_a_type_with_neither_is_shown_the_most_similar_tasks_skill() -> None:
@@ -72,9 +72,9 @@ def test_a_type_with_neither_is_shown_the_most_similar_tasks_skill() -> None:
 
     near, far = skill(cleaning("clean_mug", "clean the mug in the sink")), skill(cleaning("walk", "go home"))
     task = cleaning("clean_plate", "clean the plate in the sink")
-    assert shown(Knowledge(environment="toy", skills={"walk": far, "clean_mug": near}), task) == near
-    assert shown(Knowledge(environment="toy", skills={"walk": far}), task) is None
-    assert shown(EMPTY, task) is None
+    assert precedent_for(Knowledge(environment="toy", skills={"walk": far, "clean_mug": near}), task) == near
+    assert precedent_for(Knowledge(environment="toy", skills={"walk": far}), task) is None
+    assert precedent_for(EMPTY, task) is None
 
 
 def test_a_procedure_is_admitted_in_the_place_of_the_older_one() -> None:

@@ -7,7 +7,7 @@ from planbook.envs.alfworld import Alfworld
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, FeedbackKind, MemoryJournal
 from planbook.rules import Form, RuleBook, Skill
-from planbook.rules.helpers import EXCEPTIONS, OF_METHODS, helper_code, helper_sources
+from planbook.rules.helpers import EXCEPTIONS, METHOD_DECORATORS, helper_code, helper_sources
 from planbook.sandbox import CellResult, Sandbox, bound_names
 from tests.rules.given import BOOK, HELPER
 
@@ -86,20 +86,20 @@ HOSTILE = {
         "f is left out: unknown-name: nowhere is not defined",
     ),
     "a variable of the plan's state": ("boxes = agent.table()\ndef f():\n    return boxes", "boxes is not defined"),
-    "it shadows the world": ("def agent():\n    pass", "agent belongs to the world"),
-    "it shadows the task": ("def task():\n    pass", "task belongs to the world"),
-    "a constant shadows the task": ("task = 1\ndef f():\n    return task", "task belongs to the world"),
+    "it shadows the world": ("def agent():\n    pass", "agent belongs to the environment"),
+    "it shadows the task": ("def task():\n    pass", "task belongs to the environment"),
+    "a constant shadows the task": ("task = 1\ndef f():\n    return task", "task belongs to the environment"),
     "an import shadows the world": (
         "import math as agent\ndef f():\n    return agent.pi",
-        "agent belongs to the world",
+        "agent belongs to the environment",
     ),
     "a decorator acts": ("@agent.open\ndef f():\n    pass", "the decorator @agent.open of f is run"),
     "its own decorator acts": (
         "def cache(f):\n    agent.open('box_1')\n    return f\n@cache\ndef f():\n    pass",
         "the decorator @cache of f is run",
     ),
-    "a default acts": ("def f(x=agent.open('box_1')):\n    pass", "a default of f is worked out by code"),
-    "a keyword default acts": ("def f(*, x=agent.table()):\n    pass", "a default of f is worked out by code"),
+    "a default acts": ("def f(x=agent.open('box_1')):\n    pass", "a default of f is computed by code"),
+    "a keyword default acts": ("def f(*, x=agent.table()):\n    pass", "a default of f is computed by code"),
     "a default is not there yet": ("def f(x=later):\n    pass\ndef later():\n    pass", "later is read before"),
     "a class body acts": ("class f:\n    agent.open('box_1')", "the class f does more than define"),
     "a class field acts": ("class f:\n    x = agent.table()", "the class f does more than define"),
@@ -127,10 +127,10 @@ HOSTILE = {
         "X = 1; agent.open('box_1')\ndef f():\n    return X",
         "a line that it needs holds several statements",
     ),
-    "a constant that is worked out": ("X = len([1])\ndef f():\n    return X", "X is worked out by code"),
-    "a constant that fails": ("X = int('x')\ndef f():\n    return X", "X is worked out by code"),
-    "a pattern that fails": ("import re\nX = re.compile('(')\ndef f():\n    return X", "X is worked out by code"),
-    "what is not re": ("import json as re\nX = re.compile('a')\ndef f():\n    return X", "X is worked out by code"),
+    "a constant that is worked out": ("X = len([1])\ndef f():\n    return X", "X is computed by code"),
+    "a constant that fails": ("X = int('x')\ndef f():\n    return X", "X is computed by code"),
+    "a pattern that fails": ("import re\nX = re.compile('(')\ndef f():\n    return X", "X is computed by code"),
+    "what is not re": ("import json as re\nX = re.compile('a')\ndef f():\n    return X", "X is computed by code"),
     "a module that is not there": ("import os\ndef f():\n    return os.getcwd()", "there is no module `os`"),
     "an action that is not there": ("def f():\n    return agent.fly()", "agent has no action or attribute fly"),
     "arguments that do not fit": ("def f():\n    return agent.open()", "f is left out: arguments"),
@@ -161,7 +161,7 @@ def test_builtins_keep_their_meaning(sandbox: Sandbox) -> None:
 
 
 def test_decorators_of_methods_are_defined_without_fail(sandbox: Sandbox) -> None:
-    methods = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(OF_METHODS))
+    methods = "".join(f"    @{name}\n    def of_{name}(self):\n        pass\n" for name in sorted(METHOD_DECORATORS))
     helpers = helper_code([("rule_1", f"class f:\n{methods}")], Toy)
     assert "f" in bound_names(helpers.code), helpers.skipped
     assert defined(sandbox, helpers.code) == ([], "")
@@ -224,7 +224,7 @@ def find_object(agent, receptacles, name):
 """
     helpers = helper_code([("rule_1", own)], Alfworld)
     assert bound_names(helpers.code) == {"find_object"}
-    assert helpers.skipped == ("rule_1: get_object_with_id is left out: the world defines it already",)
+    assert helpers.skipped == ("rule_1: get_object_with_id is left out: the environment defines it already",)
 
 
 def run(sandbox: Sandbox, code: str) -> CellResult:

@@ -1,6 +1,6 @@
-"""Benchmarks of planbook's speed and skill beside the peers that are installed: ``planbook bench PART``, from a clone.
+"""Benchmarks of planbook's speed and skill against installed peers: ``planbook bench PART``, in a clone.
 
-The figures of a part are measured in one run.
+All figures of a part are measured in one run.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from planbook.console import ERRORS, console
 from planbook.terminal.printing import answer
 
 BENCHES: Mapping[str, tuple[str, ...]] = {
-    "envs": ("tools.bench.alfworld", "tools.bench.miniwob", "tools.bench.worlds", "tools.bench.replay"),
+    "envs": ("tools.bench.alfworld", "tools.bench.miniwob", "tools.bench.environments", "tools.bench.replay"),
     "prompts": ("tools.bench.prompts",),
     "report": ("tools.bench.report",),
     "sandbox": ("tools.bench.sandbox",),
@@ -25,14 +25,14 @@ BENCHES: Mapping[str, tuple[str, ...]] = {
     "stream": ("tools.bench.stream",),
     "tools": ("tools.bench.tool_calls",),
 }
-"""Part to the modules that measure it; each has a function ``rows() -> list[Row]``."""
+"""Part to its modules; each has a function ``rows() -> list[Row]``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measured figure. ``ratio`` is how it compares with the peer or limit named in ``against``.
+    """One measured figure. ``ratio`` compares it with the peer or limit named in ``against``.
 
-    ``value`` is None where there is nothing to measure; the name says why.
+    ``value`` is None if there is nothing to measure; then ``name`` is the reason.
     """
 
     name: str
@@ -43,27 +43,27 @@ class Row:
     goal: str = ""
     met: bool | None = None
     interval: tuple[float, float] | None = None
-    """What the value lies in at 95%, in its unit."""
+    """The 95% confidence interval of the value, in its unit."""
     cell: tuple[str, str] | None = None
-    """The line and the column where figures of the same kind are shown side by side."""
+    """Line and column in the table of figures of the same kind."""
 
 
 def show(part: str, *, as_json: bool) -> int:
-    """Measure a part and print its figures; a missed goal is shown, and is no error."""
+    """Measure a part and print its figures; a missed goal is shown, but is not an error."""
     out = console(as_json)
     rows: list[Row] = []
     for module in BENCHES[part]:
         ERRORS.print(f"measuring {module.rpartition('.')[2]} ...")
         rows += importlib.import_module(module).rows()
     title = f"bench {part}: Python {platform.python_version()}, {platform.machine()}"
-    out.print(_listed(title, [row for row in rows if row.cell is None]))
+    out.print(_list_table(title, [row for row in rows if row.cell is None]))
     if any(row.cell for row in rows):
-        out.print(_side_by_side(f"bench {part}: value, 95% interval, and what it is against", rows))
+        out.print(_cell_table(f"bench {part}: value, 95% interval, and what it is against", rows))
     return answer(0, {"part": part, "rows": [dataclasses.asdict(row) for row in rows]}, as_json=as_json)
 
 
-def _listed(title: str, rows: Sequence[Row]) -> Table:
-    """One line for each figure."""
+def _list_table(title: str, rows: Sequence[Row]) -> Table:
+    """Return a table with one line for each figure."""
     table = Table(title=title, title_justify="left")
     for column in ("what", "measured", "ratio", "against", "goal", ""):
         table.add_column(column, justify="right" if column in ("measured", "ratio") else "left")
@@ -73,18 +73,18 @@ def _listed(title: str, rows: Sequence[Row]) -> Table:
     return table
 
 
-def _side_by_side(title: str, rows: Sequence[Row]) -> Table:
-    """The figures that have a cell, each in its own."""
+def _cell_table(title: str, rows: Sequence[Row]) -> Table:
+    """Return a table of the figures that have a cell."""
     cells = {row.cell: row for row in rows if row.cell}
     columns = list(dict.fromkeys(column for _, column in cells))
     table = Table("", *columns, title=title, title_justify="left", show_lines=True)
     for line in dict.fromkeys(line for line, _ in cells):
-        found = [cells.get((line, column)) for column in columns]
-        table.add_row(line, *(_told(row) if row else "" for row in found))
+        in_line = [cells.get((line, column)) for column in columns]
+        table.add_row(line, *(_cell_text(row) if row else "" for row in in_line))
     return table
 
 
-def _told(row: Row) -> str:
+def _cell_text(row: Row) -> str:
     interval = "{:,.1f} to {:,.1f}".format(*row.interval) if row.interval else ""
     met = f"{row.goal}: {_met(row)}" if row.goal else ""
     return "\n".join(filter(None, (_value(row), interval, row.against, met)))

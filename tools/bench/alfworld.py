@@ -1,6 +1,6 @@
-"""ALFWorld's direct engine beside textworld: the same commands on the same games, in one run.
+"""ALFWorld's direct engine compared with textworld: the same commands on the same games, in one run.
 
-Seconds are processor time: both engines do all their work in this process, and a busy machine then counts for neither.
+Times are processor time, since both engines do all their work in this process; so a busy machine affects neither.
 """
 
 from collections.abc import Callable
@@ -13,57 +13,57 @@ from planbook.envs.alfworld import TYPES, AlfworldGame, Direct, GameEngine, Refe
 from tools.bench import Row
 from tools.bench.timing import cpu_seconds
 
-GAMES_A_TYPE = 1
+GAMES_PER_TYPE = 1
 STEPS = 15
-"""Commands a game, the same for both engines, with the list of admissible ones asked for after each."""
+"""Commands per game, the same for both engines; after each, the admissible commands are listed."""
 ROUNDS = 20
-"""How often the direct engine repeats each game, since one time is too short to be measured."""
+"""Number of times that the direct engine repeats each game, since one is too short to measure."""
 GOAL = 500.0
 
 
 @dataclass
 class GameTimes:
-    """Seconds that one engine took, a game each."""
+    """Seconds of one engine, one entry per game."""
 
     loads: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
 
 
 def rows() -> list[Row]:
-    """Steps a second and load + reset of both engines, and how many times faster the direct one is."""
-    played, source = _games()
-    scripts = [_script(game) for game in played]
+    """Return steps per second and the time of load + reset for both engines, with their ratio."""
+    games, source = _games()
+    scripts = [_script(game) for game in games]
     direct, reference = GameTimes(), GameTimes()
     engines: list[tuple[GameEngine, GameTimes, int]] = [(Direct(), direct, ROUNDS), (Reference(), reference, 1)]
     for engine, times, rounds in engines:
-        for game, script in zip(played, scripts, strict=True):
+        for game, script in zip(games, scripts, strict=True):
             _measure(engine, game, script, times, rounds)
         engine.close()
-    against = f"textworld, {len(played)} {source} games"
+    against = f"textworld, {len(games)} {source} games"
     return [*_loads(direct, reference, against), *_steps(direct, reference, against)]
 
 
 def _games() -> tuple[list[AlfworldGame], str]:
-    """Real games of each type if there are any, else generated ones, and which they are."""
+    """Return games of each type, real ones if they are installed, else generated ones, and the name of their split."""
     for split in tasks.DATA_SPLITS:
         try:
-            listed = tasks.list_games(split)
+            by_type = tasks.list_games(split)
         except MissingRequirement:
             continue
-        return [tasks.read_game(game_id) for ids in listed.values() for game_id in ids[:GAMES_A_TYPE]], split
-    return [generated.make(kind, seed) for kind in TYPES for seed in range(GAMES_A_TYPE)], generated.SPLIT
+        return [tasks.read_game(game_id) for ids in by_type.values() for game_id in ids[:GAMES_PER_TYPE]], split
+    return [generated.make(kind, seed) for kind in TYPES for seed in range(GAMES_PER_TYPE)], generated.SPLIT
 
 
 def _script(game: AlfworldGame) -> list[str]:
-    """Admissible commands, chosen by chance: mostly handling things, some walking."""
+    """Return random admissible commands: half of them act on objects, the others include walking."""
     engine, rng = Direct(), Random(game.id)
     engine.load(game)
     engine.reset()
     commands = []
     for _ in range(STEPS):
-        here = engine.admissible()
-        handling = [command for command in here if not command.startswith("go to")]
-        commands.append(rng.choice(handling if rng.random() < 0.5 else here))
+        admissible = engine.admissible()
+        handling = [command for command in admissible if not command.startswith("go to")]
+        commands.append(rng.choice(handling if rng.random() < 0.5 else admissible))
         engine.step(commands[-1])
     return commands
 

@@ -1,6 +1,6 @@
-"""A scripted model for ALFWorld: plans as long as models write them, out of the shipped procedures.
+"""A scripted model for ALFWorld: plans as long as those of real models, made from the shipped procedures.
 
-Two of three first plans look into a few places only, and most of those fail; what comes after them is complete.
+Two of three first plans search only a few places, and most of these fail; the plans after them are complete.
 """
 
 import re
@@ -18,10 +18,10 @@ TYPES = (
     ("cool|cold", "pick_cool_then_place"),
     ("", "pick_and_place"),
 )
-"""Words of a goal, and the type of task that the first of them says."""
+"""Patterns of goals with their task types; the first match counts."""
 HOUSEHOLD = SHIPPED / "alfworld" / "procedures" / "household.py"
 PROCEDURES = {each.type: each.code.split('"""', 2)[2].strip() for each in module_procedures(HOUSEHOLD)}
-"""Type of task to the code that does it, without its description."""
+"""Task type to the code of its procedure, without the docstring."""
 HABITS = (
     "likely to hold one",
     "a place where such things are kept",
@@ -32,7 +32,7 @@ EVERYWHERE = "places_in(task.observation)"
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The reply to a conversation whose second message ends in the task."""
+    """Return the reply to a conversation whose second message ends with the task."""
     scene = messages[1].content[messages[1].content.rindex("You are in the middle") :]
     goal = scene.partition("Your task is to: ")[2].partition("\n")[0]
     places = re.findall(r"[a-z]+_\d+", scene)
@@ -45,6 +45,6 @@ def answer(messages: Sequence[Message], sampling: Sampling) -> str:
 
 
 def _thought(goal: str, places: Sequence[str], chance: int) -> str:
-    said = (f"{place} is {HABITS[(chance >> number) % len(HABITS)]}." for number, place in enumerate(places))
+    remarks = (f"{place} is {HABITS[(chance >> number) % len(HABITS)]}." for number, place in enumerate(places))
     order = "\n".join(f"{number}. Go to {place} and look." for number, place in enumerate(places, 1))
-    return f"### Understanding\n{goal} {' '.join(said)}\n### Rules\n- rule_0: go and look.\n### Plan\n{order}"
+    return f"### Understanding\n{goal} {' '.join(remarks)}\n### Rules\n- rule_0: go and look.\n### Plan\n{order}"

@@ -1,4 +1,4 @@
-"""How fast a MiniWoB++ episode is: our driver beside Selenium's own way of acting, in the same browser and run."""
+"""The time of a MiniWoB++ episode: our driver compared with Selenium's actions, in the same browser and run."""
 
 import statistics
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tools.bench.timing import seconds, seconds_together
 
 TYPE = "login-user"
 FIELDS = ("username", "password", "username", "password", "username")
-"""Each is clicked on and typed into: ten actions, none of which ends the episode."""
+"""Fields to click on and type into: ten actions, none of which ends the episode."""
 TEXT = "ab"
 REPEATS = 5
 TABS = (1, 2, 4)
@@ -29,7 +29,7 @@ SELENIUM_RESET = (
 
 
 def rows() -> list[Row]:
-    """Milliseconds of reset and ten actions, both ways, and episodes a second with several tabs."""
+    """Return the milliseconds of reset and ten actions with both drivers, and episodes per second with several tabs."""
     environment = Miniwob()
     play(environment, 0)
     driver = chromium.shared().driver
@@ -54,7 +54,7 @@ def rows() -> list[Row]:
 
 
 def play(environment: Miniwob, seed: int) -> None:
-    """An episode of ten actions with our driver."""
+    """Play an episode of ten actions with our driver."""
     environment.reset(Miniwob.tasks(Selection(types=(TYPE,), seeds=(seed,)))[0])
     for field in FIELDS:
         environment.act(Action("click_xpath", (f"//*[@id='{field}']",)))
@@ -62,7 +62,7 @@ def play(environment: Miniwob, seed: int) -> None:
 
 
 def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
-    """The same with Selenium's ActionChains as they come, the page read after each action."""
+    """Play the same episode with Selenium's ActionChains; the page is read after each action."""
     driver.execute_script(SELENIUM_RESET, seed)
     driver.execute_script(READ_PAGE)
     for field in FIELDS:
@@ -74,7 +74,7 @@ def play_with_selenium(driver: webdriver.Chrome, seed: int) -> None:
 
 
 def _median(episode: Callable[[int], None]) -> float:
-    """Milliseconds of the middle one of several episodes; the first, which warms up, is not counted."""
+    """Return the median of several episodes in milliseconds, without the first one, which warms up."""
     times = [seconds(partial(episode, seed)) for seed in range(REPEATS + 1)]
     return 1000 * statistics.median(times[1:])
 
@@ -83,10 +83,10 @@ def _tabs_row(tabs: int) -> Row:
     environments = [Miniwob() for _ in range(tabs)]
     for environment in environments:
         play(environment, 0)
-    taken = seconds_together([partial(_play_many, environment) for environment in environments])
+    elapsed = seconds_together([partial(_play_many, environment) for environment in environments])
     for environment in environments:
         environment.close()
-    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / taken, "/s")
+    return Row(f"miniwob: episodes with {tabs} tab{'s' if tabs > 1 else ''}", tabs * EPISODES_PER_TAB / elapsed, "/s")
 
 
 def _play_many(environment: Miniwob) -> None:

@@ -1,4 +1,4 @@
-"""Where models are asked. Imports no server: the memory of a process that asks is measured."""
+"""The address of models. This module imports no server, since the memory of the client's process is measured."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def openai_at(port: int) -> Iterator[None]:
-    """Ask the models of ``openai:`` on a port of this machine until the block ends."""
+    """Send requests of ``openai:`` models to a port of this machine until the block ends."""
     before = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY")}
     os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{port}/v1"
     os.environ["OPENAI_API_KEY"] = "none"

@@ -1,4 +1,4 @@
-"""What model servers of this machine have in common: they speak OpenAI's chat completions, streamed."""
+"""Base of local model servers, which stream OpenAI's chat completions."""
 
 import json
 import sys
@@ -11,36 +11,36 @@ from typing import Any
 
 
 class Handler(BaseHTTPRequestHandler, ABC):
-    """One connection; what is answered there, subclasses say."""
+    """One connection; subclasses define the replies."""
 
     protocol_version = "HTTP/1.1"
     model: str
-    """The name that is told in every piece."""
+    """The name in every piece."""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
-        """Answer one question."""
+        """Answer one request."""
         self.reply(self.rfile.read(int(self.headers["Content-Length"])))
 
     @abstractmethod
-    def reply(self, question: bytes) -> None:
+    def reply(self, request: bytes) -> None:
         """Begin, send pieces, and end."""
 
     def begin(self) -> None:
-        """Before the first piece."""
+        """Send the headers, before the first piece."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
 
     def send(self, piece: str) -> None:
-        """A piece of the reply."""
+        """Send a piece of the reply."""
         self._send({"index": 0, "delta": {"content": piece}})
 
     def end(self) -> None:
-        """After the last piece."""
+        """Finish the reply, after the last piece."""
         self._send({"index": 0, "delta": {}, "finish_reason": "stop"})
         self._write("data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
@@ -54,13 +54,13 @@ class Handler(BaseHTTPRequestHandler, ABC):
 
 
 class _ModelServer(ThreadingHTTPServer):
-    """Takes many connections at once, and does not mind clients that hang up."""
+    """Accepts many connections at once, and ignores clients that hang up."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Tell of what is no hanging up."""
+        """Report errors other than a client's hanging up."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""A model server that gives recorded replies at a steady pace, in this process, and counts the tokens that it sent."""
+"""A model server in this process that streams recorded replies at a steady pace, and counts the tokens it sent."""
 
 import json
 import time
@@ -12,26 +12,26 @@ from tools.bench.model_server import Handler, served
 
 
 class Recorded(NamedTuple):
-    """A reply, and how many tokens it has."""
+    """A reply, and its number of tokens."""
 
     text: str
     tokens: int
 
     def pieces(self) -> Sequence[str]:
-        """The text in as many pieces, of about the same length."""
-        places = [round(number * len(self.text) / self.tokens) for number in range(self.tokens + 1)]
-        return [self.text[begin:end] for begin, end in pairwise(places)]
+        """Return the text in one piece for each token, of about the same length."""
+        ends = [round(number * len(self.text) / self.tokens) for number in range(self.tokens + 1)]
+        return [self.text[begin:end] for begin, end in pairwise(ends)]
 
 
 class Sent(NamedTuple):
-    """What was sent of a reply, in tokens."""
+    """The number of tokens sent of a reply, and that of the whole reply."""
 
     tokens: int
     whole: int
 
 
 Answer = Callable[[Sequence[str]], Recorded]
-"""From the contents of a conversation's messages."""
+"""Returns the reply to a conversation, given the contents of its messages."""
 
 
 class PacedHandler(Handler):
@@ -42,15 +42,15 @@ class PacedHandler(Handler):
     rate: float
     sent: list[Sent]
 
-    def reply(self, question: bytes) -> None:
-        """Stream the reply until it ends or nobody listens."""
-        body = json.loads(question)
+    def reply(self, request: bytes) -> None:
+        """Stream the reply until it ends or the client hangs up."""
+        body = json.loads(request)
         reply = type(self).answer([message["content"] for message in body["messages"]])
         self.begin()
-        begun, sent = time.monotonic(), 0
+        start, sent = time.monotonic(), 0
         try:
             for piece in reply.pieces():
-                time.sleep(max(0.0, begun + (sent + 1) / self.rate - time.monotonic()))
+                time.sleep(max(0.0, start + (sent + 1) / self.rate - time.monotonic()))
                 self.send(piece)
                 sent += 1
             self.end()
@@ -60,9 +60,9 @@ class PacedHandler(Handler):
 
 
 @contextmanager
-def paced(answer: Answer, tokens_a_second: float) -> Iterator[list[Sent]]:
-    """Serve ``openai:paced`` until the block ends; what was sent of each reply, in the order in which they ended."""
+def paced(answer: Answer, tokens_per_second: float) -> Iterator[list[Sent]]:
+    """Serve ``openai:paced`` until the block ends; yield the list of replies sent, in the order of their ends."""
     sent: list[Sent] = []
-    handler = type("Bound", (PacedHandler,), {"answer": staticmethod(answer), "rate": tokens_a_second, "sent": sent})
+    handler = type("Bound", (PacedHandler,), {"answer": staticmethod(answer), "rate": tokens_per_second, "sent": sent})
     with served(handler) as port, openai_at(port):
         yield sent

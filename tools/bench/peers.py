@@ -1,4 +1,4 @@
-"""Ways of running plan code, ours and others', behind one small interface, so that each is timed in the same way."""
+"""Our sandbox and its peers behind one small interface, so that all are timed in the same way."""
 
 import importlib.util
 from collections.abc import Callable, Iterator, Mapping
@@ -9,48 +9,48 @@ from typing import Any, Protocol, Self
 from planbook.sandbox import Sandbox
 
 Run = Callable[[str], object]
-"""Runs a piece of code in a session that is open; the session keeps its names."""
+"""Runs code in an open session, which keeps its names."""
 SMOLAGENTS, ASTEVAL, MONTY = "smolagents", "asteval", "pydantic-monty"
 MONTY_LIMITS = {"max_suspensions": 1_000_000}
-"""Its own limit on calls would end the session of the benchmark early."""
+"""Its default limit on calls would end the benchmark's session early."""
 MODULES: Mapping[str, str] = {SMOLAGENTS: "smolagents", ASTEVAL: "asteval", MONTY: "pydantic_monty"}
-"""Name of a peer on the package index to the module that it is."""
+"""Name of a peer on the package index to its module."""
 IMPORTS = ("re", "json")
-"""What the timed code imports, where a peer must be told."""
+"""Modules that the timed code imports, for peers that need a list."""
 
 
 def go_to(receptacle: str) -> str:
-    """The host function that the timed code calls: it does next to nothing."""
+    """Return an observation; the timed code calls this host function, which does hardly anything."""
     return f"You are at {receptacle}."
 
 
 class Engine(Protocol):
-    """A way of running plan code."""
+    """An engine that runs plan code."""
 
     name: str
     slowness: int
-    """About how many times slower than Python it is: it gets that much less to do."""
+    """The approximate factor by which it is slower than Python; its rounds are divided by it."""
     action: str
-    """How code calls ``go_to``."""
+    """The code that calls ``go_to``."""
 
     def session(self) -> AbstractContextManager[Run]:
         """Open a session that offers ``go_to``."""
 
 
 class Plain:
-    """Python's own exec: what the others are held against."""
+    """Python's own exec, the baseline."""
 
     name, slowness, action = "plain exec", 1, "go_to('desk_1')"
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """A namespace."""
+        """Yield a function that runs code in a new namespace."""
         names: dict[str, object] = {"go_to": go_to}
         yield lambda code: exec(code, names)
 
 
 class Ours:
-    """The sandbox, both layers on; closed by its owner."""
+    """The sandbox with both layers; closed by its owner."""
 
     name, slowness, action = "sandbox", 1, "agent.go_to('desk_1')"
 
@@ -59,7 +59,7 @@ class Ours:
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """A session whose faults are raised."""
+        """Open a session that raises faults."""
         with self._sandbox.session({"agent.go_to": go_to}) as session:
 
             def run(code: str) -> object:
@@ -72,13 +72,13 @@ class Ours:
 
 
 class Smolagents:
-    """Its interpreter of syntax trees, in this process."""
+    """An interpreter of syntax trees in this process."""
 
     name, slowness, action = SMOLAGENTS, 100, "go_to('desk_1')"
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """An executor of its own."""
+        """Create an executor."""
         from smolagents.local_python_executor import LocalPythonExecutor
 
         executor = LocalPythonExecutor(additional_authorized_imports=list(IMPORTS))
@@ -87,13 +87,13 @@ class Smolagents:
 
 
 class Asteval:
-    """Its interpreter of syntax trees, in this process."""
+    """An interpreter of syntax trees in this process."""
 
     name, slowness, action = ASTEVAL, 200, "go_to('desk_1')"
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """An interpreter of its own."""
+        """Create an interpreter."""
         from asteval import Interpreter
 
         interpreter = Interpreter(user_symbols={"go_to": go_to}, minimal=False)
@@ -101,7 +101,7 @@ class Asteval:
 
 
 class Monty:
-    """Its pool of processes, each with an interpreter written in Rust; closed by its owner."""
+    """A pool of processes, each with an interpreter written in Rust; closed by its owner."""
 
     name, slowness, action = MONTY, 4, "go_to('desk_1')"
 
@@ -121,23 +121,23 @@ class Monty:
 
     @contextmanager
     def session(self) -> Iterator[Run]:
-        """A process checked out."""
+        """Check out a process."""
         with self._pool.checkout(limits=MONTY_LIMITS) as session:
             yield lambda code: session.feed_run(code, external_lookup={"go_to": go_to})
 
 
 def missing() -> list[str]:
-    """The peers that are not installed."""
+    """Return the peers that are not installed."""
     return [name for name, module in MODULES.items() if importlib.util.find_spec(module) is None]
 
 
 @contextmanager
 def engines(sandbox: Sandbox) -> Iterator[list[Engine]]:
-    """Plain Python, our sandbox, and the peers that are installed."""
+    """Yield plain Python, our sandbox, and the installed peers."""
     absent = missing()
     with ExitStack() as stack:
-        found: list[Engine] = [Plain(), Ours(sandbox)]
-        found += [peer for peer in (Smolagents(), Asteval()) if peer.name not in absent]
+        every: list[Engine] = [Plain(), Ours(sandbox)]
+        every += [peer for peer in (Smolagents(), Asteval()) if peer.name not in absent]
         if MONTY not in absent:
-            found.append(stack.enter_context(Monty()))
-        yield found
+            every.append(stack.enter_context(Monty()))
+        yield every

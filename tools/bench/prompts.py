@@ -1,4 +1,4 @@
-"""Tokens of the recorded prompts by role and part, by estimate, and how many of them a server can cache."""
+"""Estimated tokens of the recorded prompts by role and part, and the share that a server can cache."""
 
 import re
 import subprocess
@@ -19,29 +19,29 @@ from planbook.runs import Run
 from tools.bench import Row
 
 RECORDED = ("alfworld-generated", "adapt-textcraft", "deps-minecraft", "agentkit-shopping", "devils-advocate-alfworld")
-"""Those that need neither games to download nor a browser: at least one for each paper."""
+"""Recordings that need neither downloaded games nor a browser: at least one for each paper."""
 PART = re.compile(r"^# (.+)$", re.MULTILINE)
-"""The heading that a part of a prompt begins with."""
+"""The heading at the start of a part of a prompt."""
 VARYING = re.compile(r":.*| \S*\d\S*$")
-"""What differs from prompt to prompt in a heading."""
+"""The part of a heading that differs between prompts."""
 CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
 REPLY = "the model's own replies"
 
 
 def rows(names: Sequence[str] = RECORDED) -> list[Row]:
-    """The tokens that a prompt has on average, for each recording, role and template, then those of each part."""
-    found = []
+    """Return the mean tokens of a prompt and of its parts, for each recording, role and template."""
+    every = []
     for name in names:
-        by_question = defaultdict[str, list[Any]](list)
-        for each in recorded_requests(name):
-            by_question[f"{name}, {each['role']}, {each['template']}"].append(each["messages"])
-        found += [row for title, prompts in by_question.items() for row in _of_question(title, prompts)]
-    return found
+        by_template = defaultdict[str, list[Any]](list)
+        for request in recorded_requests(name):
+            by_template[f"{name}, {request['role']}, {request['template']}"].append(request["messages"])
+        every += [row for title, prompts in by_template.items() for row in _template_rows(title, prompts)]
+    return every
 
 
 @cache
 def recorded_requests(name: str) -> list[Any]:
-    """Play a recording that ships, and return its requests with their replies, in the words of today's templates."""
+    """Play a shipped recording, and return its requests and replies, rendered with the current templates."""
     header, _ = read_recording(RECORDINGS / f"{name}.jsonl")
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "run"
@@ -51,12 +51,13 @@ def recorded_requests(name: str) -> list[Any]:
             return [event.body for event in run.store.events(kind="ask")]
 
 
-def _of_question(title: str, prompts: Sequence[Any]) -> Iterator[Row]:
+def _template_rows(title: str, prompts: Sequence[Any]) -> Iterator[Row]:
     texts = ["".join(message["content"] for message in messages) for messages in prompts]
     whole = mean(map(estimate_tokens, texts))
     yield Row(f"{title}: {len(prompts)} prompts", whole, "tokens")
     if len(texts) > 1:
-        yield Row(f"{title}: begins as a prompt before", _shared(texts), "tokens", _shared(texts) / whole, "all")
+        shared = _shared_tokens(texts)
+        yield Row(f"{title}: begins as a prompt before", shared, "tokens", shared / whole, "all")
     parts = Counter[str]()
     for message in (message for messages in prompts for message in messages):
         for part, tokens in _parts(message):
@@ -66,25 +67,25 @@ def _of_question(title: str, prompts: Sequence[Any]) -> Iterator[Row]:
         yield Row(f"{title}: {part}", share, "tokens", share / whole, "all")
 
 
-def _shared(texts: Sequence[str]) -> float:
-    """Tokens of the longest beginning that a prompt shares with one before it, which a server need not compute anew."""
-    longest = [max((_beginning(text, other) for other in texts[:n]), key=len) for n, text in enumerate(texts) if n]
+def _shared_tokens(texts: Sequence[str]) -> float:
+    """Return the mean tokens of the longest prefix that a prompt shares with an earlier one: a server can cache it."""
+    longest = [max((_common_prefix(text, other) for other in texts[:n]), key=len) for n, text in enumerate(texts) if n]
     return mean(map(estimate_tokens, longest))
 
 
-def _beginning(one: str, other: str) -> str:
+def _common_prefix(one: str, other: str) -> str:
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     return one[:same]
 
 
 def _parts(message: Any) -> Iterator[tuple[str, int]]:
-    """The parts of a message, by their headings, with their tokens."""
+    """Yield the parts of a message by their headings, with their tokens."""
     if message["role"] == "assistant":
         yield REPLY, estimate_tokens(message["content"])
         return
     prose = CODE.sub(lambda code: " " * len(code[0]), message["content"])
-    places = [found.start() for found in PART.finditer(prose)]
-    starts = [0, *places] if not places or places[0] else places
+    headings = [match.start() for match in PART.finditer(prose)]
+    starts = [0, *headings] if not headings or headings[0] else headings
     for begin, end in zip(starts, [*starts[1:], len(message["content"])], strict=True):
         text = message["content"][begin:end]
         heading = PART.match(text)

@@ -1,4 +1,4 @@
-"""ALFWorld games replayed with the shipped procedures, as ``planbook replay`` does it: sandbox and store included."""
+"""ALFWorld games played with the shipped procedures like ``planbook replay``, including sandbox and store."""
 
 import tempfile
 import time
@@ -17,13 +17,13 @@ from tools.bench import Row
 ENVIRONMENT, SPLIT = "alfworld", "train"
 JOBS = 2
 SCALED_TO = 3_553
-"""Games that the split has where it is complete."""
+"""Number of games in the complete split."""
 GOAL_SECONDS = 90.0
-GENERATED_A_TYPE = 50
+GENERATED_PER_TYPE = 50
 
 
 def rows(limit: int | None = None) -> list[Row]:
-    """Episodes a second and the seconds that all of train takes, or would take; ``limit`` is how many are played."""
+    """Return episodes per second, and the seconds for all of train, scaled if ``limit`` restricts the games."""
     config, tasks = games(limit)
     seconds, solved = _replay(config, tasks)
     scaled = seconds / len(tasks) * SCALED_TO
@@ -38,27 +38,27 @@ def rows(limit: int | None = None) -> list[Row]:
 
 
 def games(limit: int | None) -> tuple[Config, list[Task]]:
-    """Train, all of it, where its games are on this machine; else generated games."""
+    """Return the run's settings and tasks: all of train if its games are installed, else generated games."""
     environment = load_environment(ENVIRONMENT)
     count = f":{limit}" if limit else ""
     choices = [
         Settings.of(env=ENVIRONMENT, split=f"{SPLIT}{count}"),
-        Settings.of(env=ENVIRONMENT, split=f"generated{count}", seeds=f"0-{GENERATED_A_TYPE - 1}"),
+        Settings.of(env=ENVIRONMENT, split=f"generated{count}", seeds=f"0-{GENERATED_PER_TYPE - 1}"),
     ]
-    for asked in choices:
-        config = asked.config("procedures", {})
+    for settings in choices:
+        config = settings.config("procedures", {})
         try:
-            return config, list(environment.tasks(config.selection, asked.environment_options()))
+            return config, list(environment.tasks(config.selection, settings.environment_options()))
         except MissingRequirement:
             continue
     raise AssertionError("generated games need nothing but their package")
 
 
 def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
-    """Wall clock of the whole run, its folder and its sandbox included, and how many games were solved."""
+    """Return the seconds of the whole run, including its folder and its sandbox, and the number of solved games."""
     endings: list[Ending] = []
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         with closing(Run.create(Path(folder) / "run", config, tasks)) as run:
             play_episodes(
                 run,
@@ -66,5 +66,5 @@ def _replay(config: Config, tasks: list[Task]) -> tuple[float, int]:
                 lambda _, ending: endings.append(ending),
                 hosting=Hosting(jobs=JOBS),
             )
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
     return seconds, sum(ending.outcome.solved for ending in endings)

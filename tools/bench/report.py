@@ -1,6 +1,6 @@
-"""The report of 3,553 episodes with prompts (ALFWorld's training games): time, memory, size, and how fast it opens.
+"""The report of 3,553 episodes with prompts (as many as ALFWorld's training games): time, memory, size, opening.
 
-The run is played for it: AutoManual on generated games, by a scripted model whose plans are as long as a model's.
+The run is played first: AutoManual on generated games, with a scripted model whose plans are as long as a real one's.
 """
 
 import os
@@ -21,52 +21,52 @@ from tools.bench.timing import seconds
 EPISODES, TYPES = 3_553, 6
 OPENINGS = 5
 SECONDS, MEGABYTES, MILLISECONDS = 17.0, 11.0, 2_000.0
-"""The limits, of all these episodes."""
+"""The limits for all these episodes."""
 OPENED = """const done = arguments[0], begun = performance.now();
 const { loadEventEnd } = performance.getEntriesByType("navigation")[0];
 document.querySelector(".episode").scrollIntoView();
 requestAnimationFrame(() => setTimeout(() => done([loadEventEnd, loadEventEnd + performance.now() - begun])));"""
-"""Milliseconds from the start of the navigation until all is loaded, and until the first episode's line is painted."""
+"""Milliseconds from the start of the navigation until the page is loaded, and until the first episode is painted."""
 
 
 def rows(episodes: int = EPISODES) -> list[Row]:
-    """Seconds and memory to write, megabytes, and milliseconds until Chromium has opened the page."""
+    """Return the seconds and memory of writing, the page's size, and the milliseconds until Chromium has opened it."""
     with tempfile.TemporaryDirectory() as folder:
         run, page = Path(folder, "run"), Path(folder, "report.html")
-        _played(run, episodes)
-        used: list[struct_rusage] = []
-        spent = seconds(lambda: used.append(_write(run, page)))
+        _play(run, episodes)
+        usage: list[struct_rusage] = []
+        elapsed = seconds(lambda: usage.append(_write(run, page)))
         size = page.stat().st_size / 1e6
         source = f"{episodes:,} episodes with prompts, a store of {(run / 'run.db').stat().st_size / 1e6:.0f} MB"
         return [
-            _row("report: written", spent, "s", SECONDS, source),
-            Row("report: written, processor time", used[0].ru_utime + used[0].ru_stime, "s"),
-            Row("report: written, most memory", used[0].ru_maxrss / 1e3, "MB"),
+            _row("report: written", elapsed, "s", SECONDS, source),
+            Row("report: written, processor time", usage[0].ru_utime + usage[0].ru_stime, "s"),
+            Row("report: written, most memory", usage[0].ru_maxrss / 1e3, "MB"),
             _row("report: size", size, "MB", MEGABYTES),
-            *_opened(page),
+            *_opening_rows(page),
         ]
 
 
-def _played(folder: Path, episodes: int) -> None:
-    asked = Settings.of(
+def _play(folder: Path, episodes: int) -> None:
+    settings = Settings.of(
         env="alfworld",
         split=f"generated:{episodes}",
         seeds=f"0-{-(-episodes // TYPES)}",
         models=(f"scripted:{Path(household.__file__)}:{household.answer.__name__}",),
     )
-    play(asked.config("automanual"), folder, Hosting(), as_json=True)
+    play(settings.config("automanual"), folder, Hosting(), as_json=True)
 
 
 def _write(folder: Path, page: Path) -> struct_rusage:
-    """Write the page by the command, in a process of its own; return what that used."""
+    """Write the page with the command, in another process; return its resource usage."""
     command = [sys.executable, "-m", "planbook", "report", str(folder), "--out", str(page), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return os.wait4(process.pid, 0)[2]
 
 
-def _opened(page: Path) -> list[Row]:
-    """Milliseconds from the start of the navigation, or a row that says why there are none."""
-    if not all(each.found for each in chromium.requirements()):
+def _opening_rows(page: Path) -> list[Row]:
+    """Return the milliseconds of opening the page, or a row with the reason why there are none."""
+    if not all(requirement.found for requirement in chromium.requirements()):
         return [Row("report: no browser here to open it", None, "")]
     loaded, painted = (median(times) for times in zip(*(_open(page) for _ in range(OPENINGS)), strict=True))
     return [

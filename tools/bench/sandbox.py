@@ -1,4 +1,4 @@
-"""The sandbox's speed beside plain exec and the peers that are installed: plan code, actions, starts, memory."""
+"""The sandbox's speed compared with plain exec and installed peers: plan code, actions, starts, memory."""
 
 import json
 import os
@@ -56,20 +56,20 @@ def work(rounds):
 """,
     ),
 }
-"""What is timed, to how many rounds plain exec does of it, some milliseconds of them, and the code."""
+"""Timed code by title, with its number of rounds for plain exec, which take some milliseconds."""
 CODE_GOAL = 1.05
-"""Times plain exec."""
+"""As a multiple of plain exec."""
 ACTIONS, ACTION_GOAL, START_GOAL, PLAN_GOAL = 300, 0.3, 4.0, 1.0
-"""The goals are times those of the other engine that runs plans in processes."""
+"""The goals are multiples of the figures of Monty, the other engine that runs plans in processes."""
 PLAN_ACTIONS, PLAN_THREADS = 4, 2
 FORK = """
 import os, sys, time
-begun = time.perf_counter()
+start = time.perf_counter()
 for _ in range(int(sys.argv[1])):
     if (child := os.fork()) == 0:
         os._exit(0)
     os.waitpid(child, 0)
-print(time.perf_counter() - begun)
+print(time.perf_counter() - start)
 """
 IMPORTS = """
 import importlib, json, os, sys
@@ -85,7 +85,7 @@ for name in sys.argv[1:]:
 print(json.dumps(added))
 """
 SMALLEST = 100_000
-"""Bytes of a module that has a row of its own."""
+"""Minimum bytes of a module with its own row."""
 MEMORY_GOAL = 4.0
 REPEATS = 5
 STARTS = 60
@@ -94,39 +94,39 @@ IDLE = 8
 
 
 def rows(repeats: int = REPEATS, starts: int = STARTS, plans: int = PLANS) -> list[Row]:
-    """Every figure; the smaller the counts, the less it takes and the more the figures jump."""
+    """Return all figures; smaller counts take less time and give less reliable figures."""
     with Sandbox() as sandbox:
-        found = [_load(), _memory(sandbox), *_modules()]
+        figures = [_load(), _memory(sandbox), *_modules()]
         with engines(sandbox) as every:
             for title, (rounds, code) in CODE.items():
-                found += _code(every, title, rounds, code, repeats)
-            found += _actions(every, repeats) + _starts(every, starts) + _plans(every, plans, repeats)
-    return found + [Row(f"{name}: not installed", None, "") for name in missing()]
+                figures += _code(every, title, rounds, code, repeats)
+            figures += _actions(every, repeats) + _starts(every, starts) + _plans(every, plans, repeats)
+    return figures + [Row(f"{name}: not installed", None, "") for name in missing()]
 
 
 def _load() -> Row:
-    """What else the machine had to do of late: with more than its cores can take, every time below is too long."""
+    """Return the machine's load; if it exceeds the number of cores, all times below are too long."""
     return Row(f"load of the machine before, on {os.cpu_count()} cores", os.getloadavg()[0], "")
 
 
 def _code(every: Sequence[Engine], title: str, rounds: int, code: str, repeats: int) -> list[Row]:
-    """A round's share of the wall clock of calling ``work``, which an earlier cell has defined: the median call."""
-    calls = [max(rounds // engine.slowness, 1) for engine in every]
-    times = _timed(every, [code] * len(every), [f"work({count})" for count in calls], repeats)
-    a_round = [median(column) / count for column, count in zip(times, calls, strict=True)]
-    found = []
-    for engine, value in zip(every, a_round, strict=True):
-        ratio = value / a_round[0]
+    """Return the wall-clock time per round of ``work``, which an earlier cell has defined, in the median call."""
+    counts = [max(rounds // engine.slowness, 1) for engine in every]
+    times = _time_calls(every, [code] * len(every), [f"work({count})" for count in counts], repeats)
+    per_round = [median(column) / count for column, count in zip(times, counts, strict=True)]
+    figures = []
+    for engine, value in zip(every, per_round, strict=True):
+        ratio = value / per_round[0]
         compared = (ratio, every[0].name) if engine is not every[0] else (None, "")
         goal = (f"at most {CODE_GOAL:g} times", ratio <= CODE_GOAL) if isinstance(engine, Ours) else ("", None)
-        found.append(Row(f"{title}: {engine.name}", value * 1e6, "us a round", *compared, *goal))
-    return found
+        figures.append(Row(f"{title}: {engine.name}", value * 1e6, "us a round", *compared, *goal))
+    return figures
 
 
 def _actions(every: Sequence[Engine], repeats: int) -> list[Row]:
-    """Wall clock of a call of a host function from a loop of plan code, answer included: in the median loop."""
+    """Return the wall-clock time of a call of a host function with its answer, in the median loop of plan code."""
     codes = [f"def act(times):\n    for _ in range(times):\n        {engine.action}\n" for engine in every]
-    times = _timed(every, codes, [f"act({ACTIONS})"] * len(every), repeats)
+    times = _time_calls(every, codes, [f"act({ACTIONS})"] * len(every), repeats)
     values = [median(column) / ACTIONS * 1e6 for column in times]
     return _compared("action", every, values, "us", ACTION_GOAL)
 
@@ -134,21 +134,21 @@ def _actions(every: Sequence[Engine], repeats: int) -> list[Row]:
 def _compared(
     title: str, every: Sequence[Engine], values: Sequence[float], unit: str, goal: float, *, at_least: bool = False
 ) -> list[Row]:
-    """One row for each engine; ours has a goal, as a multiple of the other that runs plans in processes."""
+    """Return one row for each engine; ours has a goal, as a multiple of Monty's value."""
     peer = next((value for engine, value in zip(every, values, strict=True) if engine.name == MONTY), None)
-    found = []
+    figures = []
     for engine, value in zip(every, values, strict=True):
         if peer is None or not isinstance(engine, Ours):
-            found.append(Row(f"{title}: {engine.name}", value, unit))
+            figures.append(Row(f"{title}: {engine.name}", value, unit))
             continue
         ratio = value / peer
         met, word = (ratio >= goal, "at least") if at_least else (ratio <= goal, "at most")
-        found.append(Row(f"{title}: {engine.name}", value, unit, ratio, MONTY, f"{word} {goal:g} times", met))
-    return found
+        figures.append(Row(f"{title}: {engine.name}", value, unit, ratio, MONTY, f"{word} {goal:g} times", met))
+    return figures
 
 
-def _timed(every: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], repeats: int) -> list[list[float]]:
-    """Run each engine's code in a session, then time its call there, all engines in turn."""
+def _time_calls(every: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], repeats: int) -> list[list[float]]:
+    """Run each engine's code in a session, then time its call there, with the engines in turn."""
     with ExitStack() as stack:
         works = []
         for engine, code, call in zip(every, codes, calls, strict=True):
@@ -159,7 +159,7 @@ def _timed(every: Sequence[Engine], codes: Sequence[str], calls: Sequence[str], 
 
 
 def _starts(every: Sequence[Engine], starts: int) -> list[Row]:
-    """Wall clock until a session is open, one after the other with a short cell each, the zygote or pool being warm."""
+    """Return the wall-clock time until a session is open, with a warm zygote or pool."""
     times = in_turn([partial(_start, engine) for engine in every], starts)
     slow = [percentile(column, 0.9) * 1e3 for column in times]
     return [
@@ -173,19 +173,19 @@ def _starts(every: Sequence[Engine], starts: int) -> list[Row]:
 
 def _start(engine: Engine) -> float:
     with ExitStack() as stack:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         run = stack.enter_context(engine.session())
-        taken = time.perf_counter() - begun
+        elapsed = time.perf_counter() - start
         run("1 + 1")
-    return taken
+    return elapsed
 
 
 def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
-    """Whole plans a second: open, four actions, close; in threads of this process, in the median of some rounds.
+    """Return plans per second (open, four actions, close), in threads of this process, in the median of ``rounds``.
 
-    Beside them what a process of its own for each plan costs at least.
+    The first row is the minimum cost of a separate process for each plan.
     """
-    played = [engine for engine in every if isinstance(engine, Ours | Monty)]
+    in_processes = [engine for engine in every if isinstance(engine, Ours | Monty)]
 
     def together(engine: Engine) -> float:
         def work() -> None:
@@ -195,24 +195,24 @@ def _plans(every: Sequence[Engine], plans: int, rounds: int) -> list[Row]:
 
         return seconds_together([work] * PLAN_THREADS)
 
-    works = [partial(_forks, plans), *(partial(together, engine) for engine in played)]
-    forked, *taken = (plans * PLAN_THREADS / median(column) for column in in_turn(works, rounds))
+    works = [partial(_forks, plans), *(partial(together, engine) for engine in in_processes)]
+    forked, *rates = (plans * PLAN_THREADS / median(column) for column in in_turn(works, rounds))
     title = f"plans of {PLAN_ACTIONS} actions, {PLAN_THREADS} threads"
     return [
         Row(f"empty Python processes, {PLAN_THREADS} parents: forked, and ended", forked, "/s"),
-        *_compared(title, played, taken, "/s", PLAN_GOAL, at_least=True),
+        *_compared(title, in_processes, rates, "/s", PLAN_GOAL, at_least=True),
     ]
 
 
 def _forks(count: int) -> float:
-    """Seconds that parents side by side take to fork and wait for so many each, which import and do nothing."""
+    """Return the seconds in which parallel parents each fork ``count`` processes that do nothing, and wait for them."""
     command = [sys.executable, "-I", "-S", "-c", FORK, str(count)]
     parents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PLAN_THREADS)]
     return max(float(parent.communicate()[0]) for parent in parents)
 
 
 def _memory(sandbox: Sandbox) -> Row:
-    """Memory that a worker which waits after a short cell shares with no other process."""
+    """Return the private memory of a worker that waits after a short cell."""
     title = "private memory of an idle worker"
     with ExitStack() as stack:
         for _ in range(IDLE):
@@ -225,7 +225,7 @@ def _memory(sandbox: Sandbox) -> Row:
 
 
 def _modules() -> list[Row]:
-    """Memory that the modules which every worker has add to the zygote; workers share it until they write to it."""
+    """Return the memory that the preloaded modules add to the zygote; workers share it until they write to it."""
     command = [sys.executable, "-I", "-S", "-c", IMPORTS, *sorted(PRELOADED)]
     added: dict[str, int] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     large = {name: size for name, size in added.items() if size >= SMALLEST}
@@ -237,6 +237,6 @@ def _modules() -> list[Row]:
 
 
 def _grandchildren() -> list[int]:
-    """The processes that this process's children started: with nothing else running, the zygote's workers."""
-    found = parents()
-    return [process for process, parent in found.items() if found.get(parent) == os.getpid()]
+    """Return the processes started by this process's children: if nothing else runs, the zygote's workers."""
+    parent_of = parents()
+    return [process for process, parent in parent_of.items() if parent_of.get(parent) == os.getpid()]

@@ -1,7 +1,7 @@
-"""Selectors on goals that may be done in any order, without any language model (DEPS, section 4.3.1 and figure 4).
+"""Selectors on goals that may be done in any order, without a language model (DEPS, section 4.3.1 and figure 4).
 
-All selectors play the same worlds, none of which the predictor has learned from. No selector sees how long an episode
-is, so each game is played to its end once, and counts for an episode of any length that it would have fitted into.
+All selectors play the same worlds, from which the predictor has not learned. No selector knows the length of an
+episode, so each game is played to its end once, and counts for every length that is enough for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,49 +29,49 @@ SEEDS = range(300)
 LENGTHS = (600, 1000, 1500, 2000)
 """Ticks of an episode."""
 JUDGED = 1000
-"""The length at which the goals of this benchmark are set: what the paper calls a limited one."""
+"""The length for which the goals of this benchmark are set; the paper calls it a limited one."""
 SELECTORS: tuple[SelectorName, ...] = ("fixed", "random", "horizon", "nearest")
 OURS: SelectorName = "horizon"
 RIVALS: tuple[SelectorName, ...] = ("fixed", "random")
 PUBLISHED: Mapping[str, float] = {"parallel_2": 22.3, "parallel_3": 29.2, "parallel_4": 32.6}
-"""Points by which the paper's selector beats its fixed sequence."""
+"""Percentage points by which the paper's selector beats its fixed sequence."""
 ROUTES, LOGS = "3 log, from any tree", 3
 ROUTE_LENGTHS, ROUTES_JUDGED = (200, 400, 600), 400
 FIT_GOAL, PREDICT_GOAL = 2.0, 1.0
 """Seconds to learn from all records, and milliseconds to predict for four goals."""
 ENDLESS = 20_000
-"""Ticks that no game takes; a lost one counts as if it had."""
+"""More ticks than any game takes; the value for a lost game."""
 Ends = Mapping[SelectorName, Sequence[float]]
 """By selector, the ticks after which each seed's game was won."""
 
 
 def rows(seeds: Sequence[int] = SEEDS) -> list[Row]:
-    """Success rates, gains of the learned selector, and ticks that games take; a hundred seeds tell them apart."""
-    learnt = list(recorded_rows(RECORDED))
-    found = _what_is_compared(seeds, len(learnt)) + _predictor(learnt)
+    """Return success rates, gains of the learned selector, and ticks per game; a hundred seeds show the differences."""
+    records = list(recorded_rows(RECORDED))
+    figures = _conditions(seeds, len(records)) + _predictor(records)
     for kind, count in tasks.PARALLEL.items():
         ends = _ends(seeds, partial(_parallel, kind))
-        found += _compared(f"{count} goals", ends, LENGTHS, JUDGED, PUBLISHED[kind])
-    return found + _compared(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, ROUTES_JUDGED)
+        figures += _compared(f"{count} goals", ends, LENGTHS, JUDGED, PUBLISHED[kind])
+    return figures + _compared(ROUTES, _ends(seeds, _routes), ROUTE_LENGTHS, ROUTES_JUDGED)
 
 
-def _what_is_compared(seeds: Sequence[int], learnt: int) -> list[Row]:
-    told = [
+def _conditions(seeds: Sequence[int], records: int) -> list[Row]:
+    lines = [
         f"worlds of seeds {seeds[0]} to {seeds[-1]}, recipes of Minecraft {VERSION}",
-        f"learnt from {learnt:,} goals of seeds {TRAINED_ON[0]} to {TRAINED_ON[-1]}, "
+        f"learned from {records:,} goals of seeds {TRAINED_ON[0]} to {TRAINED_ON[-1]}, "
         f"scikit-learn {version('scikit-learn')}",
         f"fixed: the order in which the task names its goals; for {ROUTES}: an oak",
-        "nearest: the oracle, told by the world how far each goal is",
+        "nearest: the oracle, which gets the distance of each goal from the world",
         "differences: by world, with the worlds that only one of the two won, and p by McNemar's test",
         "CLIP and MineCLIP selectors: left out, they need images",
     ]
-    return [Row(text, None, "") for text in told]
+    return [Row(line, None, "") for line in lines]
 
 
-def _predictor(learnt: Sequence[tuple[Features, float]]) -> list[Row]:
-    """How long learning and predicting take: the fastest of some times, since others can only slow them down."""
-    predictor, four = HorizonPredictor.fit(learnt), [features for features, _ in learnt[:4]]
-    fit = min(seconds(lambda: HorizonPredictor.fit(learnt)) for _ in range(3))
+def _predictor(records: Sequence[tuple[Features, float]]) -> list[Row]:
+    """Return the times of learning and predicting: the minimum of some, since other processes only add to them."""
+    predictor, four = HorizonPredictor.fit(records), [features for features, _ in records[:4]]
+    fit = min(seconds(lambda: HorizonPredictor.fit(records)) for _ in range(3))
     predict = 1e3 * min(seconds(lambda: predictor.predict(four)) for _ in range(50))
     return [
         Row("predictor: learning", fit, "s", goal=f"at most {FIT_GOAL:g} s", met=fit <= FIT_GOAL),
@@ -82,18 +82,18 @@ def _predictor(learnt: Sequence[tuple[Features, float]]) -> list[Row]:
 # Playing.
 
 Game = Callable[[int], tuple[Minecraft, list[list[Action]]]]
-"""Begins the world of a seed; what is to be done, each with the ways to do it that are compared."""
+"""Begins the world of a seed; returns it with its goals, each as a list of the ways to reach it that are compared."""
 
 
 def _ends(seeds: Sequence[int], game: Game) -> Ends:
-    of_seeds = [[_end(*game(seed), name, seed) for name in SELECTORS] for seed in seeds]
-    return dict(zip(SELECTORS, zip(*of_seeds, strict=True), strict=True))
+    by_seed = [[_end(*game(seed), name, seed) for name in SELECTORS] for seed in seeds]
+    return dict(zip(SELECTORS, zip(*by_seed, strict=True), strict=True))
 
 
 def _end(world: Minecraft, goals: list[list[Action]], name: SelectorName, seed: int) -> float:
-    """The tick at which the last goal was reached; ``ENDLESS`` if one was not.
+    """Play a game; return the tick at which the last goal was reached, ``ENDLESS`` if one was not.
 
-    Ways that the world refuses are left out: trying one takes no time.
+    Ways that the world refuses are left out, since trying one takes no time.
     """
     selector = selector_of(world.goals, name, f"bench/{seed}")
     while goals:
@@ -115,7 +115,7 @@ def _parallel(kind: str, seed: int) -> tuple[Minecraft, list[list[Action]]]:
 
 
 def _routes(seed: int) -> tuple[Minecraft, list[list[Action]]]:
-    """One goal, any kind of tree; the bare log, which comes first, is an oak's."""
+    """Begin a game with one goal and any kind of tree; the plain log, which comes first, is oak."""
     world = Minecraft(MinecraftOptions(ticks=ENDLESS))
     world.reset(tasks.single_task("planks", seed))
     return world, [list(world.goals.routes(Action("mine", ({"log": LOGS}, None))))]
@@ -150,7 +150,7 @@ def _rate(cell: tuple[str, str], won: Sequence[bool]) -> Row:
 
 
 def _gain(cell: tuple[str, str], ours: Sequence[bool], theirs: Sequence[bool], judged: bool) -> Row:
-    """How many points more games are won. A world is a pair; those that only one of the two won are counted, too."""
+    """Return the gain in percentage points. Worlds are pairs; those that only one of the two won are counted, too."""
     pairs = list(zip(ours, theirs, strict=True))
     gained, lost = pairs.count((True, False)), pairs.count((False, True))
     interval = _percent(paired_difference(gained, lost, len(pairs)))

@@ -1,6 +1,6 @@
-"""A model server that takes its time: one answer to every question, after so many seconds. Run as a module.
+"""A slow model server: it gives the same answer to every request, after a delay in seconds. Run as a module.
 
-It serves on a free port of this machine, which it prints first, and ends with its standard input.
+It prints the free port on which it serves, and ends when its standard input closes.
 """
 
 import sys
@@ -12,9 +12,9 @@ from tools.bench.model_server import Handler, served
 ANSWER = "### Understanding\nNothing is known yet.\n### Mistakes\nNone\n### Rules\nNone\n### Plan\n1. Wait.\n" + (
     "### Code\n```python\nwaited = True\n```\n"
 )
-"""A plan that runs and does nothing: every episode asks as often as it may."""
+"""A reply whose plan runs and does nothing, so that every episode sends as many requests as it may."""
 PIECE = 8
-"""Characters in one piece of the stream."""
+"""Characters in a piece of the stream."""
 
 
 class SlowHandler(Handler):
@@ -23,7 +23,7 @@ class SlowHandler(Handler):
     model = "slow"
     seconds = 0.0
 
-    def reply(self, question: bytes) -> None:
+    def reply(self, request: bytes) -> None:
         """Wait, then stream the answer."""
         time.sleep(self.seconds)
         self.begin()

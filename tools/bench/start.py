@@ -1,4 +1,4 @@
-"""How long planbook takes to start, beside importing pydantic: whole processes, each in its turn."""
+"""The time that planbook takes to start, compared with importing pydantic: whole processes, in turn."""
 
 import subprocess
 import sys
@@ -14,19 +14,19 @@ MEASURED = {
     "planbook --help": ("from planbook.cli import planbook; planbook(['--help'])", 2.0),
     "import planbook.sandbox": ("import planbook.sandbox", 1.5),
 }
-"""Name to the code, and to how many times the peer's time it may take."""
+"""Name to the code, and its maximum time as a multiple of the peer's."""
 
 
 def rows() -> list[Row]:
-    """Milliseconds of a whole process, the median of some, and the ratio to the peer's in the same turns."""
+    """Return the median milliseconds of a whole process, and the ratio to the peer's."""
     codes = [PEER, *(code for code, _ in MEASURED.values())]
     peer, *ours = in_turn([partial(seconds, partial(_run, code)) for code in codes], REPEATS)
-    found = [Row(f"start: python -c '{PEER}'", 1e3 * median(peer), "ms")]
+    figures = [Row(f"start: python -c '{PEER}'", 1e3 * median(peer), "ms")]
     for (name, (_, limit)), times in zip(MEASURED.items(), ours, strict=True):
         ratio = median(times) / median(peer)
         goal = f"at most {limit:g} times"
-        found.append(Row(f"start: {name}", 1e3 * median(times), "ms", ratio, PEER, goal=goal, met=ratio <= limit))
-    return found
+        figures.append(Row(f"start: {name}", 1e3 * median(times), "ms", ratio, PEER, goal=goal, met=ratio <= limit))
+    return figures
 
 
 def _run(code: str) -> None:

@@ -1,4 +1,4 @@
-"""Times of short pieces of work, taken so that a busy machine bends the ratios as little as it can."""
+"""Times of short pieces of work, measured so that a busy machine distorts ratios as little as possible."""
 
 import threading
 import time
@@ -6,21 +6,21 @@ from collections.abc import Callable, Sequence
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall clock of one call."""
+    """Return the wall-clock time of one call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """Processor time of one call, as far as it is spent in this process."""
+    """Return the processor time that this process spends on one call."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def seconds_together(works: Sequence[Callable[[], object]]) -> float:
-    """Wall clock until the last is done, each in a thread of its own."""
+    """Run each work in its own thread; return the wall-clock time until the last one is done."""
     threads = [threading.Thread(target=work) for work in works]
     start = time.perf_counter()
     for thread in threads:
@@ -31,7 +31,7 @@ def seconds_together(works: Sequence[Callable[[], object]]) -> float:
 
 
 def in_turn(works: Sequence[Callable[[], float]], repeats: int) -> list[list[float]]:
-    """What each work tells, ``repeats`` times: always one of each after the other, so that all meet the same load.
+    """Return ``repeats`` results of each work. The works take turns, so that all meet the same load.
 
     The first turn, which warms up, is not counted.
     """
@@ -40,6 +40,6 @@ def in_turn(works: Sequence[Callable[[], float]], repeats: int) -> list[list[flo
 
 
 def percentile(times: Sequence[float], share: float) -> float:
-    """The time that ``share`` of the times do not exceed."""
+    """Return the time that a ``share`` of the times do not exceed."""
     ranked = sorted(times)
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)]

@@ -1,4 +1,4 @@
-"""A call of an MCP tool from a plan, beside the same call by the official SDK's client alone, to the same server."""
+"""A call of an MCP tool from a plan, compared with the same call by the official SDK's client to the same server."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ Work = Callable[[], float]
 
 
 def rows(calls: int = CALLS, repeats: int = REPEATS) -> list[Row]:
-    """Milliseconds a call, over each transport."""
+    """Return the milliseconds per call over each transport."""
     try:
         with Sandbox() as sandbox:
             return [row for transport in TRANSPORTS for row in _rows(transport, sandbox, calls, repeats)]
@@ -33,8 +33,12 @@ def rows(calls: int = CALLS, repeats: int = REPEATS) -> list[Row]:
 
 
 def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Row]:
-    with serving(transport) as command, bare(command, calls) as alone, played(command) as environment:
-        works: list[Work] = [alone, partial(acted, environment, calls), partial(planned, environment, sandbox, calls)]
+    with serving(transport) as command, client_work(command, calls) as client, begun(command) as environment:
+        works: list[Work] = [
+            client,
+            partial(time_actions, environment, calls),
+            partial(time_plan, environment, sandbox, calls),
+        ]
         milliseconds = [1000 * median(times) for times in in_turn(works, repeats)]
     by_itself, of_environment, of_plan = milliseconds
     against = "the SDK's client alone"
@@ -47,7 +51,7 @@ def _rows(transport: str, sandbox: Sandbox, calls: int, repeats: int) -> list[Ro
 
 @contextmanager
 def serving(transport: str) -> Iterator[str]:
-    """Yield what names a server after ``mcp:``; one over HTTP is started here."""
+    """Yield the name of a server after ``mcp:``; for HTTP, the server is started here."""
     if transport == "stdio":
         yield f"{sys.executable} {SERVER}"
         return
@@ -60,8 +64,8 @@ def serving(transport: str) -> Iterator[str]:
 
 
 @contextmanager
-def bare(command: str, calls: int) -> Iterator[Work]:
-    """Yield a function that returns the seconds of a call by the SDK's client, in a loop of its own."""
+def client_work(command: str, calls: int) -> Iterator[Work]:
+    """Yield a function that returns the seconds per call by the SDK's client alone."""
     from anyio.from_thread import start_blocking_portal
     from mcp import Client, StdioServerParameters
     from mcp.client.stdio import stdio_client
@@ -70,19 +74,19 @@ def bare(command: str, calls: int) -> Iterator[Work]:
     stdio = stdio_client(StdioServerParameters(command=program, args=args)) if args else None
     client = Client(stdio or command)
 
-    async def called() -> float:
-        begun = time.perf_counter()
+    async def time_calls() -> float:
+        start = time.perf_counter()
         for number in range(calls):
             await client.call_tool("add", {"a": number, "b": 1})
-        return (time.perf_counter() - begun) / calls
+        return (time.perf_counter() - start) / calls
 
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
-        yield lambda: portal.call(called)
+        yield lambda: portal.call(time_calls)
 
 
 @contextmanager
-def played(command: str) -> Iterator[Environment]:
-    """Yield an environment of the server, its task begun."""
+def begun(command: str) -> Iterator[Environment]:
+    """Yield an environment of the server that has begun a task."""
     server = load_environment(f"mcp:{command}")
     with TemporaryDirectory() as folder:
         tasks = Path(folder) / "tasks.json"
@@ -93,22 +97,22 @@ def played(command: str) -> Iterator[Environment]:
             yield environment
 
 
-def acted(environment: Environment, calls: int) -> float:
-    """Return the seconds of a call as an action: its arguments are checked, and it is kept in the history."""
-    begun = time.perf_counter()
+def time_actions(environment: Environment, calls: int) -> float:
+    """Return the seconds per call as an action, with its arguments checked and added to the history."""
+    start = time.perf_counter()
     for number in range(calls):
         environment.act(environment.actions["add"].bind(number, 1))
-    return (time.perf_counter() - begun) / calls
+    return (time.perf_counter() - start) / calls
 
 
-def planned(environment: Environment, sandbox: Sandbox, calls: int) -> float:
-    """Return the seconds of a call from a plan in the sandbox, which the episode records."""
+def time_plan(environment: Environment, sandbox: Sandbox, calls: int) -> float:
+    """Return the seconds per call from a plan in the sandbox, recorded by the episode."""
     assert environment.task is not None
     settings = EpisodeSettings(actions=calls)
     with closing(Episode(environment.task, environment, sandbox, MemoryJournal(), settings=settings)) as episode:
         episode.run("1 + 1")  # the session starts
-        begun = time.perf_counter()
+        start = time.perf_counter()
         feedback = episode.run(f"for number in range({calls}):\n    assert agent.add(number, 1) == number + 1")
-        seconds = (time.perf_counter() - begun) / calls
+        seconds = (time.perf_counter() - start) / calls
     assert not feedback.is_error, feedback.text
     return seconds

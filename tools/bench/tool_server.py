@@ -1,4 +1,4 @@
-"""The MCP server that ``bench tools`` calls: over stdio, or with an argument over streamable HTTP."""
+"""The MCP server for ``bench tools``: over stdio or, with an argument, over streamable HTTP."""
 
 import sys
 
@@ -14,7 +14,7 @@ def add(a: int, b: int) -> int:
 
 
 def main() -> None:
-    """Serve. Over HTTP the address is printed first."""
+    """Serve; over HTTP, print the address first."""
     if len(sys.argv) == 1:
         server.run()
         return

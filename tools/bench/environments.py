@@ -1,6 +1,6 @@
-"""Speed of the environments that are our own code: the actions of their procedures, without sandbox and store.
+"""Speed of the environments written by us: the actions of their procedures, without sandbox and store.
 
-Seconds are processor time, as an environment does all its work in this process.
+Times are processor time, since an environment does all its work in this process.
 """
 
 from collections.abc import Sequence
@@ -20,23 +20,25 @@ LONG = {"crafter": (1, 1)}
 STEPS_GOAL, SNAPSHOT_GOAL = 10_000.0, 1_000.0
 """Minimum actions per second, and maximum microseconds for a snapshot and its restore."""
 STEPS_GOALS = {"crafter": 1_000.0}
-"""Environments whose step is the genuine package's own, with all its creatures."""
+"""Environments whose steps are made by the original package, with all its creatures."""
 Walk = tuple[Task, Sequence[Action]]
 
 
 def rows() -> list[Row]:
-    """Return actions per second, resets included, and the time of snapshot and restore, for each environment."""
+    """Return actions per second, including resets, and the time of snapshot and restore, for each environment."""
     return [row for name in ENVIRONMENTS for row in _rows_of(load_environment(name))]
 
 
 def _rows_of(env: type[Environment]) -> list[Row]:
-    begun, goal = env(), STEPS_GOALS.get(env.name, STEPS_GOAL)
+    environment, goal = env(), STEPS_GOALS.get(env.name, STEPS_GOAL)
     tasks, repeats = LONG.get(env.name, (TASKS, REPEATS))
     walks = _walks(env, tasks)
     steps = repeats * sum(len(actions) for _, actions in walks)
-    speed = steps / cpu_seconds(lambda: _walk_all(begun, walks, repeats))
-    spans = [cpu_seconds(lambda: [begun.restore(begun.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)]
-    micros = 1e6 * median(spans) / SNAPSHOTS
+    speed = steps / cpu_seconds(lambda: _walk_all(environment, walks, repeats))
+    times = [
+        cpu_seconds(lambda: [environment.restore(environment.snapshot()) for _ in range(SNAPSHOTS)]) for _ in range(5)
+    ]
+    micros = 1e6 * median(times) / SNAPSHOTS
     source = f"{len(walks)} tasks by procedures, {repeats} times"
     at_least, at_most = f"at least {goal:,.0f}", f"at most {SNAPSHOT_GOAL:,.0f} us"
     return [
@@ -46,7 +48,7 @@ def _rows_of(env: type[Environment]) -> list[Row]:
 
 
 def _walks(env: type[Environment], tasks: int) -> list[Walk]:
-    """Return what the shipped procedures do on the first tasks of each type."""
+    """Return the actions of the shipped procedures on the first tasks of each type."""
     library, procedures = ProcedureLibrary(env), method("procedures")
     walks: list[Walk] = []
     with Sandbox() as sandbox:
