@@ -1,7 +1,7 @@
 """Prompt graphs (AgentKit): nodes that each ask a model one question, with the answers of other nodes above it.
 
-A graph is a YAML file. A pass goes through it once: every node is asked when the nodes that it waits for have answered.
-What nodes store is kept in a database for the next pass.
+A graph is a YAML file. In a pass, each node is asked once, after the nodes that it waits for have answered. Nodes store
+values in a database, which the next pass can read.
 
     about: One line.                        # what the graph is for
     steps: 25                               # optional: passes of an episode at most
