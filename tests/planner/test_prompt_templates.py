@@ -12,7 +12,7 @@ from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import PROMPTS as MANUALS
 from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
-from planbook.planner.strategies.advocate.model_calls import Past
+from planbook.planner.strategies.advocate.model_calls import FailedRound
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
@@ -147,7 +147,7 @@ OF_ADVOCATE: Mapping[str, tuple[Any, ...]] = {
     "code": ("agent.touch('wall')", CODE),
     "current": (0, 1),
     "deeds": (["Felt the wall."], []),
-    "earlier": ([Past(["look"], ["Felt the wall."], "It was over.")], [Past(["look"], [], "So.")], []),
+    "earlier": ([FailedRound(["look"], ["Felt the wall."], "It was over.")], [FailedRound(["look"], [], "So.")], []),
     "notes": (["It is cold."], []),
     "noting": (True, False),
     "now": ("[12] link", CODE),
