@@ -20,13 +20,7 @@ from planbook.planner.errors import (
     WrongMark,
     environment_errors,
 )
-from planbook.planner.feedback import (
-    CellSteps,
-    feedback_on_end,
-    feedback_on_faults,
-    feedback_on_reply,
-    feedback_on_result,
-)
+from planbook.planner.feedback import CellSteps, end_feedback, faults_feedback, reply_feedback, result_feedback
 from planbook.planner.frames import Frame, Frames, Functions, Mark, unwrap_method_errors
 from planbook.planner.journal import Journal
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
@@ -36,7 +30,7 @@ from planbook.planner.reply_stream import Note
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import AnyPayload, Claim, Span
-from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, feedback_on_stream
+from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, stream_feedback
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Plan, Step, Thought
 from planbook.sandbox import Sandbox
@@ -155,7 +149,7 @@ class Episode:
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
         """Record a cell of kind PARSE, since there is no code to run, and return the error to raise."""
-        self._close_cell(self._innermost(), "", source, Thought(), feedback_on_reply(problem, self.environment))
+        self._close_cell(self._innermost(), "", source, Thought(), reply_feedback(problem, self.environment))
         return NoPlan(problem)
 
     def run(
@@ -170,12 +164,12 @@ class Episode:
         frame.begin_cell(actions)
         thought = thought or Thought()
         if faults := frame.faults(code):
-            return self._close_cell(frame, code, source, thought, feedback_on_faults(faults, self.environment))
+            return self._close_cell(frame, code, source, thought, faults_feedback(faults, self.environment))
         try:
             with unwrap_method_errors():
                 result = frame.session.run(code, source)
             frame.add_names(code, result)
-            feedback = feedback_on_result(result, self._steps_since(begun))
+            feedback = result_feedback(result, self._steps_since(begun))
         except (CellOver, EpisodeOver) as over:
             feedback = self._feedback_of_end(over, frame, begun)
             self._close_cell(frame, code, source, thought, feedback)
@@ -219,7 +213,7 @@ class Episode:
         elif over is not None:
             raise over
         else:
-            feedback = feedback_on_stream(streamed, self._steps_since(begun))
+            feedback = stream_feedback(streamed, self._steps_since(begun))
             self._wrongly_done += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
         self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
@@ -230,7 +224,7 @@ class Episode:
         kind = FeedbackKind.UNFINISHED
         if isinstance(over, EpisodeOver):
             kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
-        return feedback_on_end(kind, str(over), frame.session.output, self._steps_since(begun))
+        return end_feedback(kind, str(over), frame.session.output, self._steps_since(begun))
 
     @contextmanager
     def frame(

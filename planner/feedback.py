@@ -66,7 +66,7 @@ class CellSteps:
         return f"What is there now:\n{last.text}"
 
 
-def feedback_on_faults(faults: Sequence[Fault], environment: Environment) -> Feedback:
+def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:
     """Return the feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
     text = Rendered.of(
@@ -75,27 +75,27 @@ def feedback_on_faults(faults: Sequence[Fault], environment: Environment) -> Fee
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
 
-def feedback_on_reply(problem: str, environment: Environment) -> Feedback:
+def reply_feedback(problem: str, environment: Environment) -> Feedback:
     """Return the feedback for a reply without usable code."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
     text = Rendered.of(f"Nothing was run: {problem}\n{_state(environment)}", environment.state())
     return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
-def feedback_on_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, steps: CellSteps) -> Feedback:
+def rest_feedback(result: CellResult, faults: Sequence[Fault], ran_to: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that ran up to a line, after which the rest was refused."""
     listed = "\n".join(str(fault) for fault in faults)
     ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
     return _feedback(FeedbackKind.CHECK, ending, result.output, steps, faults)
 
 
-def feedback_on_cut_reply(result: CellResult, ran_to: int, steps: CellSteps) -> Feedback:
+def cut_feedback(result: CellResult, ran_to: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that broke off with its reply."""
     ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
     return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
 
 
-def feedback_on_result(result: CellResult, steps: CellSteps) -> Feedback:
+def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
     """Return the feedback for code that ran to its end or failed."""
     if (fault := result.fault) is None:
         ended = "The code ran to its end; the task is not done yet."
@@ -104,7 +104,7 @@ def feedback_on_result(result: CellResult, steps: CellSteps) -> Feedback:
     return _feedback(KIND_OF_FAULT[fault.kind], ending, result.output, steps, result.faults)
 
 
-def feedback_on_end(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
+def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
     """Return the feedback for code that was running when the episode ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
     text = steps.feedback(output, faults, steps.report(output), ending, _state(steps.environment))

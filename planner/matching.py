@@ -53,14 +53,11 @@ def _match_by_model(episode: Episode, recall: Recall, match: Match, role: str) -
 
 def _ask_for_type(episode: Episode, candidates: Sequence[MatchCandidate], role: str) -> Match:
     """Return a model's answer; without a type if it abstains or gives no usable reply."""
-    variables: dict[str, Any] = {
-        "candidates": [candidate.model_dump(mode="json") for candidate in candidates],
-        "goal": episode.task.goal,
-        "observation": episode.observation.text,
-    }
-    scope = episode.current_scope.child("match")
+    scope, prompt = episode.current_scope.child("match"), PROMPTS["matching/match"]
+    shown: Any = [candidate.model_dump(mode="json") for candidate in candidates]
+    variables = {"candidates": shown, "goal": episode.task.goal, "observation": episode.observation.text}
     try:
-        return scope.ask(role, PROMPTS["matching/match"], read=_reader(candidates), **variables).value
+        return scope.ask(role, prompt, read=_reader(candidates), **variables).value
     except UnusableReply:
         return Match()
 

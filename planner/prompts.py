@@ -103,10 +103,8 @@ def fenced(text: str, info: str = "") -> str:
 def _variables(environment: Environment, name: str) -> frozenset[str]:
     assert environment.loader is not None
     tree = environment.parse(environment.loader.get_source(environment, name)[0])
-    included = [inner for inner in meta.find_referenced_templates(tree) if inner]
-    return frozenset(meta.find_undeclared_variables(tree)).union(
-        *(_variables(environment, inner) for inner in included)
-    )
+    included = (_variables(environment, inner) for inner in meta.find_referenced_templates(tree) if inner)
+    return frozenset(meta.find_undeclared_variables(tree)).union(*included)
 
 
 PROMPTS: Prompts = Prompts(Path(__file__).parent / "templates")

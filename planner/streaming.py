@@ -9,13 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
-from planbook.planner.feedback import (
-    CellSteps,
-    feedback_on_cut_reply,
-    feedback_on_faults,
-    feedback_on_rest,
-    feedback_on_result,
-)
+from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, rest_feedback, result_feedback
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.rendered import Rendered
@@ -79,15 +73,14 @@ class StreamedPlan:
     cut: bool = False
 
 
-def feedback_on_stream(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
+def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
     """Return the feedback for a plan that no exception ended."""
-    if streamed.refused and not streamed.ran_to:
-        return feedback_on_faults(streamed.refused, steps.environment)
+    ran_to, result = streamed.ran_to, streamed.result
+    if streamed.refused and not ran_to:
+        return faults_feedback(streamed.refused, steps.environment)
     if streamed.refused:
-        return feedback_on_rest(streamed.result, streamed.refused, streamed.ran_to, steps)
-    if streamed.cut:
-        return feedback_on_cut_reply(streamed.result, streamed.ran_to, steps)
-    return feedback_on_result(streamed.result, steps)
+        return rest_feedback(result, streamed.refused, ran_to, steps)
+    return cut_feedback(result, ran_to, steps) if streamed.cut else result_feedback(result, steps)
 
 
 class StreamingPlan:

@@ -229,17 +229,9 @@ class _Reader:
     def _begin_round(self, order: int, body: Mapping[str, Any]) -> None:
         task = Task.model_validate(body["task"])
         self.task = self.task or task
-        self._rounds.append(
-            {
-                "order": order,
-                "number": len(self._rounds),
-                "observation": body["observation"]["text"],
-                "task": task if task != self.task else None,
-                "cells": [],
-                "steps": [],
-                "rewinds": [],
-            }
-        )
+        head = {"order": order, "number": len(self._rounds), "observation": body["observation"]["text"]}
+        own_task = task if task != self.task else None
+        self._rounds.append({**head, "task": own_task, "cells": [], "steps": [], "rewinds": []})
 
     def _rewind(self, rewind: Rewind) -> None:
         steps = self._rounds[-1]["steps"]
@@ -289,13 +281,9 @@ def _moments(trajectory: Trajectory, path: str) -> Iterable[_Moment]:
 
 def _round_moments(played: Round, task: Task, path: str) -> Iterable[_Moment]:
     scope = f"{path}/round/{played.number}"
+    own_task = (played.task or task).model_dump(mode="json")
     observation = OBSERVATION.dump_python(Observation(played.observation), mode="json")
-    yield (
-        played.order,
-        scope,
-        "task",
-        {"task": (played.task or task).model_dump(mode="json"), "observation": observation},
-    )
+    yield played.order, scope, "task", {"task": own_task, "observation": observation}
     parts: list[Step | Cell] = [*played.steps, *played.cells]
     for part in parts:
         body = part.model_dump(mode="json", exclude={"order", "undone"})  # the rewind says which steps are undone

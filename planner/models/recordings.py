@@ -286,11 +286,10 @@ def explain_missing(
     if not known:
         return f"{problem}; it is empty"
     nearest = max(known, key=lambda entry: _similarity(entry, asked))
-    difference = f"{_difference(nearest, asked, sampling)}{_data_difference(nearest)}"
-    return f"{problem}; the nearest of its {len(known)} {difference}"
+    return f"{problem}; the nearest of its {len(known)} {_difference(nearest, asked, sampling)}{_data_change(nearest)}"
 
 
-def _data_difference(nearest: RecordedReply) -> str:
+def _data_change(nearest: RecordedReply) -> str:
     """Return a sentence if the data are known to differ."""
     now = prompt_data()
     if nearest.given is None or now is None or nearest.label != label():
@@ -311,12 +310,9 @@ def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling
         if then != now:
             return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
-    changes = [
-        f"{name} {recorded[name]!r} was recorded, {current[name]!r} is asked"
-        for name in recorded
-        if recorded[name] != current[name]
-    ]
-    return f"{prompt}has the same messages, drawn otherwise: {', '.join(changes)}"
+    changed = (name for name in recorded if recorded[name] != current[name])
+    changes = ", ".join(f"{name} {recorded[name]!r} was recorded, {current[name]!r} is asked" for name in changed)
+    return f"{prompt}has the same messages, drawn otherwise: {changes}"
 
 
 def _summary(asked: Sequence[RecordedMessage]) -> str:

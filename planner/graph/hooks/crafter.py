@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from planbook.planner.agent import AGENT
 from planbook.planner.graph.database import GraphDatabase, calls_in, note, now, steps, table
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, keep_answer_as
 from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
 
@@ -98,14 +98,7 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
 # Memory. Finish hooks store parts of the answers.
 
 
-def note_observation(finishing: Finishing) -> None:
-    """Keep the step's observation, a sentence."""
-    note(finishing.database, now(finishing.database), observation=str(finishing.answer))
-
-
-def note_vitals(finishing: Finishing) -> None:
-    """Keep the step's vitals, a sentence."""
-    note(finishing.database, now(finishing.database), vitals=str(finishing.answer))
+note_observation, note_vitals = keep_answer_as("observation"), keep_answer_as("vitals")
 
 
 def note_plan(finishing: Finishing) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.database import GraphDatabase, answers_text, calls_in, note, now, steps, table
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.database import GraphDatabase, answers_text, calls_in, steps, table
+from planbook.planner.graph.hooking import AfterQueryError, Composing, keep_answer_as
 
 LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
 """The parts of a step in the history, in this order."""
@@ -22,19 +22,7 @@ def _line(entry: Mapping[str, Any]) -> str:
     return " ".join(f"{name}: {entry[key]}" for key, name in LABELS.items() if key in entry)
 
 
-def note_page(finishing: Finishing) -> None:
-    """Keep the judgement of the page."""
-    note(finishing.database, now(finishing.database), page=str(finishing.answer))
-
-
-def note_action(finishing: Finishing) -> None:
-    """Keep the action of this step."""
-    note(finishing.database, now(finishing.database), did=str(finishing.answer))
-
-
-def note_plan(finishing: Finishing) -> None:
-    """Keep the plan."""
-    note(finishing.database, now(finishing.database), plan=str(finishing.answer))
+note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"), keep_answer_as("plan")
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:

@@ -12,14 +12,7 @@ from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.adapt.executor import (
-    ExecutorOptions,
-    Subtask,
-    execute,
-    handed_on,
-    record_claim,
-    whole_task,
-)
+from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, end_span, execute, handover, whole_task
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
 from planbook.planner.strategies.base import ask_or_empty, in_rounds
 from planbook.planner.types import Thought
@@ -102,7 +95,7 @@ class Recursion:
             span = frame.scope.span(Subtask(by=PLANNER_ROLE, text=subtask, depth=depth))
 
             def end(done: bool | None, note: str = "") -> None:
-                record_claim(self._episode, span.end(done=done, note=note))
+                end_span(self._episode, span, done=done, note=note)
 
             try:
                 plan = self._plan(frame.scope, subtask, depth, note)
@@ -145,7 +138,7 @@ class Recursion:
 
     def _execute(self, subtask: str, depth: int) -> Subtask:
         episode, begun = self._episode, len(self._episode.steps)
-        task = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._carried))
+        task = Subtask(text=subtask, depth=depth, handed=handover(episode, self._carried))
         claim = execute(episode, task, self._options, self._replies)
         accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
         if claim.done and episode.environment.hands_on == "note":

@@ -15,7 +15,7 @@ from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
-from planbook.planner.spans import Payload, status_of
+from planbook.planner.spans import Payload, Span, status_of
 from planbook.planner.strategies.base import Figures, Grid, Options, Played, ask_and_run, format_figure, mean_of
 from planbook.planner.types import Ending
 
@@ -115,14 +115,15 @@ class Subtask(Payload):
         return status_of(self.done)
 
 
-def record_claim(episode: Episode, subtask: Subtask) -> Subtask:
-    """Record the claim about a whole task as a claim of the method. Return the subtask."""
+def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtask:
+    """End the span of a subtask and return the subtask. A claim about the whole task is also one of the method."""
+    subtask = span.end(**changes)
     if subtask.depth == TOP:
         episode.claim(subtask.done, CLAIMS)
     return subtask
 
 
-def handed_on(episode: Episode, carried: str = "") -> str:
+def handover(episode: Episode, carried: str = "") -> str:
     """Return the report on earlier work for the next executor (section 3.3, appendix A).
 
     ``carried`` is the last action or the last note of the executors before it.
@@ -135,7 +136,7 @@ def handed_on(episode: Episode, carried: str = "") -> str:
 
 def whole_task(episode: Episode) -> Subtask:
     """Return the task itself as a subtask."""
-    return Subtask(text=episode.task.goal, handed=handed_on(episode))
+    return Subtask(text=episode.task.goal, handed=handover(episode))
 
 
 def execute(
@@ -163,7 +164,7 @@ def execute(
         span = frame.scope.span(subtask)
 
         def end(done: bool | None, note: str) -> Subtask:
-            return record_claim(episode, span.end(done=done, note=note, replies=frame.scope.asked))
+            return end_span(episode, span, done=done, note=note, replies=frame.scope.asked)
 
         try:
 

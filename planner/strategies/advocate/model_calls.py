@@ -196,29 +196,16 @@ class ModelCalls:
 
         Raises UnusableReply.
         """
-        return self._ask(
-            PLANNER_ROLE,
-            "plan",
-            read_outline,
-            goal=self._episode.task.goal,
-            seen=self._short(start),
-            earlier=earlier,
-            notes=self._notes,
-            whole=self._options.whole_subtasks,
-        )
+        shown = {"seen": self._short(start), "earlier": earlier, "notes": self._notes}
+        goal, whole = self._episode.task.goal, self._options.whole_subtasks
+        return self._ask(PLANNER_ROLE, "plan", read_outline, goal=goal, whole=whole, **shown)
 
     def act(self, moment: Moment, sample: Sample | None = None) -> tuple[Plan | None, Sequence[Message]]:
         """Ask for code for the subtask (section 3.2). Return it with the conversation; None if no reply is usable."""
-        variables = {
-            **self._situation(moment),
-            "seen": moment.seen,
-            "subtask": self.parts[moment.subtask],
-            "defined": sorted(self._frame.names - {TASK}),
-            "whole": self._options.whole_subtasks,
-        }
-        history, sample = [self._system(PLANNER_ROLE)], sample or self._sample
+        variables = {**self._situation(moment), "seen": moment.seen, "subtask": self.parts[moment.subtask]}
+        variables |= {"defined": sorted(self._frame.names - {TASK}), "whole": self._options.whole_subtasks}
+        prompt, history, sample = PROMPTS["advocate/act"], [self._system(PLANNER_ROLE)], sample or self._sample
         try:
-            prompt = PROMPTS["advocate/act"]
             answer = self._episode.ask(PLANNER_ROLE, prompt, history=history, sample=sample, **variables)
         except NoPlan:
             return None, ()
@@ -268,13 +255,8 @@ class ModelCalls:
     def _evaluation(
         self, question: str, read: Callable[[str], Evaluation], before: Moment, code: str, after: Moment
     ) -> Evaluation:
-        variables = {
-            **self._situation(before),
-            "before": self._short(before),
-            "code": code,
-            "after": self._short(after),
-            "subtask": self.parts[before.subtask],
-        }
+        shown = {"before": self._short(before), "code": code, "after": self._short(after)}
+        variables = {**self._situation(before), **shown, "subtask": self.parts[before.subtask]}
         return self._ask_or(NO_EVALUATION, EVALUATOR, question, read, **variables)
 
     def _verdict(self, question: str, moment: Moment, **variables: object) -> bool | None:

@@ -137,16 +137,10 @@ def describe(episode: Episode, prompt: Prompt, pursued: Pursued, no_goals: Seque
 
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     """Return the explainer's reply about a failed plan; empty if no reply is usable."""
-    return ask_or_empty(
-        scope,
-        EXPLAINER,
-        PROMPTS["deps/explain"],
-        plan=plan,
-        description=description,
-        goal=episode.task.goal,
-        examples=episode.recall().demonstrations.get(EXPLAINED, ""),
-        **environment_variables(episode, goal_docs(episode.environment)),
-    )
+    shown = episode.recall().demonstrations.get(EXPLAINED, "")
+    variables = environment_variables(episode, goal_docs(episode.environment))
+    variables |= {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
+    return ask_or_empty(scope, EXPLAINER, PROMPTS["deps/explain"], **variables)
 
 
 def system(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
