@@ -83,10 +83,6 @@ class Prompts:
         paths = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
         return {path.relative_to(self._folder).as_posix(): path for path in sorted(paths)}
 
-    def all(self) -> Mapping[str, Prompt]:
-        """Return every template of the folder."""
-        return {name: self[name.removesuffix(".j2")] for name in self._environment.list_templates(extensions=["j2"])}
-
 
 def fence_around(*texts: str) -> str:
     """Return a fence of backticks that is longer than any in the texts."""

@@ -60,16 +60,14 @@ def _add(graph: Graph, node: GraphNode) -> None:
     for branch in node.branches:
         for inner in branch.nodes.values():
             _add(graph, inner)
-        _add_inner_edges(graph, node, tuple(branch.nodes.values()), branch.before)
+        _link(graph, node, tuple(branch.nodes.values()), branch.before)
     if node.loop:
         inner = GraphNode.of_item(node, node.loop, node.loop.name, None)
         graph.add_node(inner)
-        _add_inner_edges(graph, node, (inner,), node.loop.before)
+        _link(graph, node, (inner,), node.loop.before)
 
 
-def _add_inner_edges(
-    graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]
-) -> None:
+def _link(graph: Graph, node: GraphNode, inner_nodes: tuple[GraphNode, ...], before: tuple[str, ...]) -> None:
     """Add the edges of a branch or a loop: from the node that has it, and to the nodes that wait for it."""
     awaited = {name for inner in inner_nodes for name in (*inner.after, *inner.needs)}
     names = {inner.name for inner in inner_nodes}

@@ -229,10 +229,10 @@ def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
 def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:
     """Return one cycle among nodes that all wait for one another, such as a, b, a."""
     before: dict[str, str] = {edge.target: edge.source for edge in edges if edge.source in left and edge.target in left}
-    seen = [next(iter(left))]
-    while before[seen[-1]] not in seen:
-        seen.append(before[seen[-1]])
-    cycle = seen[seen.index(before[seen[-1]]) :]
+    path = [next(iter(left))]
+    while before[path[-1]] not in path:
+        path.append(before[path[-1]])
+    cycle = path[path.index(before[path[-1]]) :]
     cycle.reverse()
     first = min(range(len(cycle)), key=lambda number: list(left).index(cycle[number]))
     return [*cycle[first:], *cycle[: first + 1]]

@@ -10,7 +10,7 @@ from typing import Any
 import openai
 from openai.types.chat import ChatCompletion
 
-from planbook.planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
+from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, ModelUnavailable
 from planbook.planner.models.types import Finish, OnText, Usage
 
 LONGEST_WAIT = 120.0
@@ -102,9 +102,7 @@ def most_requests(error: Failure, retries: int) -> tuple[str, int]:
     return ("silent", 1 + min(retries, 1)) if _is_silence(error) else ("failed", 1 + retries)
 
 
-def final_error(
-    error: Failure, title: str, requests: int, key: str
-) -> ContextExceeded | ModelRefused | ModelUnavailable:
+def final_error(error: Failure, title: str, requests: int, key: str) -> ModelError:
     """Return the error to raise for the last failure; ``title`` names the model and its server."""
     failure = describe(error, key)
     if is_too_long(error):

@@ -278,15 +278,16 @@ def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
     """Explain that a recording has no answer, and how the most similar entry differs."""
-    asked, known = tuple(map(RecordedMessage.of, messages)), list(entries)
+    asked, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
     prompt = f" of {label()}" if label() else ""
     problem = f"{path} has no answer to this prompt{prompt} ({_summary(asked)})"
     if strict and entries.find(messages, sampling):
         return f"{problem} but one to the same data in other words, which --strict-recordings refuses"
-    if not known:
+    if not replies:
         return f"{problem}; it is empty"
-    nearest = max(known, key=lambda entry: _similarity(entry, asked))
-    return f"{problem}; the nearest of its {len(known)} {_difference(nearest, asked, sampling)}{_data_change(nearest)}"
+    nearest = max(replies, key=lambda entry: _similarity(entry, asked))
+    difference = f"{_difference(nearest, asked, sampling)}{_data_change(nearest)}"
+    return f"{problem}; the nearest of its {len(replies)} {difference}"
 
 
 def _data_change(nearest: RecordedReply) -> str:

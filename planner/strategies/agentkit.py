@@ -43,17 +43,17 @@ class AgentKitOptions(Options):
 
     graph: str | None = Field(
         default=None,
-        description="A graph that ships, by name, or a YAML file; null is the one named after the "
-        "environment, else general. Its nodes ask the roles that they name (graph, small and large in shipped graphs).",
+        description="A shipped graph by name, or a YAML file; null is the graph named after the environment, else "
+        "general. Its nodes ask the roles that they name (graph, small and large in shipped graphs).",
     )
     text: str | None = Field(
         default=None,
-        description="What the YAML file of the graph says; read from it once, so that a run has it whole.",
+        description="Text of the graph's YAML file, which is read once, so that the run holds all of it.",
     )
     steps: int | None = Field(
-        default=None, ge=1, description="Passes at most; null is the graph's own number, else the episode's actions."
+        default=None, ge=1, description="Maximum number of passes; null is the graph's own, else the episode's actions."
     )
-    side_by_side: int = Field(default=1, ge=1, description="Nodes that are asked at the same time.")
+    side_by_side: int = Field(default=1, ge=1, description="Number of nodes that are asked at the same time.")
 
     @field_validator("graph")
     @classmethod
@@ -220,7 +220,7 @@ class RandomOptions(Options):
     """The options of the random baseline."""
 
     steps: int | None = Field(
-        default=None, ge=1, description="Cells, of one action each; null is as many as the episode has actions."
+        default=None, ge=1, description=f"Maximum number of one-action cells; null is {CELLS_PER_ACTION} per action."
     )
 
 
@@ -281,12 +281,12 @@ METHODS: Mapping[str, Method] = {
     "agentkit": Method(
         agentkit,
         AgentKitOptions,
-        "a graph of prompts, gone through once a step (AgentKit)",
+        "a graph of prompts with one pass per step (AgentKit)",
         (ROLE,),
         sometimes={ROLE: _asks_default_role},
         named=roles_of,
         spans=(NodeAnswered,),
         figures=(Passes,),
     ),
-    "random": Method(random_choice, RandomOptions, "one action after another, by chance; no model"),
+    "random": Method(random_choice, RandomOptions, "random actions; no model"),
 }

@@ -25,13 +25,13 @@ class AutoManualOptions(Options):
     replans: int | None = Field(
         default=None,
         ge=0,
-        description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
+        description=f"Number of replies after the first; null is the paper's: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
         "environments where plans pause to look.",
     )
     cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
     procedures_first: bool = Field(
-        default=False, description="Run a stored procedure first, and ask a model only when it fails."
+        default=False, description="Run a stored procedure first, and ask a model only if it fails."
     )
 
 

@@ -17,13 +17,13 @@ class GivenCode(Options):
     """One plan for every task."""
 
     code: str = Field(description="The plan.")
-    helpers: str = Field(default="", description="Code that is defined before the plan.")
+    helpers: str = Field(default="", description="Code that is run before the plan, to define helpers.")
     before: str = Field(
-        default="", description="Plan code that is run first, as a cell of its own.", exclude_if=lambda code: not code
+        default="", description="Plan code that is run first, as a separate cell.", exclude_if=lambda code: not code
     )
-    source: str = Field(default="plan", description="What its faults are reported under.")
+    source: str = Field(default="plan", description="Name under which its faults are reported.")
     told_params: bool = Field(
-        default=False, description="Whether the plan sees only those params of the task that may be told to a model."
+        default=False, description="Show the plan only those params of the task that models may know."
     )
 
 

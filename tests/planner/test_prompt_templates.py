@@ -20,9 +20,9 @@ from planbook.rules import PROMPTS as RULES
 from planbook.rules import Form, Reflection, Rule, RuleType, Skill
 
 ALL = {
-    f"{package}/{name}": prompt
+    f"{package}/{name}": prompts[name.removesuffix(".j2")]
     for package, prompts in (("planner", PROMPTS), ("rules", RULES), ("manuals", MANUALS))
-    for name, prompt in prompts.all().items()
+    for name in prompts.files()
 }
 CODE = """x = '''<b>&amp;</b> "quotes" {{ x }} {% if x %} \\n \\\\''' # no `entity` & no 'escape'"""
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -262,7 +262,7 @@ def test_templates_of_a_folder_are_found_with_the_ones_they_include(tmp_path: Pa
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "inner.j2").write_text("{{ b }}{% set c = 1 %}{{ c }}")
     prompts = Prompts(tmp_path)
-    assert set(prompts.all()) == {"outer.j2", "deep/inner.j2"}
+    assert set(prompts.files()) == {"outer.j2", "deep/inner.j2"}
     assert prompts["outer"].variables == {"a", "b"}
     assert prompts["outer"] is prompts["outer"]
     assert prompts["outer"].render(a="<x>", b="{{ b }}") == "<x> {{ b }}1"

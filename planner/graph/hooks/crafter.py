@@ -143,7 +143,7 @@ def keep_skill(finishing: Finishing) -> None:
     """Use the named skill in the library's version, or add it to the library."""
     database, chosen = finishing.database, dict(_mapping(finishing.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
-    name = next((known for known in skills if _plain(known) == _plain(name)), name)
+    name = next((skill for skill in skills if _plain(skill) == _plain(name)), name)
     database.set("skills", {**skills, name: skills.get(name, chosen)})
     database.set("skill.name", name)
     database.set("skill.feedback", _mapping(database.get("skill_feedback")).get(name, "none yet"))
@@ -182,8 +182,8 @@ def keep_plan(finishing: Finishing) -> None:
     An expired plan cannot be kept. A reply that keeps it counts as a new plan.
     """
     database, plan = finishing.database, dict(_mapping(finishing.answer))
-    kept = plan.pop("kept") == "yes" and plan_stands(database)
-    since = _mapping(database.get("action_summary"))["since"] if kept else now(database)
+    is_kept = plan.pop("kept") == "yes" and plan_stands(database)
+    since = _mapping(database.get("action_summary"))["since"] if is_kept else now(database)
     database.set("action_summary", {**plan, "since": since})
 
 

@@ -46,7 +46,7 @@ METHODS: Mapping[str, Method] = {
     "adapt": _executor_method(
         adapt,
         AdaptOptions,
-        "execute first, take apart only what fails (ADaPT)",
+        "execute first, decompose only what fails (ADaPT)",
         (EXECUTOR, PLANNER_ROLE),
         (*DEMONSTRATIONS, PLANNING),
         {PLANNER_ROLE: _has_levels},
@@ -65,7 +65,7 @@ METHODS: Mapping[str, Method] = {
     "reflexion": _executor_method(
         reflexion,
         DepthOptions,
-        "rounds with a reflection in between",
+        "rounds with a reflection between them",
         (EXECUTOR, REFLECTOR),
         DEMONSTRATIONS,
         {REFLECTOR: _has_levels},

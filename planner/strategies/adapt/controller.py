@@ -28,8 +28,8 @@ class DepthOptions(ExecutorOptions):
         default=None,
         ge=1,
         le=20,
-        description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
-        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
+        description="Depth at which nothing is decomposed: 1 never asks the planner of adapt. react gets the replies "
+        "of d_max sub-tasks; try-again and reflexion play d_max rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 
@@ -50,8 +50,8 @@ class PlannedOptions(ExecutorOptions):
 
     informed_planner: bool = Field(
         default=False,
-        description="Whether the planner is told where things stand, why the executor gave up and what it may use; "
-        "the paper's plans from the scene alone.",
+        description="Show the planner the state, why the executor gave up, and what it may use; the paper's planner "
+        "sees only the scene.",
     )
 
 

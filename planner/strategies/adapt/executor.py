@@ -43,17 +43,19 @@ class ExecutorOptions(Options):
     usual_actions: ClassVar[int | None] = 1_000
 
     iterations: int | None = Field(
-        default=None, ge=1, description=f"Replies for each sub-task; null is the paper's number: {REPLIES} in general."
+        default=None,
+        ge=1,
+        description=f"Number of replies for a sub-task; null is the paper's: {REPLIES} in general.",
     )
     actions_per_reply: int | None = Field(
         default=None,
         ge=1,
-        description="Actions that the code of one reply may take: 1 is the paper's; null is as many as it needs.",
+        description="Maximum number of actions for the code of one reply: 1 is the paper's; null is no limit.",
     )
     subtask_actions: int | None = Field(
         default=None,
         ge=1,
-        description=f"Actions that a sub-task may take in all; null is {ACTIONS_FOR_EACH} for each of its replies.",
+        description=f"Maximum number of actions for a sub-task; null is {ACTIONS_FOR_EACH} for each of its replies.",
     )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",

@@ -47,6 +47,6 @@ METHODS: Mapping[str, Method] = {
     ),
     "lats": _search_method(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
     "plan-act": _search_method(
-        plan_act, PlanActOptions, "plan and act step by step; what does not fit ends the round (Plan+Act)"
+        plan_act, PlanActOptions, "plan and act step by step; an action that does not fit ends the round (Plan+Act)"
     ),
 }

@@ -143,22 +143,22 @@ class AdvocateOptions(Options):
     usual_actions: ClassVar[int | None] = ACTIONS
     usual_sampling: ClassVar[Mapping[str, JsonValue]] = {"temperature": 1.0, "max_tokens": 512}
 
-    rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Number of rounds, at most.")
+    rounds: int = Field(default=ROUNDS, ge=1, le=100, description="Maximum number of rounds.")
     whole_subtasks: bool = Field(
         default=True,
-        description="Whether code may do a whole sub-task, with loops and functions; false is one action at a time, "
-        "as in the paper.",
+        description="Let code do a whole sub-task, with loops and functions; false is one action at a time, as in the "
+        "paper.",
     )
     summarise_above: int | None = Field(
         default=8_000,
         ge=200,
-        description="What there is to be seen is summarised first if it has more characters than this, but for "
-        "those who act on it or answer from it; null never asks the summarizer.",
+        description="Summarise observations with more characters than this, except in prompts that ask for code or the "
+        "answer; null never asks the summarizer.",
     )
     until_solved: bool = Field(
         default=False,
-        description="Whether a task that was held to be complete and is not is begun again while rounds are left; "
-        "the paper's agent is not told, and stops.",
+        description="Begin another round if the task was considered complete and is not; the paper's agent does not "
+        "learn that, and stops.",
     )
 
 

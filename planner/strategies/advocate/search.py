@@ -19,7 +19,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
         default=2,
         ge=0,
         le=10,
-        description="What to do instead, so many times, asked for before each action; 0 never turns back.",
+        description="Number of alternatives that are asked for before each action; 0 never turns back.",
     )
 
 
@@ -76,8 +76,8 @@ class PlanActOptions(AdvocateOptions):
 
     reflects: bool = Field(
         default=True,
-        description="Whether plans after the first are made from what was done and learned before; false is the "
-        "paper's Plan+Act without reflection.",
+        description="Base each plan after the first on the earlier rounds; false is the paper's Plan+Act without "
+        "reflection.",
     )
 
 
@@ -90,13 +90,16 @@ def plan_act(episode: Episode, options: BaseModel) -> None:
 class LatsOptions(AdvocateOptions):
     """The shared options, and the width and length of a round's search."""
 
-    samples: int = Field(default=3, ge=1, le=10, description="Actions sampled at a moment; what comes twice is one.")
-    expansions: int = Field(default=10, ge=1, le=1_000, description="Moments of a round at which actions are sampled.")
+    samples: int = Field(default=3, ge=1, le=10, description="Number of samples at a moment; duplicates are dropped.")
+    expansions: int = Field(default=10, ge=1, le=1_000, description="Number of moments of a round that are expanded.")
     exploration: float = Field(
-        default=1.0, ge=0, allow_inf_nan=False, description="Weight of what was seldom visited when a moment is chosen."
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Weight of rarely visited moments when one is chosen.",
     )
     temperature: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="Of the samples; null is that of the planner."
+        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null is the planner's."
     )
 
 

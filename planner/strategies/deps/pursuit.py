@@ -146,7 +146,7 @@ class PursuitOptions(Options):
     """Options of methods that pursue goals."""
 
     controller_steps: int = Field(
-        default=50, ge=1, description="Actions for each goal, in environments where a controller has to reach it."
+        default=50, ge=1, description="Number of actions for each goal, in environments that need a controller."
     )
 
 
@@ -283,7 +283,7 @@ class GoalFigures(Figures):
     """Number of plan lines that were no valid calls and were mapped to a known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
-    """Numbers of failed goals by reason, of which the first sentence is kept; the most frequent reasons."""
+    """Numbers of failed goals by reason (its first sentence), for the most frequent reasons."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:

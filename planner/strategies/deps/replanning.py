@@ -35,7 +35,7 @@ class ReplanningOptions(PursuitOptions):
     rounds: int | None = Field(
         default=None,
         ge=0,
-        description=f"Number of replans; null is until the task is done, {REPLANS} times at most.",
+        description=f"Maximum number of replans; null is {REPLANS}.",
     )
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
@@ -53,8 +53,8 @@ class DepsOptions(ReplanningOptions):
 
     selector: SelectorName | None = Field(
         default=None,
-        description="What chooses the next goal; nearest is the oracle, null is horizon where goals were recorded, "
-        "else fixed.",
+        description="The choice of the next goal; nearest is the oracle; null is horizon if goals were recorded, else "
+        "fixed.",
     )
 
 

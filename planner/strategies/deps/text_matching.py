@@ -84,9 +84,8 @@ class GoalMatcher:
         for action in goals.known():
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words: dict[str, set[str]] = {}
-        known_goals = [known for group in self._known.values() for known in group]
-        for name in (name for known in known_goals for name in (*known.objects, *known.needed, *known.others)):
-            for word in name:
+        for known in (goal for goals_of_verb in self._known.values() for goal in goals_of_verb):
+            for word in (word for name in (*known.objects, *known.needed, *known.others) for word in name):
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
