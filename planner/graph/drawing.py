@@ -100,7 +100,7 @@ def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
     hidden = Counter(implied if len(implied) > MANY else ())
     boxes = {}
     for name, node in graph.nodes.items():
-        lines = [name, *_properties(node), *([f"told {hidden[name]} more"] if hidden[name] else [])]
+        lines = [name, *_properties(node), *([f"{hidden[name]} more answers"] if hidden[name] else [])]
         boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
     return boxes, [arrow for arrow in arrows if not (hidden and arrow.implied)]
 
