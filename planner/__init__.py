@@ -1,21 +1,21 @@
-"""Play episodes: ask models for plans, run the plans in the sandbox, and record all of it.
+"""Play episodes: ask models for plans, run the plans in the sandbox, and record every step.
 
 Protocols
 
 - ``journal``: ``Journal``, where an episode records its events. ``budget``: ``Ledger``, where a run counts its costs.
-- ``memory``: ``Memory``, what an episode recalls; ``matching`` finds the type of its goal.
-- ``models``: ``Model``, who answers.
+- ``memory``: ``Memory``, the knowledge that an episode recalls; ``matching`` finds the type of its goal.
+- ``models``: ``Model``, which answers.
 - ``strategies``: ``Strategy``, a planning method, with its ``Options``, ``Payload`` of spans and ``Figures``.
 
 An episode
 
-- ``playing`` plays one with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
-  ``frames`` hold the values of plan code, ``spans`` record what a method says about its own structure.
+- ``playing`` plays an episode with a method. ``episode`` has the verbs that methods use, ``scope`` those that only ask;
+  ``frames`` are the namespaces of plan code, ``spans`` record the structure of a method.
 - ``agent`` describes an environment's actions to plans and prompts; ``dry_runs`` checks plans by their preconditions.
 - ``roles`` ask models within a ``budget``; ``prompts`` renders templates, ``rendered`` keeps the digest of their data.
 - ``thought`` reads plans from replies, ``streaming`` runs them while they are written (``reply_stream``).
 - ``feedback`` reports the result of a plan, ``ending`` that of the episode; ``conclusion`` asks for lessons.
-- ``trajectory`` reads the record of an episode. ``types`` and ``errors`` hold what the parts exchange and raise.
+- ``trajectory`` reads the record of an episode. ``types`` holds the records, ``errors`` the exceptions.
 - ``procedure``: stored plan code.
 
 Packages inside

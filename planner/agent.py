@@ -25,20 +25,20 @@ class CallFunction(Protocol):
 
 
 def plan_function(spec: ActionSpec, call: CallFunction) -> Callable[..., object]:
-    """Return an action or query as the sandbox takes it: a callable with the signature that plan code sees."""
+    """Return an action or query as a callable for the sandbox, with the signature that plan code sees."""
     function = partial(call, spec)
     vars(function)["__signature__"] = spec.signature
     return function
 
 
 def seen_task(task: Task, observation: Observation) -> dict[str, JsonValue]:
-    """Return what plan code sees as ``task``; the observation is that of the reset."""
-    shown = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
-    return {**shown, "observation": observation.text}
+    """Return the ``task`` of plan code; ``observation`` is the one that the reset returned."""
+    fields = task.model_dump(mode="json", include={"id", "type", "goal", "params"})
+    return {**fields, "observation": observation.text}
 
 
-def received(observation: Observation) -> JsonValue:
-    """Return what the plan receives of an observation. Raises RuntimeError if the action failed."""
+def plan_value(observation: Observation) -> JsonValue:
+    """Return the value that an action returns to the plan. Raises RuntimeError if the action failed."""
     if observation.failed:
         raise RuntimeError(observation.text)
     value: JsonValue = json.loads(observation.text) if observation.structured else observation.text
@@ -68,7 +68,7 @@ def functions_to_check(
 
 
 def _not_callable(spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-    raise RuntimeError(f"{spec.name} was called, but only a check was asked for")
+    raise RuntimeError(f"{spec.name} cannot be called: the functions of a static check only have signatures")
 
 
 class ActionDoc(BaseModel):
@@ -81,7 +81,7 @@ class ActionDoc(BaseModel):
 
 
 class ActionDocs(BaseModel):
-    """The documentation of all that an environment's plans may use. ``attributes`` are pairs of name and meaning."""
+    """The documentation of everything that plans may use. ``attributes`` are pairs of name and meaning."""
 
     actions: tuple[ActionDoc, ...]
     queries: tuple[ActionDoc, ...]
@@ -90,11 +90,14 @@ class ActionDocs(BaseModel):
 
 
 def action_docs(environment: type[Environment], options: BaseModel | None = None, goal: str = "") -> ActionDocs:
-    """Return the action docs of an environment under these options, and for this goal where it selects by it."""
+    """Return the action docs of an environment under these options.
+
+    An environment with many actions may list only those that fit the goal.
+    """
     offer = environment.listed(options, goal)
     return ActionDocs(
-        actions=tuple(map(shown, offer.actions.values())),
-        queries=tuple(map(shown, offer.queries.values())),
+        actions=tuple(map(action_doc, offer.actions.values())),
+        queries=tuple(map(action_doc, offer.queries.values())),
         attributes=tuple(environment.attributes.items()),
         helpers=environment.helpers.strip(),
     )
@@ -108,14 +111,14 @@ def function_heads(code: str) -> str:
 
 
 def function_signatures(code: str, names: Collection[str]) -> list[str]:
-    """Return how the functions in code are called, such as ``find(agent, name)``, for those among ``names``."""
+    """Return the signatures of the functions in code whose names are in ``names``, such as ``find(agent, name)``."""
     functions = (part for part in parse_source(code).body if isinstance(part, ast.FunctionDef))
     return [f"{part.name}({ast.unparse(part.args)})" for part in functions if part.name in names]
 
 
 def _head(function: ast.FunctionDef) -> str:
-    meaning = " ".join((ast.get_docstring(function) or "").split())
-    body: list[ast.stmt] = [ast.Expr(ast.Constant(each)) for each in (meaning, ...) if each]
+    docstring = " ".join((ast.get_docstring(function) or "").split())
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(value)) for value in (docstring, ...) if value]
     head = ast.FunctionDef(function.name, function.args, body, [], function.returns)
     return ast.unparse(ast.fix_missing_locations(head))
 
@@ -126,11 +129,11 @@ def action_docs_of(environment: Environment) -> ActionDocs:
 
 
 def call_of(action: Action) -> str:
-    """Return an action as plan code calls it."""
+    """Return the call of an action in plan code."""
     return f"{AGENT}.{action}"
 
 
-def shown(spec: ActionSpec) -> ActionDoc:
+def action_doc(spec: ActionSpec) -> ActionDoc:
     """Return the documentation of an action, query or goal."""
     signature = str(spec.signature).replace(f" -> {Observation.__module__}.Observation", " -> str")
     return ActionDoc(name=spec.name, signature=signature, doc=spec.doc, example=spec.example)

@@ -1,6 +1,6 @@
-"""The budget of a whole run, across all roles. What has been spent follows from the recorded events.
+"""The budget of a whole run, across all roles. The amounts spent follow from the recorded events.
 
-A ledger counts what a run has spent on model calls, and what it has reserved for those under way.
+A ledger counts the amounts that a run has spent on model calls and has reserved for calls in progress.
 """
 
 import threading
@@ -20,7 +20,7 @@ from planbook.planner.types import Record
 
 @dataclass(frozen=True)
 class Amount:
-    """What model calls cost, or may cost at most. ``money`` is in US dollars."""
+    """The cost of model calls, or an upper limit of it. ``money`` is in US dollars."""
 
     calls: int = 0
     tokens: int = 0
@@ -31,34 +31,34 @@ class Amount:
 
 
 Allows = Callable[[Amount, Amount], bool]
-"""Takes what is spent and what other calls have reserved; returns whether one more call may begin now."""
+"""Takes the amounts spent and reserved by other calls. Returns True if one more call may begin now."""
 
 
 class Ledger(Protocol):
-    """The account of a run. Threads may use it side by side, and processes too where it is in the run's store."""
+    """The account of a run, shared by its threads and, in the run's store, by its processes."""
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Returns what that returns."""
+        """Reserve an amount for a call, in one atomic step, if ``allows`` returns True. Return that result."""
 
     def settle(self, call: str, spent: Amount) -> None:
-        """Count what a call has cost, in the place of what was reserved for it."""
+        """Replace the reservation of a call by its cost."""
 
     def release(self, call: str) -> None:
-        """Give back what is still reserved for a call."""
+        """Drop the reservation of a call, if it still has one."""
 
     def act(self, number: int) -> int:
-        """Count actions. Returns the actions of all who use the account so far."""
+        """Count actions. Return the number of actions that all users of the account have taken so far."""
 
 
 class OwnLedger:
-    """The ledger of a run that one process plays."""
+    """The ledger of a run in a single process."""
 
     def __init__(self, spent: Amount) -> None:
         self._spent, self._reserved = spent, dict[str, Amount]()
         self._lock, self._actions = threading.Lock(), 0
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True. Returns what that returns."""
+        """Reserve an amount for a call if ``allows`` returns True. Return that result."""
         with self._lock:
             others = (amount for other, amount in self._reserved.items() if other != call)
             if allowed := allows(self._spent, sum(others, Amount())):
@@ -66,18 +66,18 @@ class OwnLedger:
             return allowed
 
     def settle(self, call: str, spent: Amount) -> None:
-        """Count what a call has cost, in the place of what was reserved for it."""
+        """Replace the reservation of a call by its cost."""
         with self._lock:
             self._reserved.pop(call, None)
             self._spent += spent
 
     def release(self, call: str) -> None:
-        """Give back what is still reserved for a call."""
+        """Drop the reservation of a call, if it still has one."""
         with self._lock:
             self._reserved.pop(call, None)
 
     def act(self, number: int) -> int:
-        """Count actions. Returns the actions so far."""
+        """Count actions. Return the number of actions so far."""
         with self._lock:
             self._actions += number
             return self._actions
@@ -94,27 +94,27 @@ class Budget(Record):
     formulator: float | None = Field(default=None, ge=0, lt=1, exclude_if=lambda share: share is None)
     """Share of all limits but the actions that is reserved for writing the manual of a build."""
 
-    def kept(self, name: str) -> float:
-        """Return the part of a limit that is reserved for the manual; whole numbers for calls and tokens."""
+    def manual_share(self, name: str) -> float:
+        """Return the part of a limit that is reserved for the manual; a whole number of calls or tokens."""
         limit = getattr(self, name)
         if not self.formulator or limit is None or name == "actions":
             return 0
-        kept: float = limit * self.formulator
-        return kept if name in ("money", "seconds") else int(kept)
+        share: float = limit * self.formulator
+        return share if name in ("money", "seconds") else int(share)
 
 
 class Spent(Record):
-    """What was spent, of a run or of any part of it; two can be added.
+    """The amounts spent in a run or any part of it. Two can be added.
 
-    ``prompt``, ``cached`` (among the prompt's) and ``completion`` are tokens; ``estimated`` says that some are not the
-    server's own count. ``money`` is None where a price is unknown. Replies out of a recording are counted with their
-    tokens, and cost nothing; ``replayed`` is how many they were.
+    ``prompt``, ``cached`` (included in ``prompt``) and ``completion`` are tokens; ``estimated`` is True if a server did
+    not count some of them. ``money`` is None if a price is unknown. Replies from a recording count with their tokens,
+    but cost nothing; ``replayed`` is their number.
     """
 
     calls: int = 0
     replayed: int = 0
     reworded: int = 0
-    """Number of recorded replies whose prompt has the same data in other words."""
+    """Number of recorded replies to a prompt with the same data in other words."""
     shortened: int = 0
     """Number of calls whose prompt was cut to fit the context."""
     stopped: int = 0
@@ -136,21 +136,19 @@ class Spent(Record):
         return self.prompt + self.completion
 
     def __add__(self, other: "Spent") -> "Spent":
-        summed = {name: getattr(self, name) + getattr(other, name) for name in Spent.model_fields if name not in _ODD}
+        summable = Spent.model_fields.keys() - {"estimated", "money"}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in summable}
         money = None if self.money is None or other.money is None else self.money + other.money
-        return Spent(**summed, estimated=self.estimated or other.estimated, money=money)
-
-
-_ODD = ("estimated", "money")
+        return Spent(**sums, estimated=self.estimated or other.estimated, money=money)
 
 
 class Meter:
-    """Counts what a run spends, over all its threads, and says when that is enough.
+    """Counts the amounts that all threads of a run spend, and enforces the budget.
 
-    ``price`` gives the dollars of a reply, or None where the model's price is unknown. ``spent`` is what earlier
-    sittings spent. Before a call, the most that it may cost is reserved in the ``ledger``, which all processes of a run
-    share; so calls, tokens and money stay within the budget. Actions are counted there too, where they are limited;
-    they may exceed the budget by those that episodes side by side take at the same moment.
+    ``price`` returns the cost of a reply in dollars, or None if the model's price is unknown. ``spent`` holds the
+    amounts of earlier invocations. Before a call, its highest possible cost is reserved in the ``ledger``, which all
+    processes of a run share. So calls, tokens and money stay within the budget. A limit on actions is checked there,
+    too; concurrent episodes may exceed it by the actions that they take at the same moment.
     """
 
     def __init__(
@@ -168,21 +166,21 @@ class Meter:
         self._thread = threading.local()
         self._formulating = False
         self._actions = 0
-        """Actions of all processes, as the ledger last said."""
+        """Number of actions of all processes, by the last answer of the ledger."""
 
     @property
     def spent(self) -> Spent:
-        """Everything spent so far, earlier invocations included."""
+        """The amounts spent so far, earlier invocations included."""
         with self._lock:
-            return self._all()
+            return (self._before + self._own).model_copy(update={"seconds": self._passed()})
 
     def stop_clock(self) -> None:
-        """Stop counting seconds: the run is paused."""
+        """Stop counting seconds, because the run is paused."""
         with self._lock:
             self._seconds, self._begun = self._passed(), None
 
     def start_clock(self) -> None:
-        """Count seconds again."""
+        """Resume counting seconds."""
         with self._lock:
             self._seconds, self._begun = self._passed(), time.monotonic()
 
@@ -197,13 +195,13 @@ class Meter:
 
     def check_time(self) -> None:
         """Raise BudgetEnded if the seconds are used up."""
-        self._unless_spent("seconds", self.spent.seconds)
+        self._check_limit("seconds", self.spent.seconds)
 
     @contextmanager
     def call(self, model: str, most: Usage, wait: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Reserve the most that a call may cost, until its reply is recorded or it fails. Raises BudgetEnded.
+        """Reserve the highest possible cost of a call until its reply is recorded or it fails. Raises BudgetEnded.
 
-        If only other calls under way leave too little, ``wait`` is called until they have ended.
+        If only the reservations of other calls are in the way, ``wait`` is called until these have ended.
         """
         self.check_time()
         if not self.limits_calls:
@@ -213,57 +211,57 @@ class Meter:
         while not self._ledger.reserve(key, amount, lambda spent, reserved: self._allows(amount, spent, reserved)):
             wait()
             self.check_time()
-        outer, self._thread.asks = self._asks, True
+        outer, self._thread.is_asking = self._is_asking, True
         try:
             yield
         finally:
-            self._thread.asks = outer
+            self._thread.is_asking = outer
             self._ledger.release(key)
 
     @property
     def limits_calls(self) -> bool:
-        """Return whether the budget limits the cost of model calls."""
+        """True if the budget limits the cost of model calls."""
         return any(limit is not None for limit in (self.budget.calls, self.budget.tokens, self.budget.money))
 
     @property
-    def _asks(self) -> bool:
-        """Return whether this thread is already asking a model: a streaming plan may ask another."""
-        return getattr(self._thread, "asks", False)
+    def _is_asking(self) -> bool:
+        """True if this thread is already asking a model: a streaming plan may ask another."""
+        return getattr(self._thread, "is_asking", False)
 
     def _allows(self, call: Amount, spent: Amount, reserved: Amount) -> bool:
-        """Return whether a call may begin now.
+        """Return True if a call may begin now. Raises BudgetEnded if it never may.
 
         A thread that is already asking never waits, since others may wait for it.
         """
-        self._unless_over(call, spent + reserved if self._asks else spent)
+        self._check_call(call, spent + reserved if self._is_asking else spent)
         try:
-            self._unless_over(call, spent + reserved)
+            self._check_call(call, spent + reserved)
         except BudgetEnded:
             return False
         return True
 
-    def _unless_over(self, call: Amount, spent: Amount) -> None:
+    def _check_call(self, call: Amount, spent: Amount) -> None:
         for name, before, cost in (
             ("calls", spent.calls, call.calls),
             ("tokens", spent.tokens, call.tokens),
             ("money", spent.money, call.money),
         ):
             limit = getattr(self.budget, name)
-            self._unless_spent(name, before)
-            if limit is not None and before + cost > (open_to := limit - self._kept(name)):
+            self._check_limit(name, before)
+            if limit is not None and before + cost > (available := limit - self._manual_share(name)):
                 raise BudgetEnded(
-                    f"the budget of {_told(name, limit)} has {_number(name, open_to - before)} left, and the next call "
-                    f"may take {_number(name, cost)}{self._beside(name)}",
-                    _larger(name, max(2 * limit, before + cost)),
+                    f"the budget of {_amount_text(name, limit)} has {_number(name, available - before)} left, and the "
+                    f"next call may take {_number(name, cost)}{self._manual_note(name)}",
+                    _option(name, max(2 * limit, before + cost)),
                 )
 
-    def _kept(self, name: str) -> float:
-        return 0 if self._formulating else self.budget.kept(name)
+    def _manual_share(self, name: str) -> float:
+        return 0 if self._formulating else self.budget.manual_share(name)
 
-    def _beside(self, name: str) -> str:
-        """Describe the reserved part, if there is one."""
-        kept = self._kept(name)
-        return f" ({_told(name, kept)} kept for the manual)" if kept else ""
+    def _manual_note(self, name: str) -> str:
+        """Describe the part reserved for the manual, if there is one."""
+        share = self._manual_share(name)
+        return f" ({_amount_text(name, share)} kept for the manual)" if share else ""
 
     def _amount(self, model: str, usage: Usage) -> Amount:
         return Amount(1, usage.total, self._price(model, Reply(text="", usage=usage)) or 0.0)
@@ -271,10 +269,10 @@ class Meter:
     def before_action(self) -> None:
         """Allow one action, or raise BudgetEnded."""
         spent = self.spent
-        self._unless_spent("actions", max(spent.actions, self._actions))
-        self._unless_spent("seconds", spent.seconds)
+        self._check_limit("actions", max(spent.actions, self._actions))
+        self._check_limit("seconds", spent.seconds)
 
-    def saw(self, kind: EventKind, body: Body) -> None:
+    def count(self, kind: EventKind, body: Body) -> None:
         """Count a new event."""
         cost = cost_of(kind, body, self._price)
         if cost is None:
@@ -288,34 +286,31 @@ class Meter:
 
     @property
     def own(self) -> Spent:
-        """Everything that this process has spent, without what was spent before."""
+        """The amounts that this process has spent, earlier invocations excluded."""
         with self._lock:
             return self._own
 
     def recount(self, spent: Spent) -> None:
-        """Replace everything spent so far, except the time."""
+        """Replace the amounts spent so far, except the time."""
         with self._lock:
             self._before, self._own = spent, Spent()
-
-    def _all(self) -> Spent:
-        return (self._before + self._own).model_copy(update={"seconds": self._passed()})
 
     def _passed(self) -> float:
         return self._seconds + (0.0 if self._begun is None else time.monotonic() - self._begun)
 
-    def _unless_spent(self, name: str, amount: float) -> None:
+    def _check_limit(self, name: str, amount: float) -> None:
         limit = getattr(self.budget, name)
-        if limit is not None and amount >= limit - self._kept(name):
-            message = f"the budget of {_told(name, limit)} is used up{self._beside(name)}"
-            raise BudgetEnded(message, _larger(name, 2 * limit or 1))
+        if limit is not None and amount >= limit - self._manual_share(name):
+            message = f"the budget of {_amount_text(name, limit)} is used up{self._manual_note(name)}"
+            raise BudgetEnded(message, _option(name, 2 * limit or 1))
 
 
-def _larger(name: str, limit: float) -> str:
-    """Return a limit as an option gives it."""
+def _option(name: str, limit: float) -> str:
+    """Return a limit in the form of the option ``--budget``."""
     return f"{name}={limit:g}" if name in ("money", "seconds") else f"{name}={limit}"
 
 
-def _told(name: str, amount: float) -> str:
+def _amount_text(name: str, amount: float) -> str:
     """Return an amount in words, such as "1 call", "2,000 tokens" or "$0.06"."""
     number = _number(name, amount)
     return number if name == "money" else f"{number} {name if amount != 1 else name.removesuffix('s')}"
@@ -339,7 +334,7 @@ def add_cost(spent: Spent, kind: str, body: Any, price: Callable[[str, Reply], f
 
 
 def cost_of(kind: str, body: Any, price: Callable[[str, Reply], float | None]) -> Spent | None:
-    """Return the cost of an event; None if events of its kind cost nothing."""
+    """Return the cost of an event; None if events of this kind cost nothing."""
     if kind == "act":
         return Spent(actions=bool(body["counted"]))
     if kind != "ask":

@@ -1,4 +1,4 @@
-"""The planner's conclusion after an episode (AutoManual, section 3.2): the whole plan, or what went wrong."""
+"""The planner's conclusion after an episode (AutoManual, section 3.2): the whole plan, or the mistakes."""
 
 import ast
 from typing import Any
@@ -19,7 +19,7 @@ from planbook.sandbox import bound_names, carry, carryable, parse_source
 
 
 class Conclusion(Record):
-    """``code`` is the whole plan in order, for a success; ``text`` names the mistakes, or why the episode failed."""
+    """A conclusion. ``code`` is the whole plan of a success; ``text`` names mistakes, or the cause of a failure."""
 
     text: str
     code: str = ""
@@ -28,34 +28,34 @@ class Conclusion(Record):
 def conclude(
     scope: Scope, trajectory: Trajectory, environment: type[Environment], options: BaseModel, *, always: bool = False
 ) -> Conclusion:
-    """Ask for the conclusion; an unusable reply leaves it empty. Raises ModelError, BudgetEnded.
+    """Ask for the conclusion; it is empty if no reply is usable. Raises ModelError, BudgetEnded.
 
-    Unless ``always``, no question is asked about a success whose only plan already is the code in order.
+    A success with a single plan needs no question, since that plan is the whole code; ``always`` asks all the same.
     """
-    cells = [cell for each in trajectory.rounds for cell in each.cells]
+    cells = [cell for played in trajectory.rounds for cell in played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:
         return Conclusion(text="", code=standalone(cells[0].code, trajectory.helpers))
     history = [about_the_environment(environment, options)]
-    told: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
+    variables: dict[str, Any] = {"trajectory": tell_trajectory(trajectory)}
     try:
         if trajectory.ending.outcome.solved:
-            plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **told).value
+            plan = scope.ask(PLANNER_ROLE, _prompt(trajectory), read=as_plan, history=history, **variables).value
             return Conclusion(text=plan.thought.text, code=standalone(plan.code, trajectory.helpers))
-        told["knowledge"] = trajectory.knowledge
-        return scope.ask(PLANNER_ROLE, _prompt(trajectory), read=_as_reflection, history=history, **told).value
+        variables["knowledge"] = trajectory.knowledge
+        return scope.ask(PLANNER_ROLE, _prompt(trajectory), read=_as_reflection, history=history, **variables).value
     except UnusableReply:
         return Conclusion(text="")
 
 
 def standalone(code: str, helpers: str) -> str:
-    """Return the code with the helpers that it uses and does not define itself."""
+    """Return the code preceded by the helpers that it uses and does not define itself."""
     used = {node.id for node in ast.walk(parse_source(code)) if isinstance(node, ast.Name)} - bound_names(code)
     names = used & carryable(helpers)
     return f"{carry(helpers, names)}\n\n{code}" if names else code
 
 
 def about_the_environment(environment: type[Environment], options: BaseModel) -> Message:
-    """Return the system message of questions about episodes: the environment, and what plans can use there."""
+    """Return the system message of questions about episodes: the environment and its action docs."""
     return PROMPTS["automanual/concluding"].system(
         about=environment.about, action_docs=action_docs(environment, options)
     )

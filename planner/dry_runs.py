@@ -1,4 +1,4 @@
-"""Dry runs: check a plan's actions against what the environment declares about them, before the first is taken."""
+"""Dry runs: check a plan's actions against their declared preconditions before the first is taken."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ EARLIER = 0
 
 @dataclass(frozen=True)
 class KnownState:
-    """What is known about the environment's state, in the form that the sandbox's dry run asks for."""
+    """The known part of the environment's state, in the form that the sandbox's dry run needs."""
 
     declared: Preconditions = field(compare=False)
     specs: Mapping[str, ActionSpec] = field(compare=False)
@@ -30,25 +30,28 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return what is known after a call. Queries change nothing; a method's own function may change anything."""
+        """Return the state after a call, and why the call cannot succeed.
+
+        Queries change nothing; a method's own function may change anything.
+        """
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
             return self.forgotten(), None
         if name not in self.specs:
             return self, None
-        given = _arguments(self.specs[name], args, kwargs)
-        if given is None:
+        arguments = _arguments(self.specs[name], args, kwargs)
+        if arguments is None:
             return self, None
-        deed = self.declared.deed(name, given)
+        deed = self.declared.deed(name, arguments)
         if deed is None:
             return self.forgotten(), None
         after, refusal = self.beliefs.after(deed, line)
-        shown = str(Action(name, tuple(given)))
-        found = Impossible(shown, refusal.why, tuple(filter(None, refusal.since))) if refusal else None
-        return KnownState(self.declared, self.specs, after), found
+        call = str(Action(name, tuple(arguments)))
+        impossible = Impossible(call, refusal.why, tuple(filter(None, refusal.since))) if refusal else None
+        return KnownState(self.declared, self.specs, after), impossible
 
     def either(self, other: "KnownState") -> "KnownState":
-        """Return what holds in both states."""
+        """Return the state that holds whichever of the two is the case."""
         return KnownState(self.declared, self.specs, self.beliefs.either(other.beliefs))
 
     def forgotten(self) -> "KnownState":
@@ -63,7 +66,7 @@ class KnownState:
 
 
 def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> list[JsonValue] | None:
-    """Return the arguments by position, None if they do not fit. A value of the wrong type is unknown."""
+    """Return the arguments by position; None if they do not fit. A value of the wrong type is unknown."""
     try:
         bound = spec.signature.bind(*args, **kwargs)
     except TypeError:
@@ -79,7 +82,7 @@ def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
 
 
 def known_after(environment: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
-    """Return what is known after an episode's steps."""
+    """Return the state that is known after an episode's steps."""
     known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
@@ -87,15 +90,15 @@ def known_after(environment: Environment, declared: Preconditions, steps: Iterab
     return known
 
 
-def cannot_succeed(
+def impossible_calls(
     code: str,
     functions: Mapping[str, object],
     known: KnownState,
     task: Mapping[str, JsonValue],
     environment: Environment,
 ) -> list[Fault]:
-    """Return the calls of a plan that cannot succeed whenever they are reached."""
-    found = dry_run(
+    """Return a fault for each call of a plan that cannot succeed whenever it is reached."""
+    result = dry_run(
         code,
         functions,  # type: ignore[arg-type]
         known,
@@ -103,25 +106,26 @@ def cannot_succeed(
         values={TASK: task},
         helpers=[environment.helpers],
     )
-    return list(found.faults)
+    return list(result.faults)
 
 
 def dry_run_of(
     environment: Environment,
     task: Task,
     functions: Mapping[str, object],
-    seen: Mapping[str, JsonValue],
+    plan_task: Mapping[str, JsonValue],
     steps: Callable[[], Iterable[Step]],
 ) -> Callable[[str], list[Fault]]:
-    """Return a function that finds the actions of an episode's next cell that cannot succeed after its steps so far.
+    """Return a function that finds the impossible actions of an episode's next cell, given its steps so far.
 
-    ``seen`` is the ``task`` that the plan sees. The function finds nothing where no preconditions are declared.
+    ``plan_task`` is the ``task`` of plan code. The function finds nothing if no preconditions are declared.
     """
     declared = environment.preconditions(task, environment.options)
 
     def find(code: str) -> list[Fault]:
         if declared is None:
             return []
-        return cannot_succeed(code, functions, known_after(environment, declared, steps()), seen, environment)
+        known = known_after(environment, declared, steps())
+        return impossible_calls(code, functions, known, plan_task, environment)
 
     return find

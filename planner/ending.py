@@ -1,4 +1,4 @@
-"""How an episode ends: the outcome from the environment's verdict and the feedback of its cells."""
+"""The ending of an episode, from the environment's verdict and the feedback of the cells."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,9 +7,9 @@ from planbook.envs import Verdict
 from planbook.planner.types import Ending, Feedback, FeedbackKind, Outcome
 
 NO_PLAN = "no_plan"
-"""The cause of a failure in which no code was ever run."""
+"""Cause of a failure in which no code was run."""
 NOT_JUDGED = "not_judged"
-"""Cause of an episode that came to its end while the environment cannot judge whether the task was solved."""
+"""Cause of an episode that ended in an environment that cannot judge whether the task was solved."""
 
 
 class Judgement(NamedTuple):
@@ -30,10 +30,9 @@ class Judgement(NamedTuple):
 def ending_of(
     standing: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
 ) -> Ending:
-    """Return the ending for what is known now. ``used_up`` is true if an action was refused because none was left.
+    """Return the ending by the present state. ``used_up`` is True if an action was refused because none was left.
 
-    ``wrongly_done`` is the number of plans that ran to their end and left the task undone, though each should have done
-    it.
+    ``wrongly_done`` is the number of plans that should have done the whole task, ran to their end and did not.
     """
     errors = _errors(feedbacks) + wrongly_done
     outcome, cause = _outcome(standing.verdict, feedbacks, errors, used_up=used_up)

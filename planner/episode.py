@@ -1,4 +1,4 @@
-"""An episode: the verbs in which every planning method is written."""
+"""An episode: the verbs that planning methods use."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,8 +8,7 @@ from itertools import islice
 from pydantic import JsonValue, TypeAdapter
 
 from planbook.envs import ActionSpec, Environment, MissingRequirement, Observation, Task, Verdict
-from planbook.planner import feedback as words
-from planbook.planner.agent import AGENT, plan_functions, received, seen_task
+from planbook.planner.agent import AGENT, plan_functions, plan_value, seen_task
 from planbook.planner.dry_runs import dry_run_of
 from planbook.planner.ending import Judgement, broken_ending, ending_of
 from planbook.planner.errors import (
@@ -21,7 +20,8 @@ from planbook.planner.errors import (
     WrongMark,
     environment_errors,
 )
-from planbook.planner.frames import Frame, Frames, Functions, Mark, methods_own_errors
+from planbook.planner.feedback import CellSteps, end_feedback, faults_feedback, reply_feedback, result_feedback
+from planbook.planner.frames import Frame, Frames, Functions, Mark, unwrap_method_errors
 from planbook.planner.journal import Journal
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
@@ -29,8 +29,8 @@ from planbook.planner.prompts import Question
 from planbook.planner.reply_stream import Note
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Claim, Held, Span
-from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, of_streamed
+from planbook.planner.spans import AnyPayload, Claim, Span
+from planbook.planner.streaming import PlanResult, StreamedPlan, StreamingPlan, stream_feedback
 from planbook.planner.thought import as_plan
 from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, FeedbackKind, Plan, Step, Thought
 from planbook.sandbox import Sandbox
@@ -39,16 +39,15 @@ OBSERVATION = TypeAdapter(Observation)
 MOST_REFUSED = 10
 """Number of consecutive plans that fail the check before the episode ends.
 
-A model that repeats the same fault would otherwise be asked until the method's own limits, each time with a longer
-prompt.
+Otherwise a model that repeats a fault would be asked, with a longer prompt each time, up to the method's own limits.
 """
 
 
 class Episode:
     """One task, played until it is solved, given up or out of actions. Only plan code acts, through ``run``.
 
-    Everything is written to the journal. An episode whose journal already holds events must repeat them exactly; that
-    is how a run is resumed and a recorded episode replayed.
+    Everything is written to the journal. An episode whose journal already holds events must repeat them exactly. So a
+    run is resumed, and a recorded episode replayed.
     """
 
     def __init__(
@@ -63,12 +62,12 @@ class Episode:
         memory: Memory | None = None,
         roles: Roles = NO_MODELS,
         guard: Callable[[], None] = lambda: None,
-        told: Mapping[str, JsonValue] | None = None,
+        task_changes: Mapping[str, JsonValue] | None = None,
     ) -> None:
-        """``told`` has fields of the task that all but the environment get instead of its own, such as its goal."""
+        """``task_changes`` replaces fields of the task, such as the goal, for everyone but the environment."""
         self.environment, self.settings, self.path = environment, settings, path
-        self._own, self._told = task, dict(told or {})
-        self.task = task.model_copy(update=self._told)
+        self._own_task, self._task_changes = task, dict(task_changes or {})
+        self.task = task.model_copy(update=self._task_changes)
         environment.sandbox = sandbox
         self.observation = Observation("")
         self.steps: list[Step] = []
@@ -76,7 +75,7 @@ class Episode:
         self._wrongly_done = 0
         """Number of the model's plans that ran to their end and left the task undone."""
         self.whole_plans = False
-        """True if each plan should do the whole task, so that one that ends before is an error step."""
+        """True if each plan should do the whole task. A plan that leaves it undone is then an error step."""
         self.cells: list[Cell] = []
         self._used_up, self._refused = False, 0
         self._best: Judgement | None = None
@@ -89,16 +88,16 @@ class Episode:
     # The verbs.
 
     def begin(self) -> Observation:
-        """Reset the environment. The task gets its goal and params here if the environment learns them only now.
+        """Reset the environment. Some environments know the goal and params of the task only now.
 
         Raises MissingRequirement if this machine lacks something, EpisodeOver if there is nothing to do.
         """
         with environment_errors(but=MissingRequirement):
-            self.observation = self.environment.reset(self._own)
-        self._own = self.environment.task or self._own
-        self.task = self._own.model_copy(update=self._told)
-        if self.task.goal != self._own.goal:
-            text = self.observation.text.replace(self._own.goal, self.task.goal)
+            self.observation = self.environment.reset(self._own_task)
+        self._own_task = self.environment.task or self._own_task
+        self.task = self._own_task.model_copy(update=self._task_changes)
+        if self.task.goal != self._own_task.goal:
+            text = self.observation.text.replace(self._own_task.goal, self.task.goal)
             self.observation = replace(self.observation, text=text)
         self._round.record("task", task=self.task.model_dump(mode="json"), observation=_plain(self.observation))
         if self.environment.ended:
@@ -117,9 +116,9 @@ class Episode:
         return self.begin()
 
     def recall(self, match: Match | None = None) -> Recall:
-        """Return what the memory knows about the task. The memory is asked once; later calls read the journal.
+        """Return the memory's knowledge about the task, or about tasks of the matched type.
 
-        With a ``match``, what it knows about tasks of the type there.
+        The memory is queried once; later calls read the journal.
         """
         scope = self._round.child("matched") if match else self._scope
         task = self.task.model_copy(update={"type": match.type, "params": match.params}) if match else self.task
@@ -138,8 +137,8 @@ class Episode:
         """Ask a model for a plan and return it, with the conversation so far; nothing is run.
 
         ``role`` is one of ``Method.roles``, ``prompt`` a template, and ``variables`` are exactly those that it uses.
-        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. A ``sample``
-        other than the first asks for another reply to the same prompt. A reply without usable code is asked for again,
+        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. Another
+        ``sample`` than the first asks for another reply to the same prompt. A reply without usable code may be repaired
         twice. Raises NoPlan, after a cell of kind PARSE, if no reply is usable.
         """
         frame = self._innermost()
@@ -150,7 +149,7 @@ class Episode:
 
     def no_plan(self, source: str, problem: str) -> NoPlan:
         """Record a cell of kind PARSE, since there is no code to run, and return the error to raise."""
-        self._close_cell(self._innermost(), "", source, Thought(), words.of_reply(problem, self.environment))
+        self._close_cell(self._innermost(), "", source, Thought(), reply_feedback(problem, self.environment))
         return NoPlan(problem)
 
     def run(
@@ -158,19 +157,19 @@ class Episode:
     ) -> Feedback:
         """Check one cell of plan code and run it in the innermost frame. Raises EpisodeOver if the episode ends in it.
 
-        ``source`` names where the code came from; ``thought`` is the text that came with it. The cell ends before it
-        takes more than ``actions`` actions; a cell that is ended early leaves no definitions.
+        ``source`` is the origin of the code; ``thought`` is the text that came with it. The cell ends before it takes
+        more than ``actions`` actions; a cell that is ended early leaves no definitions.
         """
         frame, begun = self._innermost(), len(self.steps)
         frame.begin_cell(actions)
         thought = thought or Thought()
         if faults := frame.faults(code):
-            return self._close_cell(frame, code, source, thought, words.of_check(faults, self.environment))
+            return self._close_cell(frame, code, source, thought, faults_feedback(faults, self.environment))
         try:
-            with methods_own_errors():
+            with unwrap_method_errors():
                 result = frame.session.run(code, source)
-            frame.learn(code, result)
-            feedback = words.of_result(result, self._ran(begun))
+            frame.add_names(code, result)
+            feedback = result_feedback(result, self._steps_since(begun))
         except (CellOver, EpisodeOver) as over:
             feedback = self._feedback_of_end(over, frame, begun)
             self._close_cell(frame, code, source, thought, feedback)
@@ -189,7 +188,7 @@ class Episode:
         actions: int | None = None,
         **variables: object,
     ) -> PlanResult:
-        """Ask a model for a plan and run it, like ``ask`` and ``run`` together; return feedback and conversation.
+        """Ask a model for a plan and run it, like ``ask`` and ``run`` together. Return feedback and conversation.
 
         The conversation keeps the reply up to the end of the statement that failed or ended the cell. If the episode
         streams, each statement runs as soon as it has arrived, and the reply stops there.
@@ -197,14 +196,14 @@ class Episode:
         frame, begun = self._innermost(), len(self.steps)
         frame.begin_cell(actions)
 
-        def listen(note: Note) -> StreamingPlan:
+        def new_reader(note: Note) -> StreamingPlan:
             return StreamingPlan(frame, role, note, waits=not self.settings.stream)
 
         try:
-            heard = frame.scope.listen(role, prompt, listen, history=history, sample=sample, **variables)
+            answer = frame.scope.stream(role, prompt, new_reader, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        return PlanResult(self._close_streamed(frame, role, heard.value, begun), heard.history)
+        return PlanResult(self._close_streamed(frame, role, answer.value, begun), answer.history)
 
     def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, begun: int) -> Feedback:
         """Close the cell of a streamed plan. Raises the error that ended it, except CellOver."""
@@ -214,7 +213,7 @@ class Episode:
         elif over is not None:
             raise over
         else:
-            feedback = of_streamed(streamed, self._ran(begun))
+            feedback = stream_feedback(streamed, self._steps_since(begun))
             self._wrongly_done += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
         self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
@@ -225,7 +224,7 @@ class Episode:
         kind = FeedbackKind.UNFINISHED
         if isinstance(over, EpisodeOver):
             kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
-        return words.of_end(kind, str(over), frame.session.output, self._ran(begun))
+        return end_feedback(kind, str(over), frame.session.output, self._steps_since(begun))
 
     @contextmanager
     def frame(
@@ -237,38 +236,36 @@ class Episode:
         *,
         dry_run: bool = False,
     ) -> Iterator[Frame]:
-        """Open a namespace for the cells run inside. It holds only the given functions and helpers.
+        """Open a namespace for the cells run inside. It holds the actions, and the given functions and helpers.
 
         A function with the name of an action replaces it. ``task`` overrides fields of the plan's ``task``, such as
-        goal and params. With ``dry_run``, cells whose actions cannot succeed are refused, whatever the settings say.
+        goal and params. With ``dry_run``, cells whose actions cannot succeed are refused, regardless of the settings.
         """
         scope = self.current_scope.child(name)
         frame = self._open_frame(scope, functions or {}, helpers, task or {})
         if (dry_run or self.settings.dry_run) and not any(name.startswith(f"{AGENT}.") for name in functions or {}):
-            seen = {**seen_task(self.task, self.observation), **(task or {})}
-            frame.dry_run = dry_run_of(self.environment, self._own, frame.functions, seen, lambda: self.steps)
+            plan_task = {**seen_task(self.task, self.observation), **(task or {})}
+            frame.dry_run = dry_run_of(self.environment, self._own_task, frame.functions, plan_task, lambda: self.steps)
         try:
             yield frame
         finally:
             self._frames.close(frame)
 
     def mark(self) -> Mark:
-        """Return a mark of the present moment, of the environment and of the innermost frame."""
+        """Return a mark of the present moment: the environment and the innermost frame."""
         frame = self._innermost()
         number = frame.new_mark()
         return Mark(frame.path, number, self.environment.snapshot(), frame.session.mark(), frame.names, len(self.steps))
 
     def rewind(self, mark: Mark) -> Observation:
-        """Restore environment and namespace to a mark of this frame.
+        """Restore environment and namespace to a mark of this frame. The steps since are marked undone, but count.
 
-        The steps since stay counted and are marked undone.
-
-        Raises WrongMark for a mark of another frame, and for one made after a moment that was returned to.
+        Raises WrongMark for a mark of another frame, and for one that an earlier rewind has undone.
         """
         frame = self._innermost()
         if mark.path != frame.path:
             raise WrongMark(f"the mark belongs to frame {mark.path}; the innermost frame is {frame.path}")
-        if not frame.back_to(mark.number):
+        if not frame.return_to(mark.number):
             raise WrongMark(f"mark {mark.number} of {frame.path} was undone by an earlier rewind; make a new one there")
         with environment_errors():
             observation = self.environment.restore(mark.environment)
@@ -302,7 +299,7 @@ class Episode:
         return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
 
     def ending(self) -> Ending:
-        """Return how the episode stands now, by the environment's verdict."""
+        """Return the ending by the present state and the environment's verdict."""
         used_up, wrongly_done = self._used_up, self._wrongly_done if self.whole_plans else 0
         ending = ending_of(self._standing(), self.feedbacks, self.actions, used_up=used_up, wrongly_done=wrongly_done)
         if ending.cause == FeedbackKind.CHECK and self._refused == MOST_REFUSED:
@@ -314,19 +311,19 @@ class Episode:
         return broken_ending(message, self.feedbacks, self.actions)
 
     def claim(self, done: bool | None, by: str) -> None:
-        """Record whether the method considers the whole task done; audits compare this with the verdict.
+        """Record that the method considers the whole task done, or not done; None withdraws an earlier claim.
 
-        None withdraws it.
+        Audits compare claims with the verdict.
         """
         self.current_scope.note(Claim(done=done, by=by))
 
-    def span(self, payload: Held) -> Span[Held]:
-        """Begin a span of the method's own: ``with episode.span(...) as span``, or end it with ``span.end()``."""
+    def span(self, payload: AnyPayload) -> Span[AnyPayload]:
+        """Begin a span of the method: ``with episode.span(...) as span``, or end it with ``span.end()``."""
         return self.current_scope.span(payload)
 
     @property
     def current_scope(self) -> Scope:
-        """The scope of the innermost frame; of the round where none is open."""
+        """The scope of the innermost frame, or of the round if none is open."""
         innermost = self._frames.innermost
         return innermost.scope if innermost else self._round
 
@@ -338,7 +335,7 @@ class Episode:
         """Close all open sessions."""
         self._frames.close_all()
 
-    # What plan code calls.
+    # The functions of plan code.
 
     def _act(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         action = spec.bind(*args, **kwargs)
@@ -365,12 +362,12 @@ class Episode:
         self.actions += counted
         if self.environment.ended:
             raise RoundOver("The world's episode is over.")
-        return received(observation)
+        return plan_value(observation)
 
     def _query(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
-        asked = spec.bind(*args, **kwargs)
+        query = spec.bind(*args, **kwargs)
         with environment_errors():
-            answer: JsonValue = getattr(self.environment, spec.name)(*asked.args)
+            answer: JsonValue = getattr(self.environment, spec.name)(*query.args)
         return answer
 
     # Frames and cells.
@@ -378,16 +375,16 @@ class Episode:
     def _innermost(self) -> Frame:
         return self._frames.innermost or self._open_frame(self._round, {}, "", {})
 
-    def _open_frame(self, scope: Scope, functions: Functions, helpers: str, other: Mapping[str, JsonValue]) -> Frame:
-        task = {**seen_task(self.task, self.observation), **other}
+    def _open_frame(self, scope: Scope, functions: Functions, helpers: str, changes: Mapping[str, JsonValue]) -> Frame:
+        task = {**seen_task(self.task, self.observation), **changes}
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 
-    def _ran(self, begun: int) -> words.Ran:
-        """Return what a cell did that began after this number of steps."""
+    def _steps_since(self, begun: int) -> CellSteps:
+        """Return the steps of a cell that began after this number of steps."""
         earlier = islice(reversed(self.steps), len(self.steps) - begun, None)
         before = next((step.observation for step in earlier if not step.undone), self.observation)
-        return words.Ran(self.environment, self.steps[begun:], before)
+        return CellSteps(self.environment, self.steps[begun:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)

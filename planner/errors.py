@@ -1,4 +1,4 @@
-"""Everything the planner package raises.
+"""The exceptions of the planner package.
 
 PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
@@ -6,7 +6,7 @@ PlannerError
 ├── WrongMark        a rewind to a mark of another frame, or to one that was undone
 ├── GraphError       a prompt graph that cannot be traversed, or an edit of one that is refused
 │   └── BadGraphFile     a graph file with faults, all of them in the message
-├── UnusableReply    a model's reply held nothing usable, however often it was asked again
+├── UnusableReply    a model's reply held nothing usable, even after repairs
 └── ModelError       a model did not answer: the run stops there, and can be resumed
     ├── UnknownModel      no model of that name, or its name cannot be read
     ├── ModelRefused      the server will never take this request: key, model name, parameters
@@ -16,14 +16,14 @@ PlannerError
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
 ├── CellOver         a function that plan code called ended its cell; the episode goes on
-├── NotThePlans      carries what a method's own function raised past the plan that called it
+├── NotThePlans      carries an error of a method's own function past the plan that called it
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        with the environment's own end; a further round may begin
 │   └── NoPlan           no model gave a plan that could be run
 ├── EpisodeBroken    the environment or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
-├── BudgetEnded      the run's budget is used up: the episode is resumed later, if at all
-├── JournalMismatch  what happens now differs from what was recorded
+├── BudgetEnded      the run's budget is used up: the episode may be resumed later
+├── JournalMismatch  an event differs from the recorded one
 └── JournalFailed    an event could not be written: the run cannot go on
 """
 
@@ -61,7 +61,7 @@ class GraphError(PlannerError):
 
 
 class BadGraphFile(GraphError):
-    """A graph file with faults; the message has all of them, a line each."""
+    """A graph file with faults; the message lists all of them, one on each line."""
 
 
 class UnusableReply(PlannerError):
@@ -100,7 +100,7 @@ class NotRecorded(ModelError):
 
 
 class CellOver(BaseException):
-    """Raised by a function that plan code called: the cell ends there, as if it had run to its end."""
+    """A function that plan code called ended the cell, as if the cell had run to its end."""
 
 
 class NotThePlans(BaseException):
@@ -145,7 +145,7 @@ class BudgetEnded(BaseException):
 
 
 class JournalFailed(BaseException):
-    """An event could not be written; the cause is what the store raised."""
+    """An event could not be written; ``__cause__`` is the error of the store."""
 
 
 class JournalMismatch(BaseException):
@@ -163,7 +163,7 @@ _OURS = Path(__file__).parent
 def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
     """Turn errors of the environment into EpisodeBroken, so that they never reach the plan.
 
-    The first line of the message says where the error was raised; the traceback follows.
+    The first line of the message names the place where the error was raised; the traceback follows.
     """
     try:
         yield
@@ -173,5 +173,5 @@ def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
         raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
     except (Exception, SystemExit) as error:
         place, trace = raised_at(error, besides=[_OURS])
-        told = f"the world raised {type(error).__name__}: {error}"
-        raise EpisodeBroken(f"{told} ({place})\n{trace}" if place else told) from error
+        message = f"the world raised {type(error).__name__}: {error}"
+        raise EpisodeBroken(f"{message} ({place})\n{trace}" if place else message) from error

@@ -1,4 +1,4 @@
-"""Feedback: the result of a cell in words, in one format for every method and environment."""
+"""Feedback: the result of a cell as text, in one format for every method and environment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ KIND_OF_FAULT = {
 
 
 @dataclass(frozen=True)
-class Ran:
+class CellSteps:
     """The steps that a cell took; ``before`` is the observation before the first of them."""
 
     environment: Environment
@@ -26,46 +26,47 @@ class Ran:
     before: Observation
 
     def feedback(self, output: str, faults: Sequence[Fault], *parts: str) -> Rendered:
-        """Return the parts as one text, made from the steps, the output and the faults."""
+        """Return the parts as one text, whose data are the steps, the output and the faults."""
         steps = [(step.action, step.observation) for step in self.steps]
         return Rendered.of("\n".join(part.rstrip() for part in parts if part), steps, self.before, output, faults)
 
     @cached_property
     def briefs(self) -> Sequence[str]:
-        """Return a short form of each action's observation."""
+        """The observation of each action in a short form."""
         befores = [self.before, *(step.observation for step in self.steps)]
         return [
             self.environment.brief(step.observation, before) for step, before in zip(self.steps, befores, strict=False)
         ]
 
-    def told(self, output: str) -> Rendered:
-        """Return every action with a short observation, and the output."""
-        acted = [
+    def report(self, output: str) -> Rendered:
+        """Return every action with its short observation, then the output."""
+        actions = [
             f"{number}. {call_of(step.action)} -> {brief}"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
         ]
         printed = [f"Printed:\n{self.without_repeats(output)}"] if output else []
-        return self.feedback(output, (), "\n".join([*acted, *printed]))
+        return self.feedback(output, (), "\n".join([*actions, *printed]))
 
     def without_repeats(self, text: str) -> str:
-        """Return a text in which each observation that stands in full beside its action is replaced by a mark."""
+        """Replace by a mark each observation that the report already shows in full."""
         marks = {
             brief: f"[what action {number} returned]"
             for number, (step, brief) in enumerate(zip(self.steps, self.briefs, strict=True), 1)
             if brief == step.observation.text
         }
-        for told, mark in sorted(marks.items(), key=lambda each: -len(each[0])):
-            text = text.replace(told, mark) if len(told) > len(mark) else text
+        for brief, mark in sorted(marks.items(), key=lambda pair: -len(pair[0])):
+            text = text.replace(brief, mark) if len(brief) > len(mark) else text
         return text
 
-    def seen(self) -> str:
-        """Return the last observation in full, unless its line already holds it."""
+    def last_observation(self) -> str:
+        """Return the last observation in full; empty if the report already shows it."""
         last = self.steps[-1].observation if self.steps else None
-        told = last is None or self.environment.brief(last, self.before) == last.text
-        return "" if last is None or told else f"What is there now:\n{last.text}"
+        if last is None or self.environment.brief(last, self.before) == last.text:
+            return ""
+        return f"What is there now:\n{last.text}"
 
 
-def of_check(faults: Sequence[Fault], environment: Environment) -> Feedback:
+def faults_feedback(faults: Sequence[Fault], environment: Environment) -> Feedback:
     """Return the feedback for code that was refused before it ran."""
     listed = "\n".join(str(fault) for fault in faults)
     text = Rendered.of(
@@ -74,44 +75,45 @@ def of_check(faults: Sequence[Fault], environment: Environment) -> Feedback:
     return Feedback(kind=FeedbackKind.CHECK, text=text, line=faults[0].line, faults=tuple(faults))
 
 
-def of_reply(problem: str, environment: Environment) -> Feedback:
+def reply_feedback(problem: str, environment: Environment) -> Feedback:
     """Return the feedback for a reply without usable code."""
     fault = Fault(FaultKind.CHECK, "reply", problem)
     text = Rendered.of(f"Nothing was run: {problem}\n{_state(environment)}", environment.state())
     return Feedback(kind=FeedbackKind.PARSE, text=text, faults=(fault,))
 
 
-def of_rest(result: CellResult, faults: Sequence[Fault], ran_to: int, ran: Ran) -> Feedback:
-    """Return the feedback for code that ran up to a line, before the rest was refused."""
+def rest_feedback(result: CellResult, faults: Sequence[Fault], ran_to: int, steps: CellSteps) -> Feedback:
+    """Return the feedback for code that ran up to a line, after which the rest was refused."""
     listed = "\n".join(str(fault) for fault in faults)
     ending = f"The code ran up to line {ran_to}; what follows was not run. Mend this first:\n{listed}"
-    return _of_run(FeedbackKind.CHECK, ending, result.output, ran, faults)
+    return _feedback(FeedbackKind.CHECK, ending, result.output, steps, faults)
 
 
-def of_cut(result: CellResult, ran_to: int, ran: Ran) -> Feedback:
+def cut_feedback(result: CellResult, ran_to: int, steps: CellSteps) -> Feedback:
     """Return the feedback for code that broke off with its reply."""
     ending = f"The reply broke off. Its code ran up to line {ran_to}; the task is not done yet."
-    return _of_run(FeedbackKind.UNFINISHED, ending, result.output, ran)
+    return _feedback(FeedbackKind.UNFINISHED, ending, result.output, steps)
 
 
-def of_result(result: CellResult, ran: Ran) -> Feedback:
-    """Return the feedback for code that ran until it ended or failed."""
+def result_feedback(result: CellResult, steps: CellSteps) -> Feedback:
+    """Return the feedback for code that ran to its end or failed."""
     if (fault := result.fault) is None:
         ended = "The code ran to its end; the task is not done yet."
-        return _of_run(FeedbackKind.UNFINISHED, ended, result.output, ran, result.faults)
-    ending = f"The code ended in an error.\n{ran.without_repeats(str(fault))}"
-    return _of_run(KIND_OF_FAULT[fault.kind], ending, result.output, ran, result.faults)
+        return _feedback(FeedbackKind.UNFINISHED, ended, result.output, steps, result.faults)
+    ending = f"The code ended in an error.\n{steps.without_repeats(str(fault))}"
+    return _feedback(KIND_OF_FAULT[fault.kind], ending, result.output, steps, result.faults)
 
 
-def of_end(kind: FeedbackKind, ending: str, output: str, ran: Ran) -> Feedback:
+def end_feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps) -> Feedback:
     """Return the feedback for code that was running when the episode ended."""
     faults = (Fault(FaultKind.LIMIT, "actions", ending),) if kind is FeedbackKind.LIMIT else ()
-    text = ran.feedback(output, faults, ran.told(output), ending, _state(ran.environment))
+    text = steps.feedback(output, faults, steps.report(output), ending, _state(steps.environment))
     return Feedback(kind=kind, text=text, faults=faults, output=output)
 
 
-def _of_run(kind: FeedbackKind, ending: str, output: str, ran: Ran, faults: Sequence[Fault] = ()) -> Feedback:
-    text = ran.feedback(output, faults, ran.told(output), ending, ran.seen(), _state(ran.environment))
+def _feedback(kind: FeedbackKind, ending: str, output: str, steps: CellSteps, faults: Sequence[Fault] = ()) -> Feedback:
+    parts = steps.report(output), ending, steps.last_observation(), _state(steps.environment)
+    text = steps.feedback(output, faults, *parts)
     line = faults[0].line if faults else None
     return Feedback(kind=kind, text=text, line=line, faults=tuple(faults), output=output)
 

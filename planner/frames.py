@@ -29,7 +29,7 @@ Functions = Mapping[str, Callable[..., object]]
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment to return to: the environment, the namespace, and the number of steps taken so far."""
+    """A moment to return to: the environment, the namespace, and the number of steps before it."""
 
     path: str
     number: int
@@ -41,7 +41,7 @@ class Mark:
 
 @dataclass
 class Frame:
-    """One sandbox session, and the names known to be defined in it."""
+    """One sandbox session, and the names that are defined in it."""
 
     scope: Scope
     session: Session
@@ -53,7 +53,7 @@ class Frame:
     dry_run: Callable[[str], list[Fault]] = lambda code: []
     """Find the actions of a cell that cannot succeed; finds nothing where dry runs are off."""
     actions: int | None = None
-    """Number of actions that the running cell may still take; None for no limit but the episode's."""
+    """Number of actions that the running cell may still take; None if only the episode limits them."""
     _printed: int = 0
     _marked: int = 0
     _marks: list[int] = field(default_factory=list)
@@ -64,59 +64,59 @@ class Frame:
         return self.scope.path
 
     def new_mark(self) -> int:
-        """Return the number of a new mark."""
+        """Add a mark and return its number."""
         self._marked += 1
         self._marks.append(self._marked)
         return self._marked
 
-    def back_to(self, mark: int) -> bool:
-        """Forget the marks made after this one. Return False if this one was undone itself."""
+    def return_to(self, mark: int) -> bool:
+        """Forget the marks made after this one. Return False if this one was itself undone."""
         if mark not in self._marks:
             return False
         del self._marks[self._marks.index(mark) + 1 :]
         return True
 
     def begin_cell(self, actions: int | None) -> None:
-        """Begin a cell that may take so many actions."""
+        """Begin a cell. ``actions`` is the number that it may take; None if only the episode limits them."""
         self.actions, self._printed = actions, 0
 
     def count_down(self, action: Action) -> None:
-        """Count one more action of the running cell. Raises CellOver when the cell has used up its actions."""
+        """Count one more action of the running cell. Raises CellOver if the cell has used up its actions."""
         if self.actions == 0:
-            refused = f"This code has taken all the actions that it may: {action} was not taken."
-            raise CellOver(f"{refused} What it defined is forgotten.")
+            message = f"This code has taken all the actions that it may: {action} was not taken."
+            raise CellOver(f"{message} What it defined is forgotten.")
         if self.actions is not None:
             self.actions -= 1
 
     def newly_printed(self) -> str:
-        """Return what the running cell has printed since the last call."""
+        """Return the output of the running cell since the last call."""
         new = self.session.output[self._printed :]
         self._printed += len(new)
         return new
 
     def faults(self, code: str) -> list[Fault]:
-        """Return the faults that the check, or else the dry run, finds in the next cell."""
-        found = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
-        return found or self.dry_run(code)
+        """Return the faults that the check finds in the next cell, else those that the dry run finds."""
+        faults = check(code, self.functions, attributes=self.attributes, names=self.names, modules=self.modules)
+        return faults or self.dry_run(code)
 
     def faults_of_part(self, code: str, names: frozenset[str]) -> list[Fault]:
-        """Return the faults of a part of the next cell, given the names that are defined there."""
+        """Return the faults of a part of the next cell; ``names`` are those defined before it."""
         return check_part(code, self.functions, attributes=self.attributes, names=names, modules=self.modules)
 
     def run_part(self, cell: GrowingCell, code: str) -> Fault | None:
         """Run the next part of a cell."""
-        with methods_own_errors():
+        with unwrap_method_errors():
             return cell.run(code)
 
-    def learn(self, code: str, result: CellResult) -> None:
-        """Add the names that a cell defined, which later cells know. A cell that reached a limit leaves none."""
+    def add_names(self, code: str, result: CellResult) -> None:
+        """Add the names that a cell defined, for later cells. A cell that reached a limit leaves none."""
         if result.fault is None or result.fault.kind is FaultKind.RAISED:
             self.names |= bound_names(code)
 
 
 @contextmanager
-def methods_own_errors() -> Iterator[None]:
-    """Raise an error of a method's own function unchanged, past the plan that called it."""
+def unwrap_method_errors() -> Iterator[None]:
+    """Raise the original error of a method's own function, after NotThePlans carried it past the plan."""
     try:
         yield
     except NotThePlans as raised:
@@ -124,7 +124,7 @@ def methods_own_errors() -> Iterator[None]:
 
 
 class Frames:
-    """The open frames of an episode, the innermost last. Each has a worker and a namespace of its own."""
+    """The open frames of an episode, the innermost last. Each has its own worker and namespace."""
 
     def __init__(
         self,
@@ -145,9 +145,9 @@ class Frames:
 
     def open(self, scope: Scope, task: JsonValue, seed: str, functions: Functions, helpers: str) -> Frame:
         """Open a frame inside the innermost one. Raises EpisodeBroken if its helpers cannot be defined."""
-        offered = {**self._functions, **{name: _outright(function) for name, function in functions.items()}}
+        callables = {**self._functions, **{name: _wrap_errors(function) for name, function in functions.items()}}
         session = self._sandbox.session(
-            offered,
+            callables,
             values={TASK: task},
             attributes=self._attributes,
             limits=self._limits,
@@ -157,7 +157,7 @@ class Frames:
         frame = Frame(
             scope,
             session,
-            offered,
+            callables,
             plan_attributes(type(self._environment)),
             frozenset({TASK}),
             self._environment.modules,
@@ -166,9 +166,9 @@ class Frames:
         for source, code in (("world's helpers", self._environment.helpers), ("helpers", helpers)):
             if not code:
                 continue
-            with methods_own_errors():
+            with unwrap_method_errors():
                 result = session.run(code, source)
-            frame.learn(code, result)
+            frame.add_names(code, result)
             if result.fault:
                 raise EpisodeBroken(f"the {source} cannot be defined: {result.fault}")
         return frame
@@ -187,10 +187,10 @@ class Frames:
         return {f"{AGENT}.{name}": value for name, value in self._environment.attribute_values().items()}
 
 
-def _outright(function: Callable[..., object]) -> Callable[..., object]:
-    """Wrap a method's own function so that its errors end the cell instead of counting as the plan's.
+def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
+    """Make a method's own function raise NotThePlans, so that its errors do not count as the plan's.
 
-    A nested plan whose model does not answer must stop the run, not fail its subtask.
+    If the model of a nested plan does not answer, the run must stop; the subtask has not failed.
     """
 
     @wraps(function)

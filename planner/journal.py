@@ -1,4 +1,4 @@
-"""The journal: the record of an episode, and what a repeated episode is compared with."""
+"""The journal: the record of an episode, with which a repeated episode is compared."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
@@ -34,7 +34,7 @@ Body = Mapping[str, JsonValue]
 
 
 class RecordedEvent(Protocol):
-    """One event of a journal, as it is read."""
+    """An event that is read from a journal."""
 
     @property
     def scope(self) -> str:
@@ -56,13 +56,13 @@ class Journal(Protocol):
         """Return the body of a recorded event, or None."""
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event durably: it survives the death of this process."""
+        """Add an event. It must survive the death of this process."""
 
 
 def record(journal: Journal, scope: str, kind: EventKind, number: int, body: Body) -> None:
-    """Write an event, or compare it with the one already recorded.
+    """Write an event, or compare it with the recorded one. So running a method again resumes it.
 
-    So running a method again resumes it. Raises JournalMismatch and JournalFailed.
+    Raises JournalMismatch and JournalFailed.
     """
     recorded = journal.get(scope, kind, number)
     if recorded is None:

@@ -1,4 +1,4 @@
-"""Memory: how a planner gets at rules, skills and procedures, with one query for each task."""
+"""Memory: the planner's access to rules, skills and procedures, by one query for each task."""
 
 from collections.abc import Mapping
 from typing import Protocol, Self
@@ -13,7 +13,7 @@ from planbook.planner.types import Record
 
 
 class MatchCandidate(Record):
-    """A found task type that a goal may be of, as shown to a model."""
+    """A found task type that a goal may belong to, as shown to a model."""
 
     name: str
     summary: str = ""
@@ -21,13 +21,13 @@ class MatchCandidate(Record):
     goals: tuple[str, ...] = ()
     """Goals of its examples."""
     had: dict[str, tuple[JsonValue, ...]] = {}
-    """What the parameters were in its examples."""
+    """Values of the parameters in its examples."""
 
 
 class Match(Payload):
     """The found task type of a goal, and the parameters that the goal gives to its procedure.
 
-    Where something is not certain, ``candidates`` are the types that come closest, the closest first.
+    If the match is not certain, ``candidates`` are the most similar types, the most similar first.
     """
 
     span = "match"
@@ -36,24 +36,24 @@ class Match(Payload):
     type: str = ""
     params: dict[str, JsonValue] = {}
     by: str = ""
-    """What decided: ``pattern``, ``words`` or ``model``."""
+    """The way in which it was matched: ``pattern``, ``words`` or ``model``."""
     candidates: tuple[MatchCandidate, ...] = ()
     failed: str = ""
-    """How the procedure failed; empty if it did not, or if none was run."""
+    """Kind of the failure of the procedure; empty if it did not fail or was not run."""
 
     @property
     def title(self) -> str:
-        """Return the type."""
+        """The type."""
         return self.type or "no type"
 
     @property
     def status(self) -> str:
-        """Return how the procedure failed."""
+        """``failed`` if the procedure failed."""
         return self.failed and "failed"
 
 
 class Recall(Record):
-    """Knowledge that may help with a task."""
+    """The knowledge that may help with a task."""
 
     text: Text = ""
     """Knowledge for the prompt."""
@@ -62,19 +62,19 @@ class Recall(Record):
     example: str = ""
     """A solved task of the environment, which also shows the reply format."""
     helpers: str = ""
-    """Plan code that is defined in the namespace first."""
+    """Plan code that is run first, to define helpers in the namespace."""
     rule_ids: tuple[str, ...] = ()
     procedure: Procedure | None = None
     """Plan code with parameters that needs no model."""
     match: Match | None = Field(default=None, exclude_if=lambda match: match is None)
-    """Where task types are found: the type of the goal, and the procedure's parameters."""
+    """Type of the goal and parameters of the procedure, if task types are found rather than given."""
     check: str = Field(default="", exclude_if=lambda check: not check)
-    """Plan code that raises unless what held after the procedure's examples holds now."""
+    """Plan code that raises unless the post-conditions of the procedure hold."""
     demonstrations: Mapping[str, str] = {}
-    """Demonstrations of the environment for a method's prompts, by the names that the method asks for."""
+    """Demonstrations of the environment for the prompts of methods, by name."""
 
     @model_validator(mode="after")
-    def _knows_its_data(self) -> Self:
+    def _keep_digest(self) -> Self:
         if isinstance(self.text, Rendered):
             object.__setattr__(self, "data", self.text.data)
         elif self.data:
@@ -86,11 +86,11 @@ class Memory(Protocol):
     """A store of knowledge. Packages above the planner implement it."""
 
     def recall(self, task: Task) -> Recall:
-        """Return what is known about tasks like this one."""
+        """Return the knowledge about tasks like this one."""
 
 
 class NoMemory:
-    """A memory that is empty."""
+    """An empty memory."""
 
     def recall(self, task: Task) -> Recall:
         """Return an empty recall."""

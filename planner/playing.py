@@ -1,4 +1,4 @@
-"""Play one episode to its end, whatever happens on the way."""
+"""Play one episode to its end and record the ending."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -17,9 +17,9 @@ from planbook.sandbox import SandboxClosed, WorkerFailed
 def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     """Let a method play an episode. The ending is in the journal when this returns.
 
-    A failure of the environment or of the engine is an ending too (BROKEN). Errors that leave the episode without an
-    ending are raised: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and what the machine lacks or lost
-    (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
+    A failure of the environment or the engine is an ending, too (BROKEN). Errors that leave the episode without an
+    ending are raised: EpisodeStopped, BudgetEnded, JournalMismatch, JournalFailed, and those of a missing or failed
+    resource (MissingRequirement, SandboxClosed, WorkerFailed, ModelError).
     """
     try:
         with suppress(EpisodeOver):
@@ -31,15 +31,15 @@ def play(episode: Episode, strategy: Strategy, options: BaseModel) -> Ending:
     except EpisodeBroken as broken:
         ending = episode.broken(str(broken))
     except (Exception, SystemExit) as error:
-        where = _last_line(error, strategy)
-        ending = episode.broken(f"the planner raised {type(error).__name__}: {error}{where and f' ({where})'}")
+        place = _place_of(error, strategy)
+        ending = episode.broken(f"the planner raised {type(error).__name__}: {error}{place and f' ({place})'}")
     finally:
         episode.close()
     episode.write_ending(ending)
     return ending
 
 
-def _last_line(error: BaseException, strategy: Strategy) -> str:
+def _place_of(error: BaseException, strategy: Strategy) -> str:
     """Return the innermost line of the method's own file in the traceback; empty if there is none."""
     file = getattr(getattr(strategy, "__code__", None), "co_filename", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == file]

@@ -23,7 +23,7 @@ FORM = """a procedure begins with a docstring: its summary, an empty line, then 
 
 
 class Procedure(Record):
-    """A procedure file. ``code`` is the whole file, so plan lines are lines of the file."""
+    """A procedure file. ``code`` is the whole file, so that plan lines are lines of the file."""
 
     name: str
     summary: str
@@ -40,7 +40,7 @@ class Procedure(Record):
 
 
 def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) -> Procedure:
-    """Parse a procedure from the text of its file. Raises BadProcedure, which says what the header must hold."""
+    """Parse the text of a procedure file. Raises BadProcedure, which describes the header."""
     header = _header(text, name)
     fields = dict(line.split(":", 1) for line in header[1:] if ":" in line)
     fields = {key.strip(): value.strip() for key, value in fields.items()}
@@ -49,12 +49,12 @@ def parse_procedure(text: str, name: str, helpers_folder: Path | None = None) ->
     if unknown := sorted(set(fields) - {*REQUIRED, *OPTIONAL}):
         raise BadProcedure(f"{name}: the header has unknown lines {', '.join(unknown)}; {FORM}")
     helpers = _helpers(fields["uses"], name, helpers_folder) if "uses" in fields else ""
-    kept = {key: fields[key] for key in REQUIRED}
-    return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **kept)
+    required = {key: fields[key] for key in REQUIRED}
+    return Procedure(name=name, summary=header[0], code=text, helpers=helpers, **required)
 
 
 def read_procedure(path: Path) -> Procedure:
-    """Read a procedure file. Helper files lie in a folder ``helpers`` beside the file's folder."""
+    """Read a procedure file. Helper files are in a folder ``helpers`` beside the file's folder."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -65,7 +65,7 @@ def read_procedure(path: Path) -> Procedure:
 def checked_procedure(
     procedure: Procedure, environment: type[Environment], options: BaseModel | None = None
 ) -> Procedure:
-    """Return the procedure after checking it against the environment's actions. Raises BadProcedure with all faults."""
+    """Return the procedure if it passes the check in the environment. Raises BadProcedure with all faults."""
     if procedure.environment != environment.name:
         raise BadProcedure(
             f"{procedure.name} is written for the environment {procedure.environment!r}, not {environment.name!r}"
@@ -80,7 +80,7 @@ def checked_procedure(
 def procedure_faults(
     code: str, environment: type[Environment], options: BaseModel | None = None, *, helpers: str = ""
 ) -> list[Fault]:
-    """Return all certain faults of a procedure's code in an environment, with or without its header."""
+    """Return all certain faults of a procedure's code in an environment. The code may lack its header."""
     names = bound_names(environment.helpers) | bound_names(helpers)
     return check_procedure(
         code, functions_to_check(environment, options), attributes=plan_attributes(environment), names=names
@@ -88,7 +88,7 @@ def procedure_faults(
 
 
 def is_procedure(text: str) -> bool:
-    """Return whether a file's text defines ``solve`` at its top level, as only procedures do."""
+    """Return True if a file's text defines ``solve`` at its top level, as only procedures do."""
     try:
         body = parse_source(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -107,7 +107,7 @@ def _header(text: str, name: str) -> list[str]:
 
 
 def _helpers(uses: str, name: str, folder: Path | None) -> str:
-    return "\n\n".join(_helper(each.strip(), name, folder) for each in uses.split(","))
+    return "\n\n".join(_helper(helper.strip(), name, folder) for helper in uses.split(","))
 
 
 def _helper(helper: str, name: str, folder: Path | None) -> str:

@@ -1,4 +1,4 @@
-"""Prompt templates: one file for each question, beside the code that renders it."""
+"""Prompt templates: one file for each question."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _FENCE = re.compile(r"`{3,}")
 
 
 class Question(Protocol):
-    """A question for a model: a template, or any object that has a name and renders its variables."""
+    """A question for a model: a template, or any object with a name and a ``render`` method."""
 
     @property
     def name(self) -> str:
@@ -27,15 +27,15 @@ class Question(Protocol):
 
 
 class Prompt:
-    """One template. It must be given exactly the variables that it uses."""
+    """One template. It takes exactly the variables that it uses."""
 
     def __init__(self, environment: Environment, name: str) -> None:
         self._environment, self.name = environment, name
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The variables that the template and the templates it includes use."""
-        return _used(self._environment, self.name)
+        """The variables of the template and of the templates that it includes."""
+        return _variables(self._environment, self.name)
 
     def render(self, **variables: object) -> Rendered:
         """Return the text. Raises TypeError for a missing or an unused variable."""
@@ -67,7 +67,7 @@ class Prompts:
 
     @classmethod
     def of(cls, **texts: str) -> "Prompts":
-        """Return templates given as text by name, for a method that fits into one file."""
+        """Return templates from texts by name, for a method in a single file."""
         return cls(None, DictLoader({f"{name}.j2": text for name, text in texts.items()}))
 
     def __getitem__(self, name: str) -> Prompt:
@@ -77,15 +77,11 @@ class Prompts:
         return self._prompts[name]
 
     def files(self, *patterns: str) -> Mapping[str, Path]:
-        """Return the files whose path in the folder matches one of the patterns, by path; without patterns, all."""
+        """Return the files whose path in the folder matches one of the patterns, by that path; all without patterns."""
         if self._folder is None:
             return {}
-        found = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
-        return {path.relative_to(self._folder).as_posix(): path for path in sorted(found)}
-
-    def all(self) -> Mapping[str, Prompt]:
-        """Return every template of the folder."""
-        return {name: self[name.removesuffix(".j2")] for name in self._environment.list_templates(extensions=["j2"])}
+        paths = {path for pattern in patterns or ("**/*.j2",) for path in self._folder.glob(pattern)}
+        return {path.relative_to(self._folder).as_posix(): path for path in sorted(paths)}
 
 
 def fence_around(*texts: str) -> str:
@@ -95,16 +91,16 @@ def fence_around(*texts: str) -> str:
 
 
 def fenced(text: str, info: str = "") -> str:
-    """Return a text in a fence that it cannot close. Templates use it as the filter ``fenced``."""
+    """Return a text in a fence that it cannot close. This is the filter ``fenced`` of templates."""
     fence = fence_around(text)
     return f"{fence}{info}\n{text}\n{fence}"
 
 
-def _used(environment: Environment, name: str) -> frozenset[str]:
+def _variables(environment: Environment, name: str) -> frozenset[str]:
     assert environment.loader is not None
     tree = environment.parse(environment.loader.get_source(environment, name)[0])
-    included = [inner for inner in meta.find_referenced_templates(tree) if inner]
-    return frozenset(meta.find_undeclared_variables(tree)).union(*(_used(environment, inner) for inner in included))
+    included = (_variables(environment, inner) for inner in meta.find_referenced_templates(tree) if inner)
+    return frozenset(meta.find_undeclared_variables(tree)).union(*included)
 
 
 PROMPTS: Prompts = Prompts(Path(__file__).parent / "templates")

@@ -1,4 +1,4 @@
-"""Rendered texts with a digest of the data they were made from, by which recordings find replies.
+"""Rendered texts, each with a digest of its data, by which recordings find replies.
 
 A recorded reply belongs to the data of its prompt (``planbook.planner.models.recordings``). So the wording of
 templates, and the texts that describe an environment and its actions, can change without invalidating recordings.
@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue, PlainSerializer, WrapValidator
 WORDING = frozenset({"about", "action_docs", "demonstrations", "examples", "fence", "hint", "message", "surface"})
 """Variables and fields that hold wording rather than data: descriptions, advice, worked examples, fences."""
 PLACES = frozenset({"order", "path", "scope"})
-"""Fields that say where in a run something happened; the same episode is elsewhere in another run."""
+"""Fields that hold a place in a run; they differ between two runs of the same episode."""
 
 
 def digest(text: str) -> str:
@@ -24,28 +24,28 @@ def digest(text: str) -> str:
 
 
 class Rendered(str):
-    """A text with the digest of the data it was made from. JSON keeps only the text."""
+    """A text with the digest of its data. JSON keeps only the text."""
 
     data: str
 
     @classmethod
     def of(cls, text: str, *data: object) -> "Rendered":
-        """Return the text as made from these data."""
+        """Return the text with the digest of these data."""
         return cls.known(text, digest_of(*data))
 
     @classmethod
     def known(cls, text: str, data: str) -> "Rendered":
         """Return the text with a digest that is already known."""
-        made = cls(text)
-        made.data = data
-        return made
+        rendered = cls(text)
+        rendered.data = data
+        return rendered
 
 
-def _kept(value: Any, validate: Any) -> Any:
+def _keep_rendered(value: Any, validate: Any) -> Any:
     return value if isinstance(value, Rendered) else validate(value)
 
 
-Text = Annotated[str, WrapValidator(_kept), PlainSerializer(str, return_type=str)]
+Text = Annotated[str, WrapValidator(_keep_rendered), PlainSerializer(str, return_type=str)]
 """A field of a record that may hold a rendered text. The digest is kept until the record becomes JSON."""
 
 
@@ -65,20 +65,20 @@ def data_of(value: object) -> JsonValue:
     if isinstance(value, BaseModel):
         return _record(value, {name: field.get_default() for name, field in type(value).model_fields.items()})
     if is_dataclass(value):
-        return _record(value, {each.name: each.default for each in fields(value)})
+        return _record(value, {field.name: field.default for field in fields(value)})
     if isinstance(value, Mapping):
-        return {str(name): data_of(each) for name, each in value.items() if name not in WORDING}
+        return {str(name): data_of(item) for name, item in value.items() if name not in WORDING}
     if isinstance(value, Set):
         return [*sorted(map(digest_of, value))]
     if isinstance(value, Sequence):
-        return [data_of(each) for each in value]
+        return [data_of(item) for item in value]
     raise TypeError(f"a prompt cannot be given {type(value).__name__}: recordings need plain data")
 
 
 def data_of_named(values: Mapping[str, object]) -> JsonValue:
-    """Return the data in named values, without their names, so that fields and variables can be renamed."""
-    found = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
-    return sorted((each for each in found if each not in (None, False, "", [], {})), key=digest_of)
+    """Return the data in named values without their names, so that fields and variables can be renamed."""
+    data = (data_of(value) for name, value in values.items() if name not in WORDING | PLACES)
+    return sorted((item for item in data if item not in (None, False, "", [], {})), key=digest_of)
 
 
 def _record(record: object, defaults: Mapping[str, object]) -> JsonValue:

@@ -1,4 +1,4 @@
-"""Streaming replies: read a reply while it arrives, and keep to what was acted upon, also after a crash."""
+"""Streaming replies: read a reply while it arrives. The part that was acted upon stands, even after a crash."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -8,7 +8,7 @@ from planbook.planner.models.types import Reply
 
 Read_co = TypeVar("Read_co", covariant=True)
 Note = Callable[[str], None]
-"""Record the next piece of a reply, before anything that follows from it is done."""
+"""Records the next piece of a reply before it is acted upon."""
 
 
 class ReplyReader(Protocol[Read_co]):
@@ -16,21 +16,21 @@ class ReplyReader(Protocol[Read_co]):
 
     @property
     def waits(self) -> bool:
-        """True if the reader needs the whole reply: it gets no pieces while the model writes."""
+        """True if the reader needs the whole reply and gets no pieces while the model writes."""
 
     @property
     def ran(self) -> bool:
-        """True once something was done that cannot be undone."""
+        """True once the reader has done something that cannot be undone."""
 
     @property
     def stopped_at(self) -> int | None:
-        """Number of characters of the reply up to the line that ended it; None while more is wanted."""
+        """Number of characters up to the end of the line that ended the reply; None while more is wanted."""
 
     @property
     def failed(self) -> BaseException | None:
         """The error that ended reading, unless the reply itself did."""
 
-    def hear(self, piece: str) -> bool:
+    def feed(self, piece: str) -> bool:
         """Take the next piece, of any length. Return False if no more is wanted. Never raises."""
 
     def read(self, reply: Reply) -> Read_co:
@@ -48,7 +48,7 @@ class WholeReply(Generic[Read_co]):
     def __init__(self, read: Callable[[str], Read_co]) -> None:
         self._read = read
 
-    def hear(self, piece: str) -> bool:
+    def feed(self, piece: str) -> bool:
         """Wait for the rest."""
         return True
 
@@ -62,23 +62,23 @@ class WholeReply(Generic[Read_co]):
 
 
 class ReplyStream(Generic[Read_co]):
-    """Passes a model's reply on to its reader. What was acted upon is the reply, whatever the model sends later.
+    """Passes a model's reply on to its reader. The part that was acted upon stands, whatever the model sends later.
 
     ``before`` is the part that an earlier invocation acted upon before it was killed: the model must send the same
     again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part that was acted upon
     stands and the rest is dropped.
     """
 
-    def __init__(self, listen: Callable[[], ReplyReader[Read_co]], before: str) -> None:
-        self._listen, self._before = listen, before
-        self.listener = listen()
-        self._text, self._half, self._told = "", "", 0
+    def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], before: str) -> None:
+        self._new_reader, self._before = new_reader, before
+        self.reader = new_reader()
+        self._text, self._half, self._passed = "", "", 0
         self._seconds = 0.0
         self.contradicted = False
-        """True if the model now sends something other than what an earlier invocation acted upon."""
+        """True if the model now sends another text than the one that an earlier invocation acted upon."""
 
     def __call__(self, piece: str) -> bool:
-        """Pass on what is new, once everything received before has arrived again. False stops the reply."""
+        """Pass on new text, once the text received before has arrived again. Return False to stop the reply."""
         self._text += self._whole_characters(piece)
         if not self._text.startswith(self._before[: len(self._text)]):
             return False
@@ -90,40 +90,40 @@ class ReplyStream(Generic[Read_co]):
         self._pass_on()
 
     def settle(self, reply: Reply) -> Reply:
-        """Return the final reply, fully read, without the reader's time in its seconds.
+        """Return the final reply, fully read. Its seconds exclude those of the reader.
 
         A reply that was stopped ends with the line that stopped it, however it was cut into pieces.
         """
-        reply = self._agreed(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
-        stopped_at = self.listener.stopped_at
+        reply = self._reconcile(reply.model_copy(update={"seconds": max(0.0, reply.seconds - self._seconds)}))
+        stopped_at = self.reader.stopped_at
         if stopped_at is None:
             return reply
         return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
 
-    def _agreed(self, reply: Reply) -> Reply:
-        """Return the reply, fully read; or the part already read, where the model now sends something else."""
-        if reply.text.startswith(self._text[: self._told] or self._before):
+    def _reconcile(self, reply: Reply) -> Reply:
+        """Return the reply, fully read; or only the part already read, if the model now sends another text."""
+        if reply.text.startswith(self._text[: self._passed] or self._before):
             self._text = reply.text
             self._pass_on()
             return reply
-        if not self._told and self._before:
+        if not self._passed and self._before:
             self.contradicted = True
             return reply.model_copy(update={"text": self._before, "finish": "cut"})
-        if not self.listener.ran:
-            self.listener, self._text, self._told = self._listen(), reply.text, 0
+        if not self.reader.ran:
+            self.reader, self._text, self._passed = self._new_reader(), reply.text, 0
             self._pass_on()
             return reply
-        return reply.model_copy(update={"text": self._text[: self._told], "finish": "cut"})
+        return reply.model_copy(update={"text": self._text[: self._passed], "finish": "cut"})
 
     def _pass_on(self) -> bool:
-        begun, new = monotonic(), self._text[self._told :]
-        self._told = len(self._text)
-        more = self.listener.hear(new)
-        self._seconds += monotonic() - begun
+        start, new = monotonic(), self._text[self._passed :]
+        self._passed = len(self._text)
+        more = self.reader.feed(new)
+        self._seconds += monotonic() - start
         return more
 
     def _whole_characters(self, piece: str) -> str:
-        """Return the piece without a trailing half character, and with the half kept from the piece before."""
+        """Return the piece with the half character left from the piece before, but without a trailing half."""
         piece, self._half = self._half + piece, ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":
             piece, self._half = piece[:-1], piece[-1]

@@ -1,4 +1,4 @@
-"""Roles: which model answers which question, with which sampling, and what happens to its reply."""
+"""Roles: the models and the sampling that answer questions, and the JSON in their replies."""
 
 import json
 import re
@@ -22,11 +22,11 @@ DEFAULT_ROLE = "default"
 PLANNER_ROLE = "planner"
 """The role that plans in most methods."""
 REPAIRS = 2
-"""Number of times an unusable reply is answered with what was missing."""
+"""Number of times that a model is asked to repair an unusable reply."""
 POLL = 0.05
-"""Seconds between two checks whether the budget allows a call that waits for others to end."""
+"""Seconds between two checks of the budget, while a call waits for others to end."""
 _TRIES = 200
-"""Brackets that are tried as the beginning of a JSON value."""
+"""Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FENCED = re.compile(
     r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
@@ -46,8 +46,8 @@ class Sample(NamedTuple):
 
     def apply(self, sampling: Sampling) -> Sampling:
         """Return the role's sampling for this sample."""
-        drawn = sampling.model_copy(update={"sample": self.sample})
-        return drawn if self.temperature is None else drawn.model_copy(update={"temperature": self.temperature})
+        temperature = sampling.temperature if self.temperature is None else self.temperature
+        return sampling.model_copy(update={"sample": self.sample, "temperature": temperature})
 
 
 FIRST_SAMPLE = Sample()
@@ -69,7 +69,7 @@ def as_text(text: str) -> str:
 
 
 class Roles:
-    """The models of a run by role. ``load`` makes a role's model when the role is first asked.
+    """The models of a run by role. ``load`` returns a role's model when the role is asked.
 
     ``guard`` is called before each call and may raise EpisodeStopped; ``meter`` enforces the budget.
     """
@@ -92,7 +92,7 @@ class Roles:
         return self._like(self._guard, seed)
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
-        """Return the same roles with one more guard before their own."""
+        """Return the same roles with another guard before their own."""
 
         def both() -> None:
             guard()
@@ -113,7 +113,10 @@ class Roles:
         return fit(messages, room(self.sampling(role)))
 
     def reserved(self, role: str, messages: Sequence[Message]) -> AbstractContextManager[None]:
-        """Reserve the most that a call may cost, until its reply is recorded. Raises BudgetEnded, EpisodeStopped."""
+        """Reserve the highest possible cost of a call until its reply is recorded.
+
+        Raises BudgetEnded, EpisodeStopped.
+        """
         most = most_usage(messages, self.sampling(role))
         return self._meter.call(self._load(role).name, most, self._wait)
 
@@ -149,11 +152,11 @@ NO_MODELS: Roles = Roles(no_model, {})
 """The roles of a run without models."""
 
 
-# JSON in replies: parsed, never repaired
+# JSON in replies is parsed, never repaired.
 
 
 def as_json(text: str, kind: type | None = None) -> JsonValue:
-    """Return the last JSON value of that kind in a reply, one in a fence before one that is bare. Raises ValueError."""
+    """Return the last JSON value of that kind in a reply; values in fences take precedence. Raises ValueError."""
     text = as_text(text)
     problems: list[tuple[int, str]] = []
     fenced = (_whole(block[1], problems) for block in _FENCED.findall(text))
@@ -162,8 +165,8 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     candidates = candidates or _bare(text, _OPENERS[kind], problems)
     if candidates:
         return candidates[-1]
-    why = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{why}")
+    reason = f": {max(problems)[1]}" if problems else ""
+    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{reason}")
 
 
 def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
@@ -179,18 +182,18 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 
 
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
-    found: list[JsonValue] = []
+    values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
     for _ in range(_TRIES):
         if not (match := opener.search(text, place)):
             break
         try:
             value, place = _decode(text, match.start())
-            found.append(value)
+            values.append(value)
         except _Unreadable as error:
             problems.append(error.problem)
             place = match.end()
-    return found
+    return values
 
 
 class _Unreadable(ValueError):

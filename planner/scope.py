@@ -1,4 +1,4 @@
-"""Scopes: numbered places in the journal, where events are recorded, or answered from the record on a repeat."""
+"""Scopes: numbered places in the journal. Events are recorded there, and read from there on a repeat."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from planbook.planner.models.types import Message, PromptData, Reply, data_of_pr
 from planbook.planner.prompts import PROMPTS, Question
 from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
-from planbook.planner.spans import Held, Payload, Span, moment
+from planbook.planner.spans import AnyPayload, Payload, Span, moment
 
 Read = TypeVar("Read")
 NO_ANSWER = "(no answer)"
@@ -21,11 +21,10 @@ NO_ANSWER = "(no answer)"
 
 
 class Scope:
-    """A place in the journal.
+    """A place in the journal. Events of a kind and children of a name are numbered from 0.
 
-    Events of a kind and children of a name are numbered from 0, so equal steps get equal places.
-
-    An episode, each of its rounds and each frame has a scope. Anything else that asks a model gets a scope of its own.
+    So a repeated episode finds its events again. An episode, each of its rounds and each frame has a scope. Anything
+    else that asks a model gets its own scope.
     """
 
     def __init__(self, journal: Journal, path: str, roles: Roles = NO_MODELS) -> None:
@@ -41,7 +40,7 @@ class Scope:
 
     @property
     def recorded_replies(self) -> int:
-        """Number of replies that the journal holds for this place, read again or not."""
+        """Number of replies that the journal holds for this place, whether or not they have been read again."""
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
@@ -57,7 +56,7 @@ class Scope:
         """
         record(self.journal, self.path, kind, self._next(kind), body)
 
-    def span(self, payload: Held) -> Span[Held]:
+    def span(self, payload: AnyPayload) -> Span[AnyPayload]:
         """Begin a span: ``with scope.span(...) as span``, or end it with ``span.end()``."""
         return Span(self._record_span, payload)
 
@@ -71,7 +70,7 @@ class Scope:
         return number
 
     def once(self, kind: EventKind, make: Callable[[], Body]) -> Body:
-        """Return the only event of a kind: made on the first call, read from the journal afterwards.
+        """Return the only event of a kind. The first call makes it; later calls read it from the journal.
 
         Raises JournalFailed.
         """
@@ -91,41 +90,41 @@ class Scope:
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask a model and read its reply. A recorded reply is not asked for again.
+        """Ask a model and read its reply. If the reply is recorded, the model is not asked again.
 
-        ``read`` raises ValueError for an unusable reply; the model is then told what was missing, up to
-        ``Roles.repairs`` times, and the conversation leaves such replies out. Raises UnusableReply after the last
-        repair, ModelError if no model answers, and BudgetEnded.
+        ``read`` raises ValueError for an unusable reply. Its message is then sent to the model, which may repair its
+        reply up to ``Roles.repairs`` times; the conversation leaves unusable replies out. Raises UnusableReply after
+        the last repair, ModelError if no model answers, and BudgetEnded.
         """
-        return self.listen(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
+        return self.stream(role, prompt, lambda note: WholeReply(read), history=history, sample=sample, **variables)
 
-    def listen(
+    def stream(
         self,
         role: str,
         prompt: Question,
-        listen: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[Note], ReplyReader[Read]],
         *,
         history: Sequence[Message] = (),
         sample: Sample = FIRST_SAMPLE,
         **variables: object,
     ) -> Answer[Read]:
-        """Ask like ``ask``, but let a reader take each reply while it arrives, unless the reader ``waits``.
+        """Ask like ``ask``, but pass each reply to a reader while it arrives, unless the reader ``waits``.
 
-        What a reader notes is in the journal before the reader acts upon it. The reader decides which part of the reply
+        The reader records in the journal the pieces that it is about to act upon. It decides which part of the reply
         the conversation keeps.
         """
-        asked = (*history, Message(role="user", content=prompt.render(**variables)))
-        messages, problem = asked, ""
+        question = (*history, Message(role="user", content=prompt.render(**variables)))
+        messages, problem = question, ""
         for _ in range(1 + self.roles.repairs):
-            reply, listener = self._reply(role, prompt.name, messages, sample, listen)
+            reply, reader = self._reply(role, prompt.name, messages, sample, new_reader)
             try:
-                value = listener.read(reply)
-                return Answer(value, reply, (*asked, _said(listener.kept(reply))))
+                value = reader.read(reply)
+                return Answer(value, reply, (*question, _reply_message(reader.kept(reply))))
             except ValueError as error:
                 problem = _problem(reply, str(error))
-            said = (*asked, _said(listener.kept(reply)))
-            messages = (*said, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
-        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", said)
+            conversation = (*question, _reply_message(reader.kept(reply)))
+            messages = (*conversation, Message(role="user", content=PROMPTS["repair"].render(problem=problem)))
+        raise UnusableReply(f"the {role} gave no usable reply to {prompt.name}: {problem}", conversation)
 
     def _reply(
         self,
@@ -133,11 +132,11 @@ class Scope:
         template: str,
         messages: Sequence[Message],
         sample: Sample,
-        listen: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[Note], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the next reply, fully read, from the journal if it is there.
 
-        The pieces of a reply are in the journal before the reply. Once the reply is recorded, they no longer count.
+        The journal holds the pieces of a reply before the reply. Once the reply is recorded, they no longer count.
         """
         try:
             fitted = self.roles.fit(role, messages)
@@ -149,57 +148,59 @@ class Scope:
             "messages": [message.model_dump(mode="json") for message in fitted.messages],
         }
         number = self._next("ask")
-        given = PromptData(number=self._templates[template], data=data_of_prompt(messages))
+        prompt_data = PromptData(number=self._templates[template], data=data_of_prompt(messages))
         self._templates[template] += 1
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
-            return self._recorded_reply(number, request, given, recorded, listen)
-        heard = ReplyStream(lambda: listen(lambda text: self._note(number, text)), self._heard_before(number))
-        with placed(f"{self.path}/{number}", given), self.roles.reserved(role, fitted.messages):
-            on_text = None if heard.listener.waits else heard
+            return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
+        stream = ReplyStream(lambda: new_reader(lambda text: self._note(number, text)), self._noted_before(number))
+        with placed(f"{self.path}/{number}", prompt_data), self.roles.reserved(role, fitted.messages):
+            on_text = None if stream.reader.waits else stream
             reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample, on_text)
-            reply = heard.settle(reply)
-            if isinstance(heard.listener.failed, JournalMismatch | JournalFailed):
-                raise heard.listener.failed
-            shortened: Body = {"left_out": fitted.left_out, "cut_characters": fitted.cut_characters}
-            asked: Body = {
-                "given": given.model_dump(),
+            reply = stream.settle(reply)
+            if isinstance(stream.reader.failed, JournalMismatch | JournalFailed):
+                raise stream.reader.failed
+            body: Body = {
+                **request,
+                "given": prompt_data.model_dump(),
                 "model": model,
                 "sampling": sampling.model_dump(mode="json"),
+                "left_out": fitted.left_out,
+                "cut_characters": fitted.cut_characters,
+                "reply": reply.model_dump(),
             }
-            body = {**request, **asked, **shortened, "reply": reply.model_dump()}
             write(self.journal, self.path, "ask", number, body)
-        if heard.contradicted:
+        if stream.contradicted:
             raise JournalMismatch(self.path, "heard", number, reply.text, "another reply of the model")
-        return reply, heard.listener
+        return reply, stream.reader
 
     def _recorded_reply(
         self,
         number: int,
         request: Mapping[str, JsonValue],
-        given: PromptData,
+        prompt_data: PromptData,
         recorded: Any,
-        listen: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[Note], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the recorded reply, read again. Raises JournalMismatch if it answers another request.
 
         The same data in other words are the same request. planbook 0.1 did not record the data.
         """
-        reworded = recorded.get("given") in (None, given.model_dump())
-        compared = request.keys() - {"messages"} if reworded else request.keys()
+        may_be_reworded = recorded.get("given") in (None, prompt_data.model_dump())
+        compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-        heard = ReplyStream(lambda: listen(lambda text: self._note(number, text, to_write=False)), "")
-        heard.repeat(reply := Reply.model_validate(recorded["reply"]))
-        return reply, heard.listener
+        stream = ReplyStream(lambda: new_reader(lambda text: self._note(number, text, to_write=False)), "")
+        stream.repeat(reply := Reply.model_validate(recorded["reply"]))
+        return reply, stream.reader
 
     def _note(self, ask: int, text: str, *, to_write: bool = True) -> None:
         number = self._next("heard")
         if to_write:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
-    def _heard_before(self, ask: int) -> str:
-        """Return what an earlier invocation noted of a reply that never ended."""
+    def _noted_before(self, ask: int) -> str:
+        """Return the pieces that an earlier invocation noted of a reply that never ended."""
         texts: list[str] = []
         for number in count(self._events["heard"]):
             body: Any = self.journal.get(self.path, "heard", number)
@@ -214,7 +215,7 @@ class Scope:
         return number
 
 
-def _said(text: str) -> Message:
+def _reply_message(text: str) -> Message:
     return Message(role="assistant", content=text or NO_ANSWER)
 
 

@@ -1,7 +1,7 @@
-"""Spans: what a method records about its own structure, such as a subtask, a goal, a branch or a node of a graph.
+"""Spans: a method's record of its own structure, such as a subtask, a goal, a branch or a node of a graph.
 
 A method writes ``with scope.span(Subtask(text=..., depth=2)) as span: ...; span.end(done=True)``. Reports, exports and
-the terminal draw any tree of spans from their title and status; figures group them by name.
+the terminal draw any tree of spans from titles and states; figures group spans by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,75 +26,75 @@ class Payload(BaseModel):
     span: ClassVar[str]
     """Name of the spans that hold this payload."""
     bulky: ClassVar[frozenset[str]] = frozenset()
-    """Fields that figures do not need and that are not kept when a long run is counted."""
+    """Fields that figures do not need. They are dropped when a long run is counted."""
 
     @property
     def title(self) -> str:
-        """Describe the span in one line."""
+        """The span in one line."""
         return ""
 
     @property
     def status(self) -> str:
-        """Return the state in one word: empty while unknown, ``done``, ``failed`` or a word of the method's own."""
+        """The state in one word: empty while unknown, ``done``, ``failed`` or one of the method's own."""
         return ""
 
 
 class Claim(Payload):
-    """The method's opinion on whether the whole task is done. It stands until the next action or the next claim."""
+    """The method's opinion on whether the whole task is done. It holds until the next action or the next claim."""
 
     span = "claim"
 
     done: bool | None
     """None withdraws an earlier claim."""
     by: str
-    """Name of whoever makes the claim."""
+    """The author of the claim."""
 
     @property
     def title(self) -> str:
-        """Return who makes the claim."""
+        """The author of the claim."""
         return self.by
 
     @property
     def status(self) -> str:
-        """Return what is claimed."""
+        """The claim as a status."""
         return status_of(self.done)
 
 
 def status_of(done: bool | None) -> str:
-    """Return the status for a result; empty if there is none."""
+    """Return the status of a result; empty for None."""
     return {True: "done", False: "failed", None: ""}[done]
 
 
 Write = Callable[[dict[str, JsonValue]], int]
-"""Add a ``span`` event to a scope and return its number there."""
+"""Adds a ``span`` event to a scope. Returns its number there."""
 
 
-Held = TypeVar("Held", bound=Payload)
+AnyPayload = TypeVar("AnyPayload", bound=Payload)
 
 
-class Span(Generic[Held]):
+class Span(Generic[AnyPayload]):
     """A span that is being recorded. It can be updated after its end: a branch may be given up later."""
 
-    def __init__(self, write: Write, payload: Held) -> None:
+    def __init__(self, write: Write, payload: AnyPayload) -> None:
         self._write, self.payload, self._ended = write, payload, False
         data = payload.model_dump(mode="json")
         self._number = write({"at": SPAN_BEGIN, "name": payload.span, **_head(payload), "data": data})
 
-    def update(self, **changes: object) -> Held:
+    def update(self, **changes: object) -> AnyPayload:
         """Record the fields that have changed, if any, and return the payload."""
-        if changed := self._changed(changes):
-            self._tell(SPAN_UPDATE, changed)
+        if changed := self._apply(changes):
+            self._write_change(SPAN_UPDATE, changed)
         return self.payload
 
-    def end(self, **changes: object) -> Held:
+    def end(self, **changes: object) -> AnyPayload:
         """Record the end with the fields that have changed, and return the payload. Later calls only update."""
         if self._ended:
             return self.update(**changes)
         self._ended = True
-        self._tell(SPAN_END, self._changed(changes))
+        self._write_change(SPAN_END, self._apply(changes))
         return self.payload
 
-    def _tell(self, at: str, changed: dict[str, JsonValue]) -> None:
+    def _write_change(self, at: str, changed: dict[str, JsonValue]) -> None:
         self._write({"at": at, "of": self._number, **_head(self.payload), "data": changed})
 
     def __enter__(self) -> Self:
@@ -105,7 +105,8 @@ class Span(Generic[Held]):
         if error is None:
             self.end()
 
-    def _changed(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
+    def _apply(self, changes: Mapping[str, object]) -> dict[str, JsonValue]:
+        """Change the payload. Return the fields that now differ."""
         before: dict[str, JsonValue] = self.payload.model_dump(mode="json")
         self.payload = type(self.payload).model_validate({**dict(self.payload), **changes})
         now: dict[str, JsonValue] = self.payload.model_dump(mode="json")
@@ -122,7 +123,7 @@ def _head(payload: Payload) -> dict[str, JsonValue]:
 
 
 def is_update(event: RecordedEvent) -> bool:
-    """Return whether an event only changes the payload of a span."""
+    """Return True if an event only changes the payload of a span."""
     return event.kind == "span" and event.body["at"] == SPAN_UPDATE
 
 
@@ -134,7 +135,7 @@ class RecordedSpan(BaseModel):
     order: int = Field(ge=0)
     """Moment of its beginning."""
     end: int | None = Field(default=None, ge=0)
-    """Moment of its end; None if it is open, ``order`` if it is a moment."""
+    """Moment of its end; None if it is open, equal to ``order`` if it is a moment."""
     scope: str
     name: str
     title: str = ""
@@ -148,13 +149,13 @@ class Spans:
 
     def __init__(self, left_out: Mapping[str, frozenset[str]] | None = None) -> None:
         self._left_out = left_out or {}
-        self._found: dict[tuple[str, int], dict[str, Any]] = {}
+        self._spans: dict[tuple[str, int], dict[str, Any]] = {}
         self._numbers: dict[str, int] = {}
 
     def take(self, event: RecordedEvent, order: int) -> None:
         """Take the next event, of any kind; ``order`` is its moment."""
         if event.kind in OLD_SPAN_KINDS:
-            self._begin((event.scope, len(self._found)), order, order, {"name": event.kind, "data": event.body})
+            self._begin((event.scope, len(self._spans)), order, order, {"name": event.kind, "data": event.body})
         if event.kind != "span":
             return
         body = event.body
@@ -164,29 +165,29 @@ class Spans:
             end = order if body["at"] == SPAN_MOMENT else None
             self._begin((event.scope, number), order, end, body)
             return
-        found = self._found[event.scope, body["of"]]
-        found["data"] |= self._kept(found["name"], body["data"])
-        found |= {"title": body["title"], "status": body["status"]}
+        span = self._spans[event.scope, body["of"]]
+        span["data"] |= self._reduced(span["name"], body["data"])
+        span |= {"title": body["title"], "status": body["status"]}
         if body["at"] == SPAN_END:
-            found["end"] = order
+            span["end"] = order
 
     def _begin(self, key: tuple[str, int], order: int, end: int | None, body: Mapping[str, Any]) -> None:
-        said = {"title": body.get("title", ""), "status": body.get("status", "")}
-        self._found[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **said}
-        self._found[key]["data"] = self._kept(body["name"], body["data"])
+        head = {"title": body.get("title", ""), "status": body.get("status", "")}
+        data = self._reduced(body["name"], body["data"])
+        self._spans[key] = {"order": order, "end": end, "scope": key[0], "name": body["name"], **head, "data": data}
 
-    def _kept(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    def _reduced(self, name: str, data: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         left_out = self._left_out.get(name, frozenset())
         return {field: value for field, value in data.items() if field not in left_out}
 
     def recorded(self) -> Iterator[RecordedSpan]:
         """Yield the spans in the order in which they began."""
-        return (RecordedSpan.model_validate(each) for each in self._found.values())
+        return map(RecordedSpan.model_validate, self._spans.values())
 
 
 def spans_in(events: Iterable[RecordedEvent]) -> list[RecordedSpan]:
     """Return the spans in the events, in the order in which they began."""
-    found = Spans()
+    spans = Spans()
     for order, event in enumerate(events):
-        found.take(event, order)
-    return list(found.recorded())
+        spans.take(event, order)
+    return list(spans.recorded())

@@ -1,6 +1,6 @@
-"""Streaming plans: run each statement of a reply as soon as it is certain, up to the first fault.
+"""Streaming plans: run each statement of a reply as soon as it is complete, up to the first fault.
 
-The same statements run, with the same end, however the reply is cut into pieces, or if it comes whole.
+The same statements run, with the same result, however the reply is cut into pieces.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from planbook.planner.errors import CellOver, EpisodeBroken, EpisodeOver, JournalFailed, JournalMismatch
-from planbook.planner.feedback import Ran, of_check, of_cut, of_rest, of_result
+from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, rest_feedback, result_feedback
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.rendered import Rendered
@@ -32,15 +32,15 @@ from planbook.sandbox import (
 )
 
 NOT_RUN = "# [The plan ended here: nothing below was run.]"
-"""Marks in the conversation where the plan of a reply ended."""
+"""Marks in the conversation the point at which the plan of a reply ended."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
-FOR_GOOD = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
+STOPPING_ERRORS = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, JournalFailed, KeyboardInterrupt
 """Errors that stop a reply.
 
 After any other error the episode may resume, so the reply is received to its end and paid for once.
 """
 _LONG, _PATIENCE = 64, 16
-"""Beyond this many lines, the whole plan is checked again only after a sixteenth more."""
+"""Beyond ``_LONG`` lines, the whole plan is checked again only when it has grown by a sixteenth."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -50,10 +50,7 @@ REVISED = Fault(
 
 
 class PlanResult(NamedTuple):
-    """The result of a plan that was asked for and run.
-
-    ``history`` is the conversation up to and including the reply.
-    """
+    """The result of asking for a plan and running it. ``history`` is the conversation, the reply included."""
 
     feedback: Feedback
     history: tuple[Message, ...]
@@ -63,8 +60,8 @@ class PlanResult(NamedTuple):
 class StreamedPlan:
     """The result of a reply whose plan ran while it arrived. ``code`` is the part of the plan that counts.
 
-    ``refused`` holds the faults of the part that was not run, after line ``ran_to``, which is 0 if nothing ran.
-    ``error`` is what ended the cell, unless the plan did. ``cut`` is true if the reply, and its plan, broke off there.
+    ``refused`` holds the faults of the part after line ``ran_to``, which was not run; ``ran_to`` is 0 if nothing ran.
+    ``error`` is the exception that ended the cell, if any. ``cut`` is True if the reply broke off there.
     """
 
     code: str
@@ -76,21 +73,22 @@ class StreamedPlan:
     cut: bool = False
 
 
-def of_streamed(streamed: StreamedPlan, ran: Ran) -> Feedback:
-    """Return the feedback for a plan that ended by itself."""
-    if streamed.refused and not streamed.ran_to:
-        return of_check(streamed.refused, ran.environment)
+def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
+    """Return the feedback for a plan that no exception ended."""
+    ran_to, result = streamed.ran_to, streamed.result
+    if streamed.refused and not ran_to:
+        return faults_feedback(streamed.refused, steps.environment)
     if streamed.refused:
-        return of_rest(streamed.result, streamed.refused, streamed.ran_to, ran)
-    return of_cut(streamed.result, streamed.ran_to, ran) if streamed.cut else of_result(streamed.result, ran)
+        return rest_feedback(result, streamed.refused, ran_to, steps)
+    return cut_feedback(result, ran_to, steps) if streamed.cut else result_feedback(result, steps)
 
 
 class StreamingPlan:
-    """Listens to one reply, and runs its plan in a frame as one cell.
+    """Reads one reply and runs its plan in a frame as one cell.
 
-    Statements that only define something wait for one that acts: a reply that holds no other is no plan. A statement
-    that only later ones can put right, as by defining a name, waits for them, and so do all behind it. A plan that
-    ``waits`` runs nothing before the whole plan is there and has passed the check; it, too, knows where it ended.
+    Statements that only define something wait for one that acts, since a reply without any is no plan. A statement that
+    needs a later one, such as the definition of a name, waits for it, and so do all statements after it. A plan that
+    ``waits`` runs nothing before the whole plan has arrived and passed the check.
     """
 
     def __init__(self, frame: Frame, source: str, note: Note, *, waits: bool) -> None:
@@ -98,13 +96,13 @@ class StreamingPlan:
         self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
         self._names = frame.names
-        self._held: list[Statement] = []
-        self._not_before = 0
-        """Line up to which the code so far is not checked again."""
+        self._waiting: list[Statement] = []
+        self._next_check = 0
+        """Line before which the code so far is not checked again."""
         self._cell: GrowingCell | None = None
         self._ran_to = 0
         self._stop: Statement | None = None
-        """Statement at which the plan ended, if before its end."""
+        """The statement that ended the plan early; None if none did."""
         self._refused: Sequence[Fault] = ()
         self.failed: BaseException | None = None
         self.stopped_at: int | None = None
@@ -112,24 +110,24 @@ class StreamingPlan:
 
     @property
     def ran(self) -> bool:
-        """Return whether any statement ran."""
+        """True if any statement ran."""
         return self._cell is not None
 
-    def hear(self, piece: str) -> bool:
-        """Take the next piece and run the statements that are now certain. Return False once the plan has ended."""
+    def feed(self, piece: str) -> bool:
+        """Take the next piece and run the statements that are now complete. Return False once the plan has ended."""
         if self.waits:
             return True
         self._text += piece
         for arrival in self._reply.add(piece) if self._stop is None else ():
             self._take(arrival.statements, arrival.chars)
             if self._stop is not None:
-                if self.failed is None or isinstance(self.failed, FOR_GOOD):
+                if self.failed is None or isinstance(self.failed, STOPPING_ERRORS):
                     self.stopped_at = arrival.chars
                 break
         return self.stopped_at is None
 
     def read(self, reply: Reply) -> StreamedPlan:
-        """Run the rest. Raises ValueError if nothing ran and the reply holds no plan that could."""
+        """Run the rest. Raises ValueError if nothing ran and the reply holds no plan that can be run."""
         if self._stop is None:
             self._run_rest(reply)
         if self._refused and not self.ran and self._refused[0].type == "syntax":
@@ -153,7 +151,7 @@ class StreamingPlan:
     def kept(self, reply: Reply) -> str:
         """Return the whole reply, with a mark between the statement that ended the plan and the code that was not run.
 
-        Its data is the code that ran, so conversations have the same data whether plans are streamed or not.
+        Its data are the code that ran, so conversations have the same data whether plans are streamed or not.
         """
         if self._stop is None:
             return reply.text
@@ -168,36 +166,37 @@ class StreamingPlan:
         return Rendered.of(f"{ran}\n{NOT_RUN}{rest}" if more_code else reply.text, ran)
 
     def _take(self, statements: Sequence[Statement], chars: int) -> None:
-        """Check statements, and run those that may run."""
+        """Check statements, and run those that are ready."""
         faulty, faults = None, list[Fault]()
         for statement in statements:
             faults = self._frame.faults_of_part(statement.source, self._names)
             if faults:
                 faulty = statement
                 break
-            self._held.append(statement)
+            self._waiting.append(statement)
             self._names |= bound_by_part(statement.source)
         if ready := self._ready():
-            del self._held[: len(ready)]
+            del self._waiting[: len(ready)]
             self._run(ready, chars)
         if self._stop is None and faulty is not None:
             self._stop, self._refused = faulty, faults
 
     def _ready(self) -> list[Statement]:
-        """Return the held statements that may run now: all before the first that only later ones can complete, once one
-        acts.
+        """Return the waiting statements that may run now.
+
+        These are all before the first that needs a later one, if any of them acts.
         """
-        if not any(statement.acts for statement in self._held) or self._held[-1].last_line < self._not_before:
+        if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
-        last = self._held[-1].last_line
-        self._not_before = last + max(0, last - _LONG) // _PATIENCE
+        last = self._waiting[-1].last_line
+        self._next_check = last + max(0, last - _LONG) // _PATIENCE
         faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
         first = min((fault.line or 0 for fault in faults), default=last + 1)
-        ready = [statement for statement in self._held if statement.last_line < first]
+        ready = [statement for statement in self._waiting if statement.last_line < first]
         return ready if any(statement.acts for statement in ready) else []
 
     def _run(self, statements: Sequence[Statement], chars: int | None = None) -> None:
-        """Run statements that this many characters of the reply have made certain; None means the whole reply."""
+        """Run statements that the first ``chars`` characters of the reply have completed; None for the whole reply."""
         statement = statements[0]
         try:
             if chars is not None:
@@ -210,11 +209,11 @@ class StreamingPlan:
                 if self._frame.run_part(self._cell, statement.source):
                     self._stop = statement
                     return
-        except BaseException as error:  # it must not unwind the model, whose reply is to be written down first
+        except BaseException as error:  # the model must not see it: its reply is recorded first
             self.failed, self._stop = error, statement
 
     def _run_rest(self, reply: Reply) -> None:
-        """Run the statements that the end of the reply has made certain, if the whole plan passes the check."""
+        """Run the statements that the end of the reply has completed, if the whole plan passes the check."""
         if reply.finish == "cut":
             if not self.ran:
                 raise ValueError("the reply broke off before anything could be run")
@@ -238,5 +237,5 @@ class StreamingPlan:
         if self._cell is None or self.failed is not None:
             return CellResult()
         result = self._cell.finish()
-        self._frame.learn("\n".join(code.split("\n")[: self._ran_to]), result)
+        self._frame.add_names("\n".join(code.split("\n")[: self._ran_to]), result)
         return result

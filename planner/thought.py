@@ -21,10 +21,7 @@ _MARKS = "#*_` \t"
 
 
 def as_plan(text: str) -> Plan:
-    """Return the thought and code of a reply.
-
-    Raises ValueError, which says what is missing, if there is no code to run.
-    """
+    """Return the thought and code of a reply. Raises ValueError if there is no code to run."""
     reply = read_reply(text)
     if reply.problem is not None:
         raise ValueError(str(reply.problem))
@@ -37,17 +34,17 @@ def as_plan(text: str) -> Plan:
 
 def read_thought(text: str) -> Thought:
     """Return the segments of the text before the code. Missing segments are empty."""
-    found: dict[str, str] = {}
+    segments: dict[str, str] = {}
     for segment, body in _segments(text):
-        found[segment] = f"{found.get(segment, '')}\n{body}".strip()
-    rule_ids = tuple(dict.fromkeys(map(str.lower, RULE_ID.findall(found.get("rules", "")))))
+        segments[segment] = f"{segments.get(segment, '')}\n{body}".strip()
+    rule_ids = tuple(dict.fromkeys(map(str.lower, RULE_ID.findall(segments.get("rules", "")))))
     return Thought(
         text=_without_last_heading(text),
-        understanding=found.get("understanding", ""),
-        mistakes=found.get("mistakes", ""),
-        rules=found.get("rules", ""),
+        understanding=segments.get("understanding", ""),
+        mistakes=segments.get("mistakes", ""),
+        rules=segments.get("rules", ""),
         rule_ids=rule_ids,
-        plan=found.get("plan", ""),
+        plan=segments.get("plan", ""),
     )
 
 
@@ -73,21 +70,21 @@ def _without_last_heading(text: str) -> str:
 def _heading(line: str) -> tuple[str, str] | None:
     """Return the words of a heading and the text after its colon; None for any other line.
 
-    A line with marks (``### Plan``, ``**2. Plan:**``) is a heading whatever its words. A line without marks, or with
-    text after the colon, is one only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
+    A line with marks (``### Plan``, ``**2. Plan:**``) is always a heading. A line without marks, or with text after the
+    colon, is one only if its words are exactly the name of a segment: ``2. Plan``, ``Rules: rule_3``.
     """
-    told = line.strip()
-    before, _, rest = told.partition(":")
+    stripped = line.strip()
+    before, _, rest = stripped.partition(":")
     words = _NUMBER.sub("", before.strip(_MARKS), count=1).strip(_MARKS)
     rest = rest.lstrip(_MARKS)
     if line[:4].isspace() or not words[:1].isalpha() or "*" in words or "#" in words:
         return None
-    if told.startswith(("#", "**", "__")) and not rest:
+    if stripped.startswith(("#", "**", "__")) and not rest:
         return words, ""
     return (words, rest) if _SEGMENT.fullmatch(words) else None
 
 
 def _does_something(code: str) -> bool:
-    """Return whether any statement is more than an import, a definition or a no-op."""
+    """Return True if any statement is more than an import, a definition or a no-op."""
     tree = parse(code)
     return isinstance(tree, Fault) or not only_defines(tree)

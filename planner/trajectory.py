@@ -1,8 +1,8 @@
-"""The trajectory: a whole episode read back from its events. Nothing else reads them.
+"""The trajectory: a whole episode read back from its events. It is the only reader of these events.
 
-Prompts, learning, the report, ``show``, export, import and ``rerun`` all take it. Its JSON is what `planbook export`
-writes. ``order`` is a moment of the episode; sorted by it, everything is in the order of time. ``scope`` is the place:
-``round/0``, or inside it the namespace of a nested plan, such as ``round/0/plan/1/execute/0``.
+Prompts, learning, the report, ``show``, export, import and ``rerun`` use it, and `planbook export` writes its JSON.
+``order`` is a moment of the episode; everything sorts by it into the order of time. ``scope`` is the place:
+``round/0``, or the namespace of a nested plan inside it, such as ``round/0/plan/1/execute/0``.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from planbook.planner.types import Cell, Ending, Outcome, Record, Step
 
 OBSERVATION = TypeAdapter(Observation)
 TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
-"""Files with another number cannot be read by this version."""
+"""Format of trajectory files. This version reads no other."""
 
 
 class TrajectoryPart(Record):
@@ -39,7 +39,7 @@ class TrajectoryPart(Record):
 
 
 class RunFacts(TrajectoryPart):
-    """Facts about the run that the episode comes from."""
+    """Facts about the run of the episode."""
 
     planner: str
     """The planning method."""
@@ -50,11 +50,11 @@ class RunFacts(TrajectoryPart):
     versions: dict[str, str] = {}
     """Versions of the installed packages."""
     environment: dict[str, str] = Field(default={}, alias="world")
-    """What the environment says it is made of."""
+    """Components of the environment, such as versions of its data."""
 
 
 class Recalled(Recall):
-    """The knowledge that the planner was given."""
+    """The knowledge that the planner received."""
 
     order: int = Field(ge=0)
 
@@ -65,14 +65,14 @@ class Rewind(TrajectoryPart):
     order: int = Field(ge=0)
     scope: str
     kept: int = Field(ge=0)
-    """Number of the round's steps that stand, from its beginning; the steps after them are undone."""
+    """Number of the round's steps, from its beginning, that still count as done; the later ones are undone."""
 
 
 class Round(TrajectoryPart):
     """The part of an episode between two resets of the environment."""
 
     worded: ClassVar = frozenset({"rewinds", "task"})
-    """The steps say what was undone, and prompts name the task themselves."""
+    """The steps say which of them were undone, and prompts name the task themselves."""
 
     order: int = Field(default=0, ge=0)
     """Moment of the reset."""
@@ -101,7 +101,7 @@ class Call(TrajectoryPart):
     """Name of the prompt."""
     model: str
     given: PromptData | None = Field(default=None, exclude_if=lambda given: given is None)
-    """The data of the prompt, by which ``planbook.planner.models.recordings`` finds replies."""
+    """The data of the prompt, by which recordings find replies."""
     sampling: Sampling
     messages: tuple[Message, ...]
     """All messages sent; empty if the episode was exported without prompts."""
@@ -112,7 +112,7 @@ class Call(TrajectoryPart):
 
 
 class Trajectory(TrajectoryPart):
-    """One episode: the task, everything that was done for it, and its ending."""
+    """One episode: the task, every event of it, and its ending."""
 
     schema_version: Literal["planbook.trajectory/2"] = Field(default=TRAJECTORY_SCHEMA, alias="schema")
     path: str = Field(default="", exclude=True)
@@ -125,24 +125,24 @@ class Trajectory(TrajectoryPart):
     recall: Recalled | None = None
     rounds: tuple[Round, ...] = ()
     spans: tuple[RecordedSpan, ...] = ()
-    """What the method recorded about its own structure."""
+    """The method's record of its own structure."""
     calls: tuple[Call, ...] = ()
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
-    """``outcome``; the ``cause`` if the task was not solved; ``verdict`` is the environment's judgement."""
+    """``outcome``, the ``cause`` if the task was not solved, and the ``verdict`` of the environment."""
 
     @property
     def knowledge(self) -> Text:
-        """The knowledge that the planner was given."""
+        """The knowledge that the planner received."""
         return self.recall.text if self.recall else ""
 
     @property
     def helpers(self) -> str:
-        """Plan code that was defined first."""
+        """Plan code that was run first, to define helpers."""
         return self.recall.helpers if self.recall else ""
 
 
 class Shown(Record):
-    """The parts of an episode from which prompts are made, and by which recordings find replies."""
+    """The parts of an episode that prompts show, and by which recordings find replies."""
 
     task: Task
     knowledge: Text = ""
@@ -151,18 +151,18 @@ class Shown(Record):
     ending: Ending = Ending(outcome=Outcome.NOT_RUN)
 
 
-Happened = TypeVar("Happened", bound=RecordedEvent)
+AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 
 
-def in_reading_order(events: Iterable[Happened]) -> list[Happened]:
-    """Return the events in reading order: a reply stands before what was done while it arrived."""
+def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
+    """Return the events in reading order: a reply comes before the events that happened while it arrived."""
     events = list(events)
     begun: dict[tuple[str, int], int] = {}
     for order, event in enumerate(events):
         if event.kind == "heard":
             begun.setdefault((event.scope, event.body["ask"]), order)
     asks: Counter[str] = Counter()
-    placed: list[tuple[int, Happened]] = []
+    placed: list[tuple[int, AnyEvent]] = []
     for order, event in enumerate(events):
         if event.kind == "ask":
             placed.append((begun.get((event.scope, asks[event.scope]), order), event))
@@ -173,16 +173,16 @@ def in_reading_order(events: Iterable[Happened]) -> list[Happened]:
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
-    """Read the episode at ``path`` from the events of its scope and below, in order, as far as it got.
+    """Read the episode at ``path``, finished or not, from the events of its scope and below, in order.
 
-    ``task`` is used for an episode that may not have begun; without it, such an episode raises LookupError.
+    ``task`` stands in for that of an episode that has not begun; without it, such an episode raises LookupError.
     """
     reader = _Reader(path)
     own = (event for event in events if event.scope == path or event.scope.startswith(f"{path}/round/"))
     order = 0
     for event in in_reading_order(own):
         reader.take(order, event)
-        order += not is_update(event)  # it is no part of its own
+        order += not is_update(event)  # an update is not a separate part
     if reader.task is None and task is None:
         raise LookupError(f"{path}: no episode has begun there")
     return reader.trajectory(task)
@@ -194,11 +194,11 @@ class _Reader:
     def __init__(self, path: str) -> None:
         self.task: Task | None = None
         self._path, self._rounds, self._spans = path, list[dict[str, Any]](), Spans()
-        self._calls, self._found = list[Call](), dict[str, Any]()
+        self._calls, self._fields = list[Call](), dict[str, Any]()
 
     def take(self, order: int, event: RecordedEvent) -> None:
-        """Take one event; events of other kinds are ignored."""
-        body, here = event.body, {"order": order, "scope": self._inner(event.scope)}
+        """Take one event. Events of other kinds are ignored."""
+        body = event.body
         self._spans.take(event, order)
         match event.kind:
             case "task":
@@ -212,26 +212,26 @@ class _Reader:
             case "rewind":
                 self._rewind(Rewind(order=order, scope=self._inner(body["path"]), kept=body["steps"]))
             case "ask":
-                self._calls.append(Call.model_validate({**body, **here}))
+                place = {"order": order, "scope": self._inner(event.scope)}
+                self._calls.append(Call.model_validate({**body, **place}))
             case "recall":
-                self._found["recall"] = Recalled.model_validate({**body, "order": order})
+                self._fields["recall"] = Recalled.model_validate({**body, "order": order})
             case "outcome":
-                self._found["ending"] = Ending.model_validate(body)
+                self._fields["ending"] = Ending.model_validate(body)
 
     def trajectory(self, task: Task | None) -> Trajectory:
         """Return the trajectory."""
-        rounds = tuple(Round.model_validate(each) for each in self._rounds)
+        rounds = tuple(map(Round.model_validate, self._rounds))
         spans = (span.model_copy(update={"scope": self._inner(span.scope)}) for span in self._spans.recorded())
-        found = self._found | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
-        return Trajectory(path=self._path, rounds=rounds, **found)
+        fields = self._fields | {"task": self.task or task, "spans": tuple(spans), "calls": tuple(self._calls)}
+        return Trajectory(path=self._path, rounds=rounds, **fields)
 
     def _begin_round(self, order: int, body: Mapping[str, Any]) -> None:
         task = Task.model_validate(body["task"])
         self.task = self.task or task
-        begun = {"order": order, "number": len(self._rounds), "observation": body["observation"]["text"]}
-        self._rounds.append(
-            {**begun, "task": task if task != self.task else None, "cells": [], "steps": [], "rewinds": []}
-        )
+        head = {"order": order, "number": len(self._rounds), "observation": body["observation"]["text"]}
+        own_task = task if task != self.task else None
+        self._rounds.append({**head, "task": own_task, "cells": [], "steps": [], "rewinds": []})
 
     def _rewind(self, rewind: Rewind) -> None:
         steps = self._rounds[-1]["steps"]
@@ -244,8 +244,8 @@ class _Reader:
 
 
 def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
-    """Return the episode as a prompt shows it: thought (optional), code and feedback of each cell."""
-    steps = [step for each in trajectory.rounds for step in each.steps]
+    """Return the episode as text for a prompt: thought (optional), code and feedback of each cell."""
+    steps = [step for played in trajectory.rounds for step in played.steps]
     refused = sum(not step.observation.accepted for step in steps)
     shown = Shown(**{name: getattr(trajectory, name) for name in Shown.model_fields})
     return PROMPTS["trajectory"].render(trajectory=shown, thoughts=thoughts, taken=len(steps), refused=refused)
@@ -256,11 +256,11 @@ def tell_trajectory(trajectory: Trajectory, *, thoughts: bool = True) -> str:
 TrajectoryRow = tuple[str, EventKind, int, Body]
 """A journal event: scope, kind, number and body."""
 _Moment = tuple[int, str, EventKind, Body]
-"""The same with the order in place of the number."""
+"""A journal event with its order instead of its number: order, scope, kind and body."""
 
 
 def rows_of(trajectory: Trajectory, path: str) -> list[TrajectoryRow]:
-    """Return the events of the episode at a place of a run, in order: scope, kind, number and body of each."""
+    """Return the events of the episode, in order, for a place in a run."""
     numbers: Counter[tuple[str, EventKind]] = Counter()
     rows: list[TrajectoryRow] = []
     for _, scope, kind, body in sorted(_moments(trajectory, path), key=itemgetter(0)):
@@ -273,33 +273,33 @@ def _moments(trajectory: Trajectory, path: str) -> Iterable[_Moment]:
     if trajectory.recall is not None:
         yield trajectory.recall.order, path, "recall", trajectory.recall.model_dump(mode="json", exclude={"order"})
     for played in trajectory.rounds:
-        yield from _of_round(played, trajectory.task, path)
+        yield from _round_moments(played, trajectory.task, path)
     for call in trajectory.calls:
         yield call.order, f"{path}/{call.scope}", "ask", call.model_dump(mode="json", exclude={"order", "scope"})
-    yield from _of_spans(trajectory.spans, path)
+    yield from _span_moments(trajectory.spans, path)
 
 
-def _of_round(played: Round, task: Task, path: str) -> Iterable[_Moment]:
+def _round_moments(played: Round, task: Task, path: str) -> Iterable[_Moment]:
     scope = f"{path}/round/{played.number}"
-    told = (played.task or task).model_dump(mode="json")
+    own_task = (played.task or task).model_dump(mode="json")
     observation = OBSERVATION.dump_python(Observation(played.observation), mode="json")
-    yield played.order, scope, "task", {"task": told, "observation": observation}
+    yield played.order, scope, "task", {"task": own_task, "observation": observation}
     parts: list[Step | Cell] = [*played.steps, *played.cells]
     for part in parts:
-        body = part.model_dump(mode="json", exclude={"order", "undone"})  # what undid a step says so
+        body = part.model_dump(mode="json", exclude={"order", "undone"})  # the rewind says which steps are undone
         kind: EventKind = "act" if isinstance(part, Step) else "cell"
         yield part.order or 0, scope, kind, {**body, "scope": f"{path}/{part.scope}"}
     for rewind in played.rewinds:
         yield rewind.order, scope, "rewind", {"path": f"{path}/{rewind.scope}", "steps": rewind.kept}
 
 
-def _of_spans(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
-    """Yield the begin and end events of spans. An end names its beginning by the number that this has in its scope."""
+def _span_moments(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
+    """Yield the begin and end events of spans. An end names its beginning by the number of that in its scope."""
     ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]
     numbers: Counter[str] = Counter()
     begun: dict[tuple[str, int], int] = {}
-    for order, span, at in sorted([*begins, *ends], key=lambda each: each[0] or 0):
+    for order, span, at in sorted([*begins, *ends], key=lambda moment: moment[0] or 0):
         body: dict[str, Any] = {"at": at, "title": span.title, "status": span.status, "data": {}}
         if at == SPAN_END:
             body["of"] = begun[span.scope, span.order]

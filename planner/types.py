@@ -30,7 +30,7 @@ class FeedbackKind(StrEnum):
 
 
 ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RAISED, FeedbackKind.LIMIT})
-"""The kinds of feedback that are an error of the plan."""
+"""The kinds of feedback that count as an error of the plan."""
 
 
 class Outcome(StrEnum):
@@ -50,12 +50,12 @@ class Outcome(StrEnum):
 
     @property
     def played(self) -> bool:
-        """Return whether the episode says anything about its method: it was neither broken nor left out."""
+        """True if the episode counts for its method: it was neither broken nor left out."""
         return self not in (Outcome.BROKEN, Outcome.NOT_RUN)
 
     @property
     def solved(self) -> bool:
-        """Return whether the task was solved."""
+        """True if the task was solved."""
         return self in (Outcome.DIRECT_SUCCESS, Outcome.INDIRECT_SUCCESS)
 
 
@@ -66,7 +66,7 @@ class Record(BaseModel):
 
 
 class Step(Record):
-    """One action taken. ``cell`` numbers the cells of its scope from 0; ``line`` is the plan line that called it."""
+    """One action. ``cell`` is the number of its cell in the scope, from 0; ``line`` is the plan line that called it."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
     """Moment in its episode, when read back."""
@@ -83,10 +83,10 @@ class Step(Record):
 
 
 class Feedback(Record):
-    """The result of a cell, as the planner reads it. ``line`` is the plan line of the first fault."""
+    """The result of a cell, for the planner. ``line`` is the plan line of the first fault."""
 
     worded: ClassVar = frozenset({"text"})
-    """The steps and the other fields hold the data that the text was made from."""
+    """The steps and the other fields hold the data of the text."""
 
     kind: FeedbackKind
     text: Text
@@ -96,14 +96,14 @@ class Feedback(Record):
 
     @property
     def is_error(self) -> bool:
-        """Return whether the cell ended in an error. A plan that merely stopped early did not."""
+        """True if the cell ended in an error. A plan that merely stopped early did not."""
         return self.kind in ERROR_KINDS
 
 
 class Thought(Record):
     """The text before a planner's code. ``text`` is all of it; the other fields are its segments.
 
-    ``rule_ids`` are the rules that the planner says it considered.
+    ``rule_ids`` are the rules that the planner names as considered.
     """
 
     text: str = ""
@@ -122,7 +122,7 @@ class Plan(Record):
 
 
 class Cell(Record):
-    """One execution of plan code. ``source`` names where the code came from: a model's reply, a procedure, a file."""
+    """One execution of plan code. ``source`` is the origin of the code: a role, a procedure, a file."""
 
     order: int | None = Field(default=None, ge=0, exclude_if=lambda order: order is None)
     """Moment of its end, after its steps, when read back."""
@@ -135,7 +135,7 @@ class Cell(Record):
 
 
 class Ending(Record):
-    """How an episode ended. ``cause`` is empty for a success, else the row of the failure table that counts it."""
+    """How an episode ended. ``cause`` is empty for a success, else its row in the table of failures."""
 
     outcome: Outcome
     cause: str = ""
@@ -143,16 +143,16 @@ class Ending(Record):
     verdict: Verdict = Verdict(False, 0.0)
     actions: int = 0
     error_steps: int = 0
-    """Number of cells that ended in an error (AutoManual, table 3), and of whole plans that wrongly ended as done."""
+    """Number of cells that ended in an error (AutoManual, table 3), and of whole plans that left the task undone."""
     milestones: tuple[str, ...] = Field(default=(), exclude_if=lambda reached: not reached)
-    """Milestones reached, if the environment tells any."""
+    """Milestones reached, if the environment has any."""
     measures: Mapping[str, float] = Field(default={}, exclude_if=lambda measured: not measured)
     """Further measures of the environment."""
 
 
 @dataclass(frozen=True)
 class EpisodeSettings:
-    """The limits, the seed and the mode of an episode. ``actions`` counts the environment's, over all rounds."""
+    """The limits, the seed and the modes of an episode. ``actions`` is the limit over all rounds."""
 
     actions: int
     limits: Limits = field(default_factory=Limits)

@@ -120,7 +120,7 @@ def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure,
         settings=settings,
         path=scope.path,
         guard=worker.guard,
-        told={"type": task.type, "params": task.params, "goal": task.goal} if found else {},
+        task_changes={"type": task.type, "params": task.params, "goal": task.goal} if found else {},
     )
     ending = play(episode, play_and_look if found else given_code, code_of(procedure))
     if ending.outcome is Outcome.BROKEN:

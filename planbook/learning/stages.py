@@ -93,7 +93,7 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
 
 def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
     """Write the manual of a building run with what its budget kept for it. Returns whether there is one now."""
-    if run.config.learning is None or not run.meter.budget.kept(ended.name):
+    if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
     try:
         formulate(run, run.config, None)

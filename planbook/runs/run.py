@@ -257,7 +257,7 @@ class Run:
         """Return the journal of a scope. New events are metered, and passed to ``watch``."""
 
         def metered(kind: EventKind, body: Body) -> None:
-            self.meter.saw(kind, body)
+            self.meter.count(kind, body)
             if watch is not None:
                 watch(kind, body)
 

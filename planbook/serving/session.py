@@ -138,7 +138,7 @@ class PlanSession:
         try:
             frame.begin_cell(None)
             ran = frame.session.run(given.code, given.source)
-            frame.learn(given.code, ran)
+            frame.add_names(given.code, ran)
         except EpisodeOver as over:
             return self._at_the_end(frame, over, episode.actions - before)
         except (EpisodeBroken, SandboxError) as error:

@@ -1,40 +1,40 @@
 """Prompt graphs (AgentKit): nodes that each ask a model one question, with the answers of other nodes above it.
 
-A graph is a YAML file. A pass goes through it once: every node is asked when the nodes that it waits for have answered.
-What nodes store is kept in a database for the next pass.
+A graph is a YAML file. In a pass, each node is asked once, after the nodes that it waits for have answered. Nodes store
+values in a database, which the next pass can read.
 
     about: One line.                        # what the graph is for
     steps: 25                               # optional: passes of an episode at most
     manual: |                               # optional text that prompts find as db.manual
       Doors open inwards.
     guidance: Be brief.                     # likewise db.guidance
-    inputs: {question: what is asked}       # values that whoever runs the graph gives, by database path
-    database: {plan: {}, unknown: []}       # values at the beginning
+    inputs: {question: what is asked}       # values that the user of the graph gives, by database path
+    database: {plan: {}, unknown: []}       # initial values
     code: act                               # optional: the node whose answer is the plan code of a step
     nodes:
       look:                                 # a name: letters, digits and _
         prompt: What is new in {{ db.world.observation }}?
       plan:
         prompt: Plan the next steps. The last plan was {{ db.plan.goal | default("none so far") }}.
-        after: [look]                       # waits for these nodes; their answers stand above its prompt
+        after: [look]                       # waits for these nodes; their answers precede its prompt
         model: strong                       # the role that is asked, for --model strong=...; else "graph"
         expect: {goal: text, steps: [text], "why?": text}
-        store: {plan.goal: answer.goal}     # database path: part of the answer; `store: plan` keeps the whole of it
-        when: look != "nothing"             # asked only if; else the node is skipped and its last answer stands
+        store: {plan.goal: answer.goal}     # database path: part of the answer; `store: plan` keeps the whole answer
+        when: look != "nothing"             # asked only if this is true; else it is skipped and its last answer used
         every: 3                            # asked only in every third pass (the first, the fourth ...)
         else: {goal: wait, steps: []}       # the answer of a skipped node that has none yet;
-                                            # without it the node is asked all the same
+                                            # without it, the node is asked all the same
         if:                                 # after the answer: nodes for this pass only
           - when: answer.goal == "fight" or db.unknown | length > 3
             nodes: {arm: {prompt: With what?}}
-            before: [act]                   # these nodes wait for them, and are given their answers
+            before: [act]                   # these nodes wait for them, and get their answers
         each:                               # after the answer: a node for every item of a list
           in: answer.steps                  # or db.path
           as: step                          # the item's name in the prompt below
           node: {prompt: "What does {{ step }} need?"}
           store: needs                      # the list of their answers
           before: [act]
-          most: 20                          # more items are refused
+          most: 20                          # maximum number of items
       act:
         prompt: |
           Write the next lines of the program.
@@ -47,19 +47,19 @@ What nodes store is kept in a database for the next pass.
 Prompts are Jinja templates and conditions are Jinja expressions, over `db`, the database, and the answers of nodes by
 their names; in `if`, `each` and `store` also over `answer`, the node's own. A node waits for the nodes that its prompt
 and its `when` use. Write `{{ }}`, `if`, `for`, filters and tests; functions, `set`, macros and other files are refused.
-A value that does not exist is an error: write `db.plan | default("nothing yet")`, or ask `db.plan is defined`.
-Only the text of the file is a template. Values are inserted as they are: a text as it is, anything else as JSON.
+A value that does not exist is an error: write `db.plan | default("nothing yet")`, or test `db.plan is defined`.
+Only the text of the file is a template. Values are inserted unchanged if they are texts, else as JSON.
 A prompt has at most a million characters, and goes through at most 100,000 items in all its loops and filters.
 
 A skipped node stores nothing and branches nowhere.
 
 `expect` is one of `text` (the default), `code` (plan code), `yes/no`, `number`, `whole`, `one of: a, b` and `any`
-(JSON), a list `[text]`, fields `{name: text}`, those that may be left out with a question mark, or `{"*": text}` for
-fields of any name. The model is told; an answer that does not fit goes back to it a few times, and
+(JSON), a list `[text]`, fields `{name: text}`, with a question mark after those that may be left out, or `{"*": text}`
+for fields of any name. The prompt describes the form. An answer that does not fit goes back to the model a few times;
 then the pass fails. The answer to `yes/no` is the text "yes" or "no": write `gate == "yes"`.
 
-What cannot be said like this is a Python function: `compose`, `check` and `finish` name one, as `FILE.py:name` beside
-the graph file or `module.name` of those that ship; see `planbook.planner.graph.hooking`.
+For everything else there are Python functions. `compose`, `check` and `finish` name one, as `FILE.py:name` beside the
+graph file or as `module.name` of a shipped one; see `planbook.planner.graph.hooking`.
 
 From code (`planbook.planner`): `Graph` of `GraphNode`, a `GraphDatabase`, and `run_pass`.
 """

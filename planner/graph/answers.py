@@ -28,7 +28,7 @@ TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY, CHOICE, FIELDS, EACH, LIST = (
 )  # fmt: skip
 SIMPLE = (TEXT, CODE, YES_NO, NUMBER, WHOLE, ANY)
 FORMS = "text, code, yes/no, number, whole, any, one of: A, B, a list [SHAPE], or fields {NAME: SHAPE}"
-"""Everything that may be written, for messages."""
+"""All forms, for messages."""
 _MARKS = "*_`\"'#> \t\r\n"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
@@ -37,22 +37,22 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class Shape:
-    """One form of answer. ``fields`` are those of an object, ``inner`` is the form of a list's items or all values."""
+    """One form of answer. ``fields`` are those of an object; ``inner`` is the form of a list's items or all values."""
 
     kind: str = TEXT
     fields: Mapping[str, "Shape"] = field(default_factory=dict)
     inner: "Shape | None" = None
     choices: tuple[str, ...] = ()
     optional: bool = False
-    """Of a field: it may be left out."""
+    """True for a field that may be left out."""
 
     @property
     def is_json(self) -> bool:
-        """Return whether the whole answer is a JSON value."""
+        """True if the whole answer is a JSON value."""
         return self.kind in (FIELDS, EACH, LIST, ANY)
 
     def read(self, text: str) -> JsonValue:
-        """Return the answer in a model's reply. Raises ValueError with everything that the model has to correct."""
+        """Return the answer in a model's reply. Raises ValueError with all faults, for the model to correct."""
         _refuse_surrogates(text)
         if not self.is_json:
             return _READERS[self.kind](self, as_text(text))
@@ -61,12 +61,12 @@ class Shape:
         return self.check(value)
 
     def check(self, value: JsonValue) -> JsonValue:
-        """Return a JSON value in this form, with choices and yes/no as the graph has them. Raises ValueError."""
+        """Return a JSON value in this form, with choices and yes/no in the graph's spelling. Raises ValueError."""
         try:
-            found = self._adapter.validate_python(value)
+            validated = self._adapter.validate_python(value)
         except ValidationError as error:
             raise ValueError("; ".join(self._faults(error))) from None
-        dumped: JsonValue = self._adapter.dump_python(found, by_alias=True, exclude_unset=True)
+        dumped: JsonValue = self._adapter.dump_python(validated, by_alias=True, exclude_unset=True)
         return dumped
 
     @cached_property
@@ -74,19 +74,20 @@ class Shape:
         return TypeAdapter(_type_of(self))
 
     def _faults(self, error: ValidationError) -> Iterator[str]:
-        """Yield what is wrong, in words for the model: fields that do not belong there first."""
+        """Yield the faults as text for the model: unknown fields first."""
         unknown: dict[tuple[int | str, ...], list[str]] = {}
         other: list[str] = []
-        for each in error.errors():
-            *around, last = each["loc"] or ("",)
-            if each["type"] == "extra_forbidden":
-                unknown.setdefault(tuple(around), []).append(str(last))
+        for fault in error.errors():
+            *parent, last = fault["loc"] or ("",)
+            if fault["type"] == "extra_forbidden":
+                unknown.setdefault(tuple(parent), []).append(str(last))
                 continue
-            shape, where = self._at(each["loc"]), _place(each["loc"])
-            if each["type"] == "missing":
-                other.append(f"the field {where} is missing; it must be {_wanted(shape)}")
+            shape, where = self._at(fault["loc"]), _place(fault["loc"])
+            if fault["type"] == "missing":
+                other.append(f"the field {where} is missing; it must be {_description(shape)}")
             else:
-                other.append(f"{where or 'the answer'} must be {_wanted(shape)}, and is {_shown(each['input'])}")
+                got = _shortened(fault["input"])
+                other.append(f"{where or 'the answer'} must be {_description(shape)}, and is {got}")
         for place, names in unknown.items():
             known = ", ".join(self._at(place).fields)
             yield f"{_place(place) or 'the answer'} has no field {', '.join(sorted(names))}; its fields are {known}"
@@ -108,7 +109,7 @@ class Shape:
         return _SKETCHES.get(self.kind) or f"<one of: {', '.join(self.choices)}>"
 
     def part(self, path: str) -> "Shape":
-        """Return the form of a part of the answer. Raises KeyError with the name that cannot be there."""
+        """Return the form of a part of the answer. Raises KeyError with the name that does not exist."""
         shape = self
         for name in filter(None, path.split(".")):
             if shape.kind == ANY:
@@ -116,18 +117,18 @@ class Shape:
             if shape.kind == FIELDS and name in shape.fields:
                 shape = replace(shape.fields[name], optional=shape.optional or shape.fields[name].optional)
             elif shape.inner is not None and (shape.kind == EACH or name.lstrip("-").isdecimal()):
-                shape = replace(shape.inner, optional=True)  # nobody knows which there are
+                shape = replace(shape.inner, optional=True)  # an answer may lack any of them
             else:
                 raise KeyError(name)
         return shape
 
 
 ANY_TEXT = Shape()
-"""Expected where a node does not say otherwise: a text that is not empty."""
+"""The default form: a text that is not empty."""
 
 
 def shape_of(written: Any) -> Shape:
-    """Return the shape that is written in a graph file. Raises ValueError that says what can be written."""
+    """Return the shape for the value of ``expect:`` in a graph file. Raises ValueError."""
     if isinstance(written, Shape):
         return written
     if isinstance(written, list):
@@ -151,8 +152,8 @@ def _mapping_shape(written: Mapping[Any, Any]) -> Shape:
             raise ValueError('"*" stands for any name, so that no other field can stand beside it')
         return Shape(EACH, inner=shape_of(written["*"]))
     fields = {}
-    for name, each in written.items():
-        shape = shape_of(each)
+    for name, inner in written.items():
+        shape = shape_of(inner)
         if shape.kind == CODE:
             raise ValueError(f"{name}: code is a whole answer, not a field; give it a node of its own")
         fields[name.removesuffix("?")] = replace(shape, optional=name.endswith("?"))
@@ -162,7 +163,7 @@ def _mapping_shape(written: Mapping[Any, Any]) -> Shape:
 def _word_shape(written: str) -> Shape:
     word = " ".join(written.split())
     if word.lower().startswith("one of:"):
-        choices = tuple(filter(None, (each.strip() for each in word[7:].split(","))))
+        choices = tuple(filter(None, map(str.strip, word[7:].split(","))))
         if len({choice.casefold() for choice in choices}) < max(2, len(choices)):
             raise ValueError(f"{written!r} needs two or more different choices: `one of: wait, go on`")
         return Shape(CHOICE, choices=choices)
@@ -171,7 +172,7 @@ def _word_shape(written: str) -> Shape:
     return Shape(word.lower())
 
 
-# As types of pydantic
+# Shapes as types for pydantic.
 
 
 def _type_of(shape: Shape) -> Any:
@@ -181,8 +182,8 @@ def _type_of(shape: Shape) -> Any:
         return dict[str, _type_of(shape.inner)]  # type: ignore[misc]
     if shape.kind == FIELDS:
         fields: dict[str, Any] = {  # names of fields may be any text, so they are aliases
-            f"field_{number}": (_type_of(each), Field(None if each.optional else ..., alias=name))
-            for number, (name, each) in enumerate(shape.fields.items())
+            f"field_{number}": (_type_of(inner), Field(None if inner.optional else ..., alias=name))
+            for number, (name, inner) in enumerate(shape.fields.items())
         }
         model = create_model("Answer", __config__=ConfigDict(extra="forbid"), **fields)
         return Annotated[model, BeforeValidator(_without_nulls)]
@@ -190,7 +191,7 @@ def _type_of(shape: Shape) -> Any:
 
 
 def _without_nulls(value: Any) -> Any:
-    return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
+    return {name: item for name, item in value.items() if item is not None} if isinstance(value, dict) else value
 
 
 def _scalar(shape: Shape, value: Any) -> JsonValue:
@@ -204,7 +205,7 @@ def _scalar(shape: Shape, value: Any) -> JsonValue:
     raise ValueError("it does not fit")
 
 
-# Answers that are not JSON
+# Answers that are not JSON.
 
 
 def _refuse_surrogates(text: str) -> None:
@@ -216,24 +217,24 @@ def _refuse_surrogates(text: str) -> None:
 
 
 def _read_yes_no(shape: Shape, text: str) -> JsonValue:
-    found = _YES_NO.match(text.lstrip(_MARKS))
-    if not found:
+    match = _YES_NO.match(text.lstrip(_MARKS))
+    if not match:
         raise ValueError(f"the answer must begin with the word yes or no, and not with {text[:_SHOWN]!r}")
-    return found[1].lower()
+    return match[1].lower()
 
 
 def _read_number(shape: Shape, text: str) -> JsonValue:
-    found = _NUMBER.match(text.lstrip(_MARKS))
-    if not found or (shape.kind == WHOLE and "." in found[0]):
+    match = _NUMBER.match(text.lstrip(_MARKS))
+    if not match or (shape.kind == WHOLE and "." in match[0]):
         raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, and not with {text[:_SHOWN]!r}")
-    return float(found[0]) if "." in found[0] else int(found[0])
+    return float(match[0]) if "." in match[0] else int(match[0])
 
 
 def _read_choice(shape: Shape, text: str) -> JsonValue:
-    said = text.lstrip(_MARKS).casefold()
+    answer = text.lstrip(_MARKS).casefold()
     for choice in sorted(shape.choices, key=len, reverse=True):
-        rest = said.removeprefix(choice.casefold())
-        if rest != said and not (rest[:1].isalnum() or rest[:1] == "_"):
+        rest = answer.removeprefix(choice.casefold())
+        if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
             return choice
     raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_SHOWN]!r}")
 
@@ -259,18 +260,18 @@ def _field_sketch(name: str, shape: Shape) -> str:
     return f'"{name}": {shape.sketch()}{" (may be left out)" if shape.optional else ""}'
 
 
-def _wanted(shape: Shape) -> str:
+def _description(shape: Shape) -> str:
     if shape.kind == CODE:
         return "plan code"
     return f"a list, {shape.sketch()}" if shape.kind == LIST else shape.sketch().strip("<>")
 
 
-def _shown(value: JsonValue) -> str:
+def _shortened(value: JsonValue) -> str:
     if value is None or value == "":
         return "empty"
-    told = str(value) if not isinstance(value, str) else repr(value)
-    return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}..."
+    text = str(value) if not isinstance(value, str) else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _place(place: Iterable[int | str]) -> str:
-    return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place).lstrip(".")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")

@@ -1,4 +1,4 @@
-"""A graph as Mermaid text, and as an SVG by Graphviz where its ``dot`` is installed. All text is escaped."""
+"""Draw a graph as Mermaid text, or as SVG with Graphviz if its ``dot`` is installed. All text is escaped."""
 
 import shutil
 import subprocess
@@ -14,11 +14,11 @@ from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
 LONGEST = 34
-"""Characters of a line in a box."""
+"""Maximum number of characters on a line in a box."""
 MANY = 24
-"""Arrows that follow from others; where there are more, boxes only say how many answers more they are told."""
+"""Maximum number of implied arrows. Beyond it, they are left out, and each box counts its own."""
 SECONDS = 60
-"""How long Graphviz may take."""
+"""Time limit of Graphviz."""
 _MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}
 _DOT = {
     "node": 'style="filled", fillcolor="#f5f7fa"',
@@ -26,11 +26,11 @@ _DOT = {
     "branch": 'style="filled,rounded,dashed", fillcolor="#fff8e6"',
     "loop": 'style="filled,diagonals", fillcolor="#eef2ff"',
 }
-_ARROWS = {"told": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("==>", "dashed")}
+_ARROWS = {"answer": ("-->", "solid"), "order": ("-.->", "dotted"), "branch": ("==>", "dashed")}
 
 
 class _DrawnNode(NamedTuple):
-    """A node, and its lines: the name, then what is special about it."""
+    """The box of a node. Its lines are the name, then the node's special properties."""
 
     kind: Kind
     lines: tuple[str, ...]
@@ -39,14 +39,14 @@ class _DrawnNode(NamedTuple):
 class _Arrow(NamedTuple):
     source: str
     target: str
-    kind: Literal["told", "order", "branch"]
+    kind: Literal["answer", "order", "branch"]
     label: str = ""
     implied: bool = False
-    """Whether its order follows from other arrows."""
+    """True if its order follows from other arrows."""
 
 
 def mermaid(file: GraphFile) -> str:
-    """Return a flowchart for Mermaid: double walls are the code, rounded a branch, slanted a loop."""
+    """Return a Mermaid flowchart. Double walls mark the code, rounded boxes a branch, slanted boxes a loop."""
     boxes, arrows = _picture(file)
     ids = {name: f"n{number}" for number, name in enumerate(boxes)}
     lines = ["flowchart TD"]
@@ -75,7 +75,7 @@ def dot(file: GraphFile) -> str:
 
 
 def svg(file: GraphFile) -> str:
-    """Return an SVG image, laid out by Graphviz. Raises GraphError where Graphviz is not installed, or fails."""
+    """Return an SVG image, laid out by Graphviz. Raises GraphError if Graphviz is not installed or fails."""
     program = shutil.which("dot")
     if program is None:
         raise GraphError(
@@ -92,21 +92,21 @@ def svg(file: GraphFile) -> str:
 
 
 def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
-    """Return boxes by the names of their nodes, and arrows between them, with every branch and loop."""
+    """Return the boxes by name of node, and the arrows, with every branch and loop."""
     graph, inner = whole_graph(file), dict(_inner(file))
     kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
     arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
     implied = [arrow.target for arrow in arrows if arrow.implied]
-    told = Counter(implied if len(implied) > MANY else ())
+    hidden = Counter(implied if len(implied) > MANY else ())
     boxes = {}
     for name, node in graph.nodes.items():
-        lines = [name, *_about(node), *([f"told {told[name]} more"] if told[name] else [])]
+        lines = [name, *_properties(node), *([f"{hidden[name]} more answers"] if hidden[name] else [])]
         boxes[name] = _DrawnNode("code" if name == file.code else kinds.get(name, "node"), tuple(map(_short, lines)))
-    return boxes, [arrow for arrow in arrows if not (told and arrow.implied)]
+    return boxes, [arrow for arrow in arrows if not (hidden and arrow.implied)]
 
 
 def _inner(file: GraphFile) -> Iterator[tuple[str, tuple[Kind, str]]]:
-    """Yield the nodes of branches and loops, with the condition or the list that they depend on."""
+    """Yield the name, the kind and the label of each node of a branch or loop."""
     for node in file.every_node:
         if not isinstance(node, GraphNode):
             continue
@@ -120,23 +120,23 @@ def _arrows(graph: Graph, labels: Mapping[str, str]) -> Iterator[_Arrow]:
     edges = graph.edges()
     later: dict[str, set[str]] = {}
     for name in (name for layer in reversed(graph.layers()) for name in layer):
-        follow = {edge.target for edge in edges if edge.source == name}
-        later[name] = follow.union(*(later[each] for each in follow))
+        next_nodes = {edge.target for edge in edges if edge.source == name}
+        later[name] = next_nodes.union(*(later[target] for target in next_nodes))
     for edge in edges:
         implied = _is_implied(edge, edges, later)
-        if edge.target in labels and not edge.told:
+        if edge.target in labels and not edge.shows_answer:
             yield _Arrow(edge.source, edge.target, "branch", _short(labels[edge.target]))
-        elif edge.told or not implied:
-            yield _Arrow(edge.source, edge.target, "told" if edge.told else "order", implied=implied)
+        elif edge.shows_answer or not implied:
+            yield _Arrow(edge.source, edge.target, "answer" if edge.shows_answer else "order", implied=implied)
 
 
 def _is_implied(edge: Edge, edges: list[Edge], later: Mapping[str, set[str]]) -> bool:
-    """Return whether an order follows from other edges."""
+    """Return True if the order of an edge follows from other edges."""
     others = {other.target for other in edges if other.source == edge.source} - {edge.target}
     return any(edge.target in later[other] for other in others)
 
 
-def _about(node: GraphNode) -> Iterator[str]:
+def _properties(node: GraphNode) -> Iterator[str]:
     if node.expect.kind != "text":
         yield _form(node.expect)
     if node.when:
@@ -166,19 +166,19 @@ def _short(text: str) -> str:
 
 
 def _for_mermaid(text: str) -> str:
-    """Return the text with entities as Mermaid writes them; in quotes nothing else has a meaning."""
-    return "".join(each if each.isalnum() or each in " .,:_-/()?" else f"#{ord(each)};" for each in text)
+    """Return the text with all special characters as Mermaid entities."""
+    return "".join(char if char.isalnum() or char in " .,:_-/()?" else f"#{ord(char)};" for char in text)
 
 
 def _quoted(*lines: str) -> str:
-    """Return lines as a string of Graphviz, without characters that XML cannot have."""
-    kept = (
-        "".join(each for each in line if each == "\n" or (each >= " " and not "\ud800" <= each <= "\udfff"))
+    """Return lines as a Graphviz string, without characters that XML does not allow."""
+    allowed = (
+        "".join(char for char in line if char == "\n" or (char >= " " and not "\ud800" <= char <= "\udfff"))
         for line in lines
     )
-    escaped = (line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for line in kept)
+    escaped = (line.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for line in allowed)
     return '"' + "\\n".join(escaped) + '"'
 
 
 GRAPH_FORMATS: Mapping[str, Callable[[GraphFile], str]] = {"mermaid": mermaid, "svg": svg}
-"""The formats of a drawing."""
+"""The functions that draw a graph, by format."""

@@ -1,4 +1,4 @@
-"""A graph as a YAML file: read, checked as a whole, and refused with all its faults and their lines.
+"""Read a graph from a YAML file. All faults are reported at once, with their lines.
 
 The format is described in the docstring of ``planbook.planner.graph``.
 """
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from planbook.envs import FileFault, Where, YamlFile, read_yaml
 from planbook.planner.errors import BadGraphFile
-from planbook.planner.graph.checks import faults_of
+from planbook.planner.graph.checks import check_file
 from planbook.planner.graph.hooking import find_hook
 from planbook.planner.graph.node import BaseNode, EachLoop, GraphFile, GraphNode, IfBranch
 from planbook.planner.graph.templating import nearest
@@ -27,22 +27,22 @@ and when: {gate.replan: "yes"} is when: gate.replan == "yes" (`planbook graph fo
 _OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
 _JINJA = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _ROUNDS = 20
-"""How often faulty parts are left out so that the rest can be checked."""
+"""Maximum number of times that faulty parts are removed to check the rest."""
 
 
 def graph_path(name: str) -> Path:
-    """Return the file of a graph: a path, or the name of one that ships. Raises BadGraphFile."""
+    """Return the file of a graph, given as a path or the name of a shipped graph. Raises BadGraphFile."""
     path, shipped = Path(name), SHIPPED_GRAPHS / f"{name}.yaml"
     if path.is_file():
         return path
     if shipped.is_file():
         return shipped
-    names = ", ".join(sorted(each.stem for each in SHIPPED_GRAPHS.glob("*.yaml"))) or "none"
+    names = ", ".join(sorted(file.stem for file in SHIPPED_GRAPHS.glob("*.yaml"))) or "none"
     raise BadGraphFile(f"there is no graph {name}; name a YAML file, or one that ships: {names}")
 
 
 def read_graph(path: Path) -> GraphFile:
-    """Return the graph of a file. Raises BadGraphFile: every fault, each as ``FILE:LINE: where: what to do``."""
+    """Return the graph of a file. Raises BadGraphFile with every fault as ``FILE:LINE: place: problem``."""
     return graph_of(graph_text(path), path)
 
 
@@ -55,8 +55,8 @@ def graph_text(path: Path) -> str:
 
 
 def graph_of(text: str, path: Path) -> GraphFile:
-    """Return the graph of a text that stands, or will stand, in that file. Raises BadGraphFile."""
-    file, faults = _examined(text, path)
+    """Return the graph of the text of that file, which need not exist yet. Raises BadGraphFile."""
+    file, faults = _examine(text, path)
     if faults or file is None:
         raise BadGraphFile("\n".join(f"{path}:{fault}" for fault in faults))
     hooks = dict.fromkeys(hook for node in file.every_node for hook in node.hooks.values())
@@ -65,11 +65,11 @@ def graph_of(text: str, path: Path) -> GraphFile:
 
 
 def graph_faults(text: str, path: Path) -> list[FileFault]:
-    """Return everything that is wrong with the text of a graph file, by line; no hook is executed."""
-    return _examined(text, path)[1]
+    """Return all faults of the text of a graph file, by line. No hook is executed."""
+    return _examine(text, path)[1]
 
 
-def _examined(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
+def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
     read = read_yaml(text)
     if isinstance(read, list):
         return None, read
@@ -77,23 +77,23 @@ def _examined(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
     if old := next(_old_parts(read.value), None):
         return None, [read.fault(old, OLD)]
-    file, faults = _validated(read, path.stem)
+    file, faults = _validate(read, path.stem)
     if file is not None:
-        faults += [read.fault(*found) for found in faults_of(file, path.parent, whole=not faults)]
+        faults += [read.fault(*fault) for fault in check_file(file, path.parent, whole=not faults)]
     return file, sorted(set(faults))
 
 
 def _old_parts(value: Any, where: Where = ()) -> Iterator[Where]:
     """Yield the places of prompts and conditions in the format of planbook 0.1."""
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        is_look_up = key == "prompt" and isinstance(each, str) and _OLD_LOOK_UP.search(_JINJA.sub("", each))
-        if where[:1] == ("nodes",) and (is_look_up or (key == "when" and isinstance(each, dict))):
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        is_look_up = key == "prompt" and isinstance(part, str) and _OLD_LOOK_UP.search(_JINJA.sub("", part))
+        if where[:1] == ("nodes",) and (is_look_up or (key == "when" and isinstance(part, dict))):
             yield (*where, key)
-        yield from _old_parts(each, (*where, key))
+        yield from _old_parts(part, (*where, key))
 
 
-def _validated(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
-    """Return the file with all that pydantic finds wrong with it; faulty parts are left out of what is returned."""
+def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFault]]:
+    """Return the file without its faulty parts, and the faults that pydantic finds."""
     value: Any = {**deepcopy(read.value), "name": name}
     faults: dict[FileFault, None] = {}
     if "name" in read.value:
@@ -102,17 +102,17 @@ def _validated(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFa
         try:
             return GraphFile.model_validate(value), list(faults)
         except ValidationError as error:
-            for each in error.errors():
-                where = tuple(part for part in each["loc"] if part != "[key]")
-                faults.setdefault(read.fault(where, _message(each, where)))
-                _leave_out(value, where)
+            for problem in error.errors():
+                where = tuple(part for part in problem["loc"] if part != "[key]")
+                faults.setdefault(read.fault(where, _message(problem, where)))
+                _remove(value, where)
     return None, list(faults)
 
 
-def _leave_out(value: Any, where: Where) -> None:
-    """Remove a faulty part; what has to be there gets a stand-in."""
-    *around, last = where or ("nodes",)
-    for key in around:
+def _remove(value: Any, where: Where) -> None:
+    """Remove a faulty part. A required part is replaced by a stand-in."""
+    *parents, last = where or ("nodes",)
+    for key in parents:
         try:
             value = value[key]
         except (KeyError, IndexError, TypeError):
@@ -136,7 +136,7 @@ _STAND_INS: Mapping[str, Any] = {
 
 
 def _message(error: Any, where: Where) -> str:
-    """Return what is wrong, in the words of somebody who writes a file and not a program."""
+    """Return the problem in terms of the file format rather than of pydantic."""
     kind, last = error["type"], where[-1] if where else "graph"
     if kind == "extra_forbidden":
         known = [field.alias or name for name, field in _model_at(where[:-1]).model_fields.items() if name != "name"]
@@ -147,7 +147,7 @@ def _message(error: Any, where: Where) -> str:
 
 
 def _model_at(where: Where) -> type[BaseModel]:
-    """Return the model of a place of the file."""
+    """Return the model that validates a place in the file."""
     model: type[BaseModel] = GraphFile
     for key in where:
         model = _MODELS.get(str(key), model)

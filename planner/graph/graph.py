@@ -1,7 +1,7 @@
-"""The graph: nodes and edges, permanent and temporary, in the order of Kahn's algorithm (AgentKit, section 2).
+"""The graph: permanent and temporary nodes and edges, evaluated by Kahn's algorithm (AgentKit, section 2).
 
-Edges come from the nodes (``after``, and the nodes that prompt and ``when`` use), from branches and loops (``before``),
-and from ``add_edge``. A node that was evaluated in a pass cannot be changed in that pass.
+Edges come from the nodes (``after``, and the nodes that the prompt and ``when`` use), from branches and loops
+(``before``), and from ``add_edge``. A node that was evaluated in a pass cannot be changed in that pass.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,15 +16,15 @@ from planbook.planner.graph.templating import nearest
 
 
 class Edge(NamedTuple):
-    """``target`` waits for ``source``; where it is ``told``, the source's answer stands above its prompt."""
+    """``target`` waits for ``source``. With ``shows_answer``, the answer of ``source`` precedes its prompt."""
 
     source: str
     target: str
-    told: bool = True
+    shows_answer: bool = True
 
 
 class Graph:
-    """Nodes in order of definition. Passes run one at a time: see ``passing``."""
+    """Nodes in order of definition, and edges. Passes run one at a time; see ``passing``."""
 
     def __init__(self, *nodes: GraphNode) -> None:
         self._nodes: dict[str, GraphNode] = {}
@@ -37,47 +37,45 @@ class Graph:
         self._evaluated: dict[str, None] = {}
         self._passing = False
         self.last: dict[str, JsonValue] = {}
-        """The last answer of each permanent node, from whichever pass."""
+        """The last answer of each permanent node, from any pass."""
         for node in nodes:
             self.add_node(node)
 
-    # reading
+    # Queries.
 
     @property
     def nodes(self) -> Mapping[str, GraphNode]:
         """The nodes of this pass, in order of definition; temporary ones come last."""
-        every = {**self._nodes, **self._temporary_nodes}
-        return {name: node for name, node in every.items() if name not in self._left_out}
+        nodes = {**self._nodes, **self._temporary_nodes}
+        return {name: node for name, node in nodes.items() if name not in self._left_out}
 
     @property
     def evaluated(self) -> tuple[str, ...]:
-        """The nodes evaluated in this pass, skipped ones too, in order."""
+        """The nodes evaluated in this pass, in order, skipped ones included."""
         return tuple(self._evaluated)
 
     def is_temporary(self, name: str) -> bool:
-        """Return whether the node exists for this pass only."""
+        """Return True if the node exists for this pass only."""
         return name in self._temporary_nodes
 
     def is_skipped(self, name: str) -> bool:
-        """Return whether ``skip`` was called for the node in this pass."""
+        """Return True if ``skip`` was called for the node in this pass."""
         return name in self._skipped
 
     def edges(self) -> list[Edge]:
-        """Return the edges of this pass: those that nodes name themselves first, in order of definition."""
-        nodes = self.nodes
-        found: dict[tuple[str, str], bool] = {}
-        for edge in (*_own_edges(nodes), *self._edges, *self._temporary_edges):
+        """Return the edges of this pass in order of definition; those that nodes name themselves come first."""
+        edges: dict[tuple[str, str], bool] = {}
+        for edge in (*_own_edges(self.nodes), *self._edges, *self._temporary_edges):
             ends = edge[:2]
-            gone = not self._left_out.isdisjoint(ends) or ends in self._edges_left_out
-            if not gone:
-                found[ends] = found.get(ends, False) or edge.told
-        return [Edge(*ends, told) for ends, told in found.items()]
+            if self._left_out.isdisjoint(ends) and ends not in self._edges_left_out:
+                edges[ends] = edges.get(ends, False) or edge.shows_answer
+        return [Edge(*ends, shows_answer) for ends, shows_answer in edges.items()]
 
-    def told(self, name: str) -> list[str]:
-        """Return the nodes whose answers stand above this node's prompt, in order."""
-        told = [edge.source for edge in self.edges() if edge.target == name and edge.told]
+    def shown_sources(self, name: str) -> list[str]:
+        """Return the nodes whose answers precede this node's prompt, in order."""
+        sources = [edge.source for edge in self.edges() if edge.target == name and edge.shows_answer]
         own = self.nodes[name].after
-        return sorted(told, key=lambda source: own.index(source) if source in own else len(own))
+        return sorted(sources, key=lambda source: own.index(source) if source in own else len(own))
 
     def ready(self) -> list[str]:
         """Return the next layer: the nodes whose sources are all evaluated, in order of definition."""
@@ -85,10 +83,10 @@ class Graph:
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
-        """Return all layers of the graph as it is now. Raises GraphError for a cycle, or a missing node."""
+        """Return all layers of the present graph. Raises GraphError for a cycle or a missing node."""
         nodes, edges = self.nodes, self.edges()
         for edge in edges:
-            _both_there(edge, nodes)
+            _check_ends(edge, nodes)
         left, layers = dict.fromkeys(nodes), list[list[str]]()
         while left:
             waiting = {edge.target for edge in edges if edge.source in left}
@@ -101,81 +99,79 @@ class Graph:
             left = {name: None for name in left if name in waiting}
         return layers
 
-    # permanent edits
+    # Permanent edits.
 
     def add_node(self, node: GraphNode) -> None:
-        """Add a node. Raises GraphError where the name is taken."""
-        self._new(node.name)
+        """Add a node. Raises GraphError if the name is taken."""
+        self._check_free(node.name)
         self._nodes[node.name] = node
 
     def replace_node(self, node: GraphNode) -> None:
         """Replace the node of that name."""
-        self._known(node.name, self._nodes)
-        self._unless_evaluated(node.name)
+        self._check_open(node.name, self._nodes)
         self._nodes[node.name] = node
 
     def remove_node(self, name: str) -> None:
-        """Remove a node with the edges that were added to it; a node that still names it is an error."""
-        self._known(name, self._nodes)
-        self._unless_evaluated(name)
+        """Remove a node with the edges that were added to it. A node that still names it is an error."""
+        self._check_open(name, self._nodes)
         del self._nodes[name]
         self._edges = {edge: None for edge in self._edges if name not in edge[:2]}
         self.last.pop(name, None)
 
-    def add_edge(self, source: str, target: str, *, told: bool = True) -> None:
-        """Let one node wait for another."""
-        self._unless_evaluated(target)
-        self._edges[Edge(source, target, told)] = None
+    def add_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
+        """Make ``target`` wait for ``source``."""
+        self._check_not_evaluated(target)
+        self._edges[Edge(source, target, shows_answer)] = None
 
     def remove_edge(self, source: str, target: str) -> None:
-        """Remove an edge that was added; those that nodes name themselves are changed by ``replace_node``."""
-        self._unless_evaluated(target)
-        gone = [edge for edge in self._edges if edge[:2] == (source, target)]
-        if not gone:
+        """Remove an edge that was added. To change an edge that a node names itself, use ``replace_node``."""
+        self._check_not_evaluated(target)
+        removed = [edge for edge in self._edges if edge[:2] == (source, target)]
+        if not removed:
             raise GraphError(f"no edge was added from {source} to {target}")
-        for edge in gone:
+        for edge in removed:
             del self._edges[edge]
 
-    # temporary edits
+    # Temporary edits.
 
     def add_temporary_node(self, node: GraphNode) -> None:
         """Add a node for the rest of this pass."""
-        self._in_a_pass()
-        self._new(node.name)
+        self._check_passing()
+        self._check_free(node.name)
         self._temporary_nodes[node.name] = node
 
-    def add_temporary_edge(self, source: str, target: str, *, told: bool = True) -> None:
-        """Let a node that is not evaluated yet wait for another, in this pass."""
-        self._in_a_pass()
-        self._known(source)
-        self._unless_evaluated(self._known(target))
-        self._temporary_edges[Edge(source, target, told)] = None
+    def add_temporary_edge(self, source: str, target: str, *, shows_answer: bool = True) -> None:
+        """Make ``target``, which is not evaluated yet, wait for ``source`` in this pass."""
+        self._check_passing()
+        self._check_known(source, self.nodes)
+        self._check_open(target, self.nodes)
+        self._temporary_edges[Edge(source, target, shows_answer)] = None
 
     def leave_out_node(self, name: str) -> None:
         """Leave a node out of this pass: no node waits for it or gets its answer."""
-        self._in_a_pass()
-        self._unless_evaluated(self._known(name))
+        self._check_passing()
+        self._check_open(name, self.nodes)
         self._left_out.add(name)
 
     def leave_out_edge(self, source: str, target: str) -> None:
         """Leave an edge out of this pass."""
-        self._in_a_pass()
-        self._unless_evaluated(self._known(target))
+        self._check_passing()
+        self._check_open(target, self.nodes)
         if (source, target) not in {edge[:2] for edge in self.edges()}:
             raise GraphError(f"there is no edge from {source} to {target}")
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
-        """Skip a node in this pass: its last answer is used again. Without one it is asked all the same."""
-        self._in_a_pass()
-        self._unless_evaluated(self._known(name))
+        """Skip a node in this pass and use its last answer again. A node without one is asked all the same."""
+        self._check_passing()
+        self._check_open(name, self.nodes)
         self._skipped.add(name)
 
-    # one pass
+    # One pass.
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Open a pass. Temporary edits are undone at its end, also after an error."""
+        """Open a pass. Temporary edits are undone at its end, even after an error."""
         if self._passing:
             raise GraphError("the graph is being traversed already; give every episode a graph of its own")
         self._passing = True
@@ -188,26 +184,28 @@ class Graph:
             self._evaluated = {}
 
     def mark_evaluated(self, name: str, answer: JsonValue) -> None:
-        """Mark a node as evaluated: in this pass it cannot be changed any more."""
+        """Mark a node as evaluated. It cannot be changed in the rest of this pass."""
         self._evaluated[name] = None
         if name not in self._temporary_nodes:
             self.last[name] = answer
 
-    def _in_a_pass(self) -> None:
+    def _check_passing(self) -> None:
         if not self._passing:
             raise GraphError("temporary edits are possible only while the graph is traversed")
 
-    def _new(self, name: str) -> None:
+    def _check_free(self, name: str) -> None:
         if name in self._nodes or name in self._temporary_nodes:
             raise GraphError(f"there is a node {name} already; give the new one another name")
 
-    def _known(self, name: str, among: Mapping[str, GraphNode] | None = None) -> str:
-        nodes = self.nodes if among is None else among
+    def _check_known(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
         if name not in nodes:
             raise GraphError(f"there is no node {name}{nearest(name, nodes)}")
-        return name
 
-    def _unless_evaluated(self, name: str) -> None:
+    def _check_open(self, name: str, nodes: Mapping[str, GraphNode]) -> None:
+        self._check_known(name, nodes)
+        self._check_not_evaluated(name)
+
+    def _check_not_evaluated(self, name: str) -> None:
         if name in self._evaluated:
             raise GraphError(f"{name} was evaluated in this pass; it can be changed again in the next")
 
@@ -215,16 +213,13 @@ class Graph:
 def _own_edges(nodes: Mapping[str, GraphNode]) -> Iterator[Edge]:
     for node in nodes.values():
         yield from (Edge(source, node.name) for source in node.after)
-        yield from (Edge(source, node.name, told=False) for source in sorted(node.needs))
-        for before in (*(name for branch in node.branches for name in branch.before), *_loop_before(node)):
-            yield Edge(node.name, before, told=False)
+        yield from (Edge(source, node.name, shows_answer=False) for source in sorted(node.needs))
+        loop_before = node.loop.before if node.loop else ()
+        for target in (*(name for branch in node.branches for name in branch.before), *loop_before):
+            yield Edge(node.name, target, shows_answer=False)
 
 
-def _loop_before(node: GraphNode) -> tuple[str, ...]:
-    return node.loop.before if node.loop else ()
-
-
-def _both_there(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
+def _check_ends(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
     for name, other in (edge[:2], edge[1::-1]):
         if name not in nodes:
             relation = "waits for" if name == edge.source else "is waited for by"
@@ -232,12 +227,12 @@ def _both_there(edge: Edge, nodes: Mapping[str, GraphNode]) -> None:
 
 
 def _cycle(left: Mapping[str, None], edges: list[Edge]) -> list[str]:
-    """Return one cycle among nodes that all wait for another of them: a, b, a."""
+    """Return one cycle among nodes that all wait for one another, such as a, b, a."""
     before: dict[str, str] = {edge.target: edge.source for edge in edges if edge.source in left and edge.target in left}
-    seen = [next(iter(left))]
-    while before[seen[-1]] not in seen:
-        seen.append(before[seen[-1]])
-    cycle = seen[seen.index(before[seen[-1]]) :]
-    first = min(range(len(cycle)), key=lambda number: list(left).index(cycle[::-1][number]))
-    turned = cycle[::-1][first:] + cycle[::-1][:first]
-    return [*turned, turned[0]]
+    path = [next(iter(left))]
+    while before[path[-1]] not in path:
+        path.append(before[path[-1]])
+    cycle = path[path.index(before[path[-1]]) :]
+    cycle.reverse()
+    first = min(range(len(cycle)), key=lambda number: list(left).index(cycle[number]))
+    return [*cycle[first:], *cycle[: first + 1]]

@@ -1,9 +1,11 @@
-"""Hooks: Python functions that a graph file names, for what cannot be written in the file.
+"""Hooks: Python functions that a graph file names, to do what the file format cannot express.
 
-``compose(Composing) -> str`` makes the text above the prompt, instead of the answers of ``after``;
-``check(answer, database) -> answer`` validates an answer, and may return another: ``AfterQueryError`` goes back to the
-model; ``finish(Finishing) -> None`` edits the database and the rest of the pass.
-Compose and check only read the database: nodes may be asked side by side.
+- ``compose(Composing) -> str`` returns the text above the prompt, which replaces the answers of ``after``.
+- ``check(answer, database) -> answer`` validates an answer, and may return another one. The message of an
+  ``AfterQueryError`` goes back to the model.
+- ``finish(Finishing) -> None`` edits the database and the rest of the pass.
+
+Compose and check hooks only read the database, since nodes may be asked concurrently.
 """
 
 import ast
@@ -20,22 +22,22 @@ from pydantic import JsonValue
 from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
-from planbook.planner.graph.database import GraphDatabase
+from planbook.planner.graph.database import GraphDatabase, note, now
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.templating import nearest
 
 Hooks = Mapping[str, Callable[..., Any]]
-"""Functions by the names that nodes have for them."""
+"""Hook functions, by their names in the graph file."""
 
 
 class AfterQueryError(ValueError):
-    """Raised by a check hook: the message goes back to the model, which is asked again."""
+    """A check hook rejects an answer. The message goes back to the model, which is asked again."""
 
 
 @dataclass(frozen=True)
 class Composing:
-    """The argument of a compose hook: the database to read, the answers of this pass so far, and its number."""
+    """The argument of a compose hook: the node, the database, the pass's answers so far, and its number."""
 
     node: GraphNode
     database: GraphDatabase
@@ -55,10 +57,19 @@ class Finishing:
     number: int
 
 
-def call(hooks: Hooks, name: str, *given: Any) -> Any:
-    """Call a hook. Raises GraphError where it fails; a ValueError is left to the caller."""
+def keep_answer_as(field: str) -> Callable[[Finishing], None]:
+    """Return a finish hook that keeps the answer in the history entry of the step, under a name."""
+
+    def finish(finishing: Finishing) -> None:
+        note(finishing.database, now(finishing.database), **{field: str(finishing.answer)})
+
+    return finish
+
+
+def call(hooks: Hooks, name: str, *arguments: Any) -> Any:
+    """Call a hook. Raises GraphError if it fails, except that a ValueError passes through."""
     try:
-        return hooks[name](*given)
+        return hooks[name](*arguments)
     except (GraphError, ValueError):
         raise
     except Exception as error:
@@ -66,27 +77,30 @@ def call(hooks: Hooks, name: str, *given: Any) -> Any:
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the function of that name; files are relative to the folder, and executed. Raises GraphError."""
+    """Return the function of that name, after executing its file, whose path is relative to the folder.
+
+    Raises GraphError.
+    """
     if problem := hook_problem(name, folder):
         raise GraphError(problem)
     file, colon, function = name.rpartition(":")
     if colon:
         try:
-            found: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
+            hook: Callable[..., Any] = runpy.run_path(str(folder / file))[function]
         except Exception as error:
             raise GraphError(f"{name}: {file} failed while it was read: {import_error(error)}") from error
-        return found
+        return hook
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"{shipped.__name__}.{module}"), function)  # type: ignore[no-any-return]
 
 
 def hook_problem(name: str, folder: Path) -> str:
-    """Return what is wrong with the name of a hook, or nothing. Files are read, not executed."""
+    """Return the problem with the name of a hook; empty if there is none. Files are read, not executed."""
     file, colon, function = name.rpartition(":")
     if colon:
         return _file_problem(folder / file, file, function)
     module, dot, function = name.rpartition(".")
-    modules = [each.name for each in pkgutil.iter_modules(shipped.__path__)]
+    modules = [module_info.name for module_info in pkgutil.iter_modules(shipped.__path__)]
     if not dot or module not in modules:
         known = ", ".join(sorted(modules)) or "none"
         return f"there is no hook {name}{nearest(module, modules)} Write FILE.py:function, or one of a module: {known}"
@@ -106,7 +120,7 @@ def _file_problem(path: Path, file: str, function: str) -> str:
         return f"{file} cannot be read: {error.strerror}; the file is looked for beside the graph file"
     except (SyntaxError, ValueError) as error:
         return f"{file} cannot be parsed: {error}"
-    return _missing(file, function, [each.name for each in tree.body if isinstance(each, ast.FunctionDef)])
+    return _missing(file, function, [part.name for part in tree.body if isinstance(part, ast.FunctionDef)])
 
 
 def _missing(where: str, function: str, known: list[str]) -> str:

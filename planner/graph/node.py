@@ -21,10 +21,10 @@ from planbook.planner.graph.templating import DATABASE, Expression, LookUp, Temp
 ROLE = "graph"
 """The role of a node that names no model."""
 ANSWER = "answer"
-"""The name of a node's own answer, in its branches, its loop and what it stores."""
+"""The name of a node's own answer in its branches, its loop and its ``store``."""
 HOOKS = ("compose", "check", "finish")
 MOST = 20
-"""Items that a loop goes through, unless it says otherwise."""
+"""Default for the maximum number of a loop's items."""
 
 
 def _as_list(written: Any) -> Any:
@@ -45,14 +45,14 @@ def _expression(written: Any) -> Any:
     return Expression.of(written) if isinstance(written, str) else written
 
 
-def _named(written: Any) -> Any:
-    """Give each node its name. Raises ValueError where one has a key of that name."""
+def _with_names(written: Any) -> Any:
+    """Give each node its name. Raises ValueError if one has a key ``name``."""
     if not isinstance(written, Mapping):
         return written
-    for name, each in written.items():
-        if isinstance(each, Mapping) and "name" in each:
+    for name, node in written.items():
+        if isinstance(node, Mapping) and "name" in node:
             raise ValueError(f"{name}: a node's name is what stands before its colon; leave `name` out")
-    return {name: {**each, "name": str(name)} if isinstance(each, Mapping) else each for name, each in written.items()}
+    return {name: {**node, "name": str(name)} if isinstance(node, Mapping) else node for name, node in written.items()}
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
@@ -66,12 +66,12 @@ class _GraphModel(BaseModel):
 
 
 class BaseNode(_GraphModel):
-    """What every node has. Hooks are named as in a graph file."""
+    """The fields of every node. Hooks are named as in a graph file."""
 
     name: str
     prompt: Prompt
     after: Names = ()
-    """The nodes whose answers it is told, in this order."""
+    """The nodes whose answers precede its prompt, in this order."""
     model: str = ROLE
     expect: Expect = ANY_TEXT
     compose: str | None = None
@@ -80,7 +80,7 @@ class BaseNode(_GraphModel):
 
     @property
     def hooks(self) -> Mapping[str, str]:
-        """The hooks that it names, by key."""
+        """The names of its hooks, by key."""
         return {key: name for key in HOOKS if (name := getattr(self, key))}
 
 
@@ -88,39 +88,39 @@ class EachLoop(_GraphModel):
     """FOR: a node for every item of a list."""
 
     items: Value = Field(alias="in")
-    """Where the list is: ``answer.steps`` or ``db.path``."""
+    """The place of the list: ``answer.steps`` or ``db.path``."""
     name: str = Field(alias="as", default="item")
     """The variable of the item."""
     node: BaseNode
     store: str | None = None
-    """Where the list of their answers goes."""
+    """Database path of the list of their answers."""
     before: Names = ()
     most: int = Field(default=MOST, ge=1)
 
 
 class IfBranch(_GraphModel):
-    """IF: nodes that are added for this pass where the condition holds.
+    """IF: nodes that are added for this pass if the condition holds.
 
-    The nodes in ``before`` wait for them, and are told the answers of those that no other of them waits for.
+    The nodes in ``before`` wait for them, and get the answers of those that no other node of the branch waits for.
     """
 
     when: Value
-    nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_named)] = Field(min_length=1)
+    nodes: Annotated[dict[str, "GraphNode"], BeforeValidator(_with_names)] = Field(min_length=1)
     before: Names = ()
 
 
 class GraphNode(BaseNode):
-    """One question to a model, and what becomes of its answer."""
+    """One question to a model, and the uses of its answer."""
 
     store: Annotated[dict[str, Value], BeforeValidator(_as_store)] = {}
-    """GraphDatabase path to the part of the answer that is stored there: ``answer``, or ``answer.field``."""
+    """Parts of the answer, such as ``answer.field``, by the database path at which they are stored."""
     when: Value | None = None
     every: int = Field(default=1, ge=1)
     otherwise: JsonValue = Field(alias="else", default=None)
     """The answer of a node that is skipped and has none yet."""
     branches: tuple[IfBranch, ...] = Field(alias="if", default=())
     loop: EachLoop | None = Field(alias="each", default=None)
-    _given: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
+    _loop_variables: Mapping[str, JsonValue] = PrivateAttr(default_factory=dict)
     _gather: str | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
@@ -137,22 +137,22 @@ class GraphNode(BaseNode):
     @classmethod
     def of_item(cls, node: "GraphNode", loop: EachLoop, number: int | str, item: JsonValue) -> "GraphNode":
         """Return the node that is asked for one item of a loop."""
-        made = cls.model_construct(**{**dict(loop.node), "name": f"{node.name}:{number}"})
-        made._given, made._gather = {**node._given, loop.name: item}, loop.store
-        return made
+        item_node = cls.model_construct(**{**dict(loop.node), "name": f"{node.name}:{number}"})
+        item_node._loop_variables, item_node._gather = {**node._loop_variables, loop.name: item}, loop.store
+        return item_node
 
     @property
-    def given(self) -> Mapping[str, JsonValue]:
-        """Variables of its prompt beside the database and the answers of nodes: the item of its loop."""
-        return self._given
+    def loop_variables(self) -> Mapping[str, JsonValue]:
+        """The items of the loops that it is in, by name, for its prompt."""
+        return self._loop_variables
 
     @property
     def gather(self) -> str | None:
-        """Of a node of a loop: the list in the database that its answer is added to."""
+        """Database path of the list to which a node in a loop appends its answer."""
         return self._gather
 
     def within(self) -> Iterator["BaseNode"]:
-        """Yield the node itself, and all those of its branches and its loop."""
+        """Yield the node itself, and all nodes of its branches and its loop."""
         yield self
         for branch in self.branches:
             for node in branch.nodes.values():
@@ -162,12 +162,12 @@ class GraphNode(BaseNode):
 
     @property
     def needs(self) -> frozenset[str]:
-        """The nodes that must come before it without its being told their answers: condition and prompt use them."""
+        """The nodes that its prompt or its condition uses, without those in ``after``."""
         names = self.prompt.names | (self.when.names if self.when else frozenset())
-        return frozenset(names - {DATABASE, ANSWER, *self._given, *self.after})
+        return frozenset(names - {DATABASE, ANSWER, *self._loop_variables, *self.after})
 
     def look_ups(self) -> Iterator[LookUp]:
-        """Yield every look-up of its own and of its branches and loop."""
+        """Yield every look-up of the node, its branches and its loop."""
         sources = [self.prompt, self.when, *self.store.values(), *(branch.when for branch in self.branches)]
         sources += [self.loop.items, self.loop.node.prompt] if self.loop else []
         for source in filter(None, sources):
@@ -175,30 +175,30 @@ class GraphNode(BaseNode):
 
 
 class GraphFile(_GraphModel):
-    """A graph file. A graph and a database are made anew for each pass or episode that asks for one."""
+    """A graph file. Each episode creates its own graph and database from it."""
 
     name: str
     about: str = ""
     steps: int | None = Field(default=None, ge=1)
-    """Passes of an episode at most; None is as many as the episode lasts."""
+    """Maximum number of passes in an episode; None if only the episode limits them."""
     manual: str | None = None
     guidance: str | None = None
     inputs: dict[str, str] = {}
-    """What whoever runs the graph gives it, by database path, with a description."""
+    """Descriptions of the values that the user of the graph gives, by database path."""
     database: dict[str, JsonValue] = {}
-    nodes: Annotated[dict[str, GraphNode], BeforeValidator(_named)] = Field(min_length=1)
+    nodes: Annotated[dict[str, GraphNode], BeforeValidator(_with_names)] = Field(min_length=1)
     code: str | None = None
     """The node whose answer is the plan code of a step."""
     _hooks: Mapping[str, Callable[..., Any]] = PrivateAttr(default_factory=dict)
 
     @property
     def hooks(self) -> Mapping[str, Callable[..., Any]]:
-        """The functions of the hooks, by the names that nodes have for them."""
+        """The hook functions, by their names in the file."""
         return self._hooks
 
     @property
     def initial(self) -> dict[str, JsonValue]:
-        """The values of the database at the beginning."""
+        """The initial values of the database."""
         texts = {"manual": self.manual, "guidance": self.guidance}
         return {**self.database, **{name: text for name, text in texts.items() if text is not None}}
 
@@ -208,7 +208,7 @@ class GraphFile(_GraphModel):
 
     @property
     def every_node(self) -> tuple[BaseNode, ...]:
-        """All nodes, those of branches and loops among them."""
+        """All nodes, including those of branches and loops."""
         return tuple(inner for node in self.nodes.values() for inner in node.within())
 
     @property
@@ -219,14 +219,16 @@ class GraphFile(_GraphModel):
     @property
     def looked_up(self) -> tuple[str, ...]:
         """The paths of the database that are looked up; hooks may look up more."""
-        nodes = [node for node in self.every_node if isinstance(node, GraphNode)]
-        paths = (each.path.partition(".") for node in nodes for each in node.look_ups())
+        paths = (look_up.path.partition(".") for node in self._graph_nodes for look_up in node.look_ups())
         return tuple(dict.fromkeys(path for first, _, path in paths if first == DATABASE))
 
     @property
     def known_paths(self) -> tuple[str, ...]:
-        """Every path of the database that the file names: given, stored or looked up."""
-        nodes = [node for node in self.every_node if isinstance(node, GraphNode)]
-        stored = [path for node in nodes for path in node.store]
-        stored += [node.loop.store for node in nodes if node.loop and node.loop.store]
+        """Every path of the database in the file: given, stored or looked up."""
+        stored = [path for node in self._graph_nodes for path in node.store]
+        stored += [node.loop.store for node in self._graph_nodes if node.loop and node.loop.store]
         return tuple(dict.fromkeys([*self.inputs, *paths_of(self.initial), *stored, *self.looked_up]))
+
+    @property
+    def _graph_nodes(self) -> list[GraphNode]:
+        return [node for node in self.every_node if isinstance(node, GraphNode)]

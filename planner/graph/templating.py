@@ -1,8 +1,8 @@
 """Jinja in graph files: templates and expressions over the database and the answers of nodes, with bounded work.
 
 Only a part of the language is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON
-and are never read as templates themselves. Every list or mapping that a template goes through counts against
-``MOST_ITEMS``, every text that it makes against ``LONGEST``.
+and are never read as templates themselves. Every item that a template goes through counts towards ``MOST_ITEMS``, every
+text that it makes towards ``LONGEST``.
 """
 
 import json
@@ -28,13 +28,13 @@ from planbook.sandbox import closest
 DATABASE = "db"
 """The name of the database in templates and expressions."""
 LONGEST = 1_000_000
-"""Characters of a rendered text, and of any text on the way to it."""
+"""Maximum number of characters of a rendered text and of each intermediate text."""
 MOST_ITEMS = 100_000
-"""Items that one rendering goes through, in all its loops and filters."""
+"""Maximum number of items that one rendering goes through, in all its loops and filters."""
 MOST_NODES = 5_000
-"""Parts of the syntax tree of one template."""
+"""Maximum number of nodes in the syntax tree of one template."""
 LARGEST = 10**15
-"""The largest number that an expression calculates with."""
+"""The largest number in a calculation."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
     "length", "list", "lower", "map", "max", "min", "reject", "rejectattr", "replace", "reverse", "select",
@@ -58,18 +58,18 @@ _COUNTED, _RESULT = "counted", "result"
 
 
 def value_text(value: JsonValue) -> str:
-    """Return a value as it appears in a prompt: a text as it is, anything else as JSON."""
+    """Return a value as text for a prompt: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence: ``; did you mean "plan"?`` where a known name is similar, else a full stop."""
+    """Return the end of a sentence: ``; did you mean "plan"?`` if a known name is similar, else a full stop."""
     similar = closest(name, known)
     return f'; did you mean "{similar}"?' if similar else "."
 
 
 class _Missing(StrictUndefined):
-    """A value that does not exist. Its parts do not exist either, so ``db.a.b | default("none")`` needs no ``db.a``."""
+    """A value that does not exist. Nor do its parts, so ``db.a.b | default("none")`` works without ``db.a``."""
 
     @property
     def _undefined_message(self) -> str:
@@ -80,35 +80,35 @@ class _Missing(StrictUndefined):
 
 
 class _Rendering:
-    """What one rendering has looked up, and how much it may still do."""
+    """The look-ups of one rendering, and the number of items that it may still go through."""
 
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
         self.roots, self._left = roots, MOST_ITEMS
-        self.found: list[tuple[str, JsonValue]] = []
-        """The ends of all look-ups with their paths, in order: the data of the text."""
+        self.looked_up: list[tuple[str, JsonValue]] = []
+        """The path and the value of each look-up, in order. They are the data of the text."""
 
     def part(self, value: Any, name: Any) -> Any:
-        """Return the part of a value with this name or number. Nothing of a Python object can be reached."""
+        """Return the part of a value with this name or number. Attributes of Python objects cannot be reached."""
         if isinstance(value, _Missing):
             return value.part(name)
         path = f"{self._path(value)}.{name}".lstrip(".")
         number = int(name) if str(name).removeprefix("-").isdecimal() else None
         if isinstance(value, dict) and name in value:
-            found = value[name]
+            part = value[name]
         elif isinstance(value, list | str) and number is not None and -len(value) <= number < len(value):
-            found = value[number]
+            part = value[number]
         else:
             return _Missing(nearest(str(name), value if isinstance(value, dict) else ()), name=path)
-        self.found.append((path, found))
-        return self.count(found, 1)
+        self.looked_up.append((path, part))
+        return self.count(part, 1)
 
     def _path(self, value: object) -> str:
-        if self.found and self.found[-1][1] is value:
-            return self.found.pop()[0]
+        if self.looked_up and self.looked_up[-1][1] is value:
+            return self.looked_up.pop()[0]
         return next((name for name, root in self.roots.items() if root is value), "")
 
     def count(self, value: Any, items: int | None = None) -> Any:
-        """Charge for going through a value, a long text by its length; a generator becomes a list."""
+        """Count the items of a value, or the length of a long text, and return the value; a generator as a list."""
         if isinstance(value, Iterator):
             value = list(value)
         length = len(value) if isinstance(value, list | tuple | dict) else 1
@@ -120,26 +120,26 @@ class _Rendering:
     def finalize(self, value: Any) -> str:
         """Return a value as text."""
         if any(root is value for root in self.roots.values()):
-            self.found.append(("", value))
-        return value_text(_existing(value))
+            self.looked_up.append(("", value))
+        return value_text(_require(value))
 
 
 _RENDERING: ContextVar[_Rendering] = ContextVar("_RENDERING")
 
 
-def _existing(value: Any) -> Any:
+def _require(value: Any) -> Any:
     if isinstance(value, Undefined):
         str(value)  # raises
     return value
 
 
-def _unless_long(characters: int) -> None:
+def _check_length(characters: int) -> None:
     if characters > LONGEST:
         raise GraphError(f"the template makes a text of more than {LONGEST:,} characters; leave something out")
 
 
 class _JsonSandbox(ImmutableSandboxedEnvironment):
-    """Looks only into JSON values, and calculates only with numbers."""
+    """Reads only JSON values, and calculates only with numbers."""
 
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
@@ -152,8 +152,8 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
         return _RENDERING.get().part(obj, argument)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        for each in map(_existing, (left, right)):
-            if not isinstance(each, int | float) or abs(each) > LARGEST:
+        for operand in map(_require, (left, right)):
+            if not isinstance(operand, int | float) or abs(operand) > LARGEST:
                 raise GraphError(f"{operator} takes numbers, of at most {LARGEST:,}")
         if operator == "**":
             raise GraphError("** is not allowed")
@@ -161,30 +161,30 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
 
 
 def _bounded(name: str) -> Callable[..., Any]:
-    """Return Jinja's filter of this name, charged for what it goes through and makes."""
+    """Return Jinja's filter of this name, with a count of the items that it takes and returns."""
 
     @pass_context
     def run(context: Context, value: Any, *arguments: Any, **named: Any) -> Any:
         rendering = _RENDERING.get()
         value = rendering.count(value)
         if name == "join":
-            between = len(str(arguments[0] if arguments else named.get("d", "")))
-            _unless_long(sum(len(str(each)) + between for each in value))
+            separator = len(str(arguments[0] if arguments else named.get("d", "")))
+            _check_length(sum(len(str(item)) + separator for item in value))
         if name == "replace":
-            _unless_long(len(str(value)) + str(value).count(str(arguments[0])) * len(str(arguments[1])))
+            _check_length(len(str(value)) + str(value).count(str(arguments[0])) * len(str(arguments[1])))
         return rendering.count(_PLAIN.call_filter(name, value, arguments, named, context=context))
 
     return run
 
 
 @pass_context
-def _finalize(context: Context, value: Any) -> str:  # the context keeps Jinja from calculating constants beforehand
+def _finalize(context: Context, value: Any) -> str:  # taking the context stops Jinja from folding constants
     return _RENDERING.get().finalize(value)
 
 
 @pass_context
 def _counted(context: Context, value: Any) -> Any:
-    return _RENDERING.get().count(_existing(value))
+    return _RENDERING.get().count(_require(value))
 
 
 _PLAIN = ImmutableSandboxedEnvironment()
@@ -197,32 +197,32 @@ _JINJA.globals = {}
 
 
 class LookUp(NamedTuple):
-    """One look-up of a template: its dotted path, ``db.plan.goal``, and whether it may find nothing there."""
+    """One look-up of a template: its dotted path, such as ``db.plan.goal``, and whether the value may be missing."""
 
     path: str
     may_be_missing: bool = False
 
 
 class _JinjaSource:
-    """The text of a template or an expression with its syntax tree. Raises ValueError for what is not allowed."""
+    """The text of a template or an expression with its syntax tree. Raises ValueError for constructs not allowed."""
 
     def __init__(self, source: str, tree: nodes.Template) -> None:
         self.source = source
         _check(tree)
-        conditions = [each.test for each in tree.find_all(nodes.If)]
-        conditions += [each.test for each in tree.find_all(nodes.CondExpr)]
-        self.truths = tuple(path for each in conditions for path in _truths(each))
-        """The paths of values that are taken for true or false as they are."""
+        conditions = [node.test for node in tree.find_all(nodes.If)]
+        conditions += [node.test for node in tree.find_all(nodes.CondExpr)]
+        self.truths = tuple(path for condition in conditions for path in _truths(condition))
+        """The paths of values that are used as true or false."""
         self.comparisons = tuple(_comparisons(tree))
-        """Paths with constants that they are compared with."""
-        found = list(_look_ups(tree, may_be_missing=False))
-        optional = {each.path for each in found if each.may_be_missing}
-        self.names = frozenset(meta.find_undeclared_variables(tree))  # last: it replaces constants in the tree
+        """Pairs of a path and a constant with which it is compared."""
+        look_ups = list(_look_ups(tree, may_be_missing=False))
+        optional = {look_up.path for look_up in look_ups if look_up.may_be_missing}
+        self.names = frozenset(meta.find_undeclared_variables(tree))  # last, because it replaces constants in the tree
         """The variables that it uses: ``db``, nodes, a loop's item."""
         self.look_ups = tuple(
-            LookUp(each.path, any(f"{each.path}.".startswith(f"{path}.") for path in optional))
-            for each in found
-            if each.path.partition(".")[0] in self.names
+            LookUp(path, any(f"{path}.".startswith(f"{start}.") for start in optional))
+            for path, _ in look_ups
+            if path.partition(".")[0] in self.names
         )
 
     def __str__(self) -> str:
@@ -241,7 +241,7 @@ class _JinjaSource:
 
 
 class Template(_JinjaSource):
-    """The text of a prompt. Two templates of the same text are the same object."""
+    """The text of a prompt. Templates with the same text are the same object."""
 
     def __init__(self, source: str) -> None:
         with _reading("the text"):
@@ -256,20 +256,20 @@ class Template(_JinjaSource):
         return Template(source)
 
     def render(self, values: Mapping[str, JsonValue]) -> Rendered:
-        """Return the text, with the values that were looked up as its data. Raises GraphError."""
+        """Return the text, whose data are the values that were looked up. Raises GraphError."""
         with self._rendering(values) as rendering:
             parts: list[str] = []
             written = 0
             for part in self._compiled.generate(values):
                 parts.append(part)
                 written += len(part)
-                _unless_long(written)
-        data = [{path.rpartition(".")[2]: value} for path, value in rendering.found]
+                _check_length(written)
+        data = [{path.rpartition(".")[2]: value} for path, value in rendering.looked_up]
         return Rendered.of("".join(parts).strip(), data)
 
 
 class Expression(_JinjaSource):
-    """A condition, or where a value is to be found."""
+    """A condition, or the place of a value."""
 
     def __init__(self, source: str) -> None:
         with _reading(f"{source!r} is not an expression"):
@@ -280,7 +280,7 @@ class Expression(_JinjaSource):
             super().__init__(source, _tree(nodes.Output([expression])))
             self._compiled: Any = _JINJA.from_string(_tree(nodes.Assign(nodes.Name(_RESULT, "store"), expression)))
             self.as_condition = tuple(_truths(expression))
-            """Paths that are taken for true or false where it is a condition."""
+            """The paths of values that are used as true or false if the expression is a condition."""
 
     @staticmethod
     @lru_cache(maxsize=1_000)
@@ -289,18 +289,18 @@ class Expression(_JinjaSource):
         return Expression(source)
 
     def value(self, values: Mapping[str, JsonValue]) -> JsonValue:
-        """Return the value. Raises GraphError, and KeyError where there is none."""
+        """Return the value. Raises GraphError, and KeyError if there is no value."""
         with self._rendering(values):
             context = self._compiled.new_context(dict(values))
             for _ in self._compiled.root_render_func(context):
                 pass  # an expression writes nothing
-            found: Any = context.vars[_RESULT]
-        if isinstance(found, Undefined):
+            result: Any = context.vars[_RESULT]
+        if isinstance(result, Undefined):
             raise KeyError(self.source)
-        return found  # type: ignore[no-any-return]
+        return result  # type: ignore[no-any-return]
 
     def holds(self, values: Mapping[str, JsonValue]) -> bool:
-        """Return whether the condition is true. Raises GraphError, also where a value does not exist."""
+        """Return True if the condition is true. Raises GraphError, in particular for a value that does not exist."""
         try:
             return bool(self.value(values))
         except KeyError:
@@ -310,12 +310,12 @@ class Expression(_JinjaSource):
 
 
 @contextmanager
-def _reading(what: str) -> Iterator[None]:
+def _reading(subject: str) -> Iterator[None]:
     try:
         yield
     except TemplateSyntaxError as error:
         line = f", line {error.lineno}" if error.lineno > 1 else ""
-        raise ValueError(f"{what}{line}: {error.message}") from error
+        raise ValueError(f"{subject}{line}: {error.message}") from error
     except RecursionError:
         raise ValueError("this is nested too deeply") from None
 
@@ -328,7 +328,7 @@ def _tree(node: nodes.Stmt) -> nodes.Template:
 
 
 def _check(tree: nodes.Template) -> None:
-    """Raise ValueError for whatever graph files may not use, and let loops count their items."""
+    """Raise ValueError for constructs that are not allowed, and make loops count their items."""
     for number, node in enumerate(tree.find_all(nodes.Node)):
         problem = _problem(node)
         if number > MOST_NODES:
@@ -392,4 +392,4 @@ def _comparisons(tree: nodes.Node) -> Iterator[tuple[str, JsonValue]]:
             values = [operand.expr] if operand.op in ("eq", "ne") else []
             if operand.op in ("in", "notin") and isinstance(operand.expr, nodes.List | nodes.Tuple):
                 values = operand.expr.items
-            yield from ((path, each.value) for each in values if isinstance(each, nodes.Const))
+            yield from ((path, value.value) for value in values if isinstance(value, nodes.Const))

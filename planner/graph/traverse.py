@@ -1,8 +1,8 @@
-"""One pass over a graph: layer by layer, each node asked, its answer read, and then the edits of the whole layer.
+"""One pass over a graph, layer by layer: ask each node, read its answer, then apply the edits of the whole layer.
 
-A node asks in a scope of its own, and what it edits is applied when its layer is answered, in the order of definition.
-So nodes that are asked one by one or side by side come to the same, and a pass that was killed continues where it was
-when the same pass is run again on the same journal.
+Each node asks in its own scope. The edits of a layer are applied in the order of definition, once all its nodes have
+answered. So the result does not depend on whether nodes are asked concurrently, and a pass that was killed continues
+when it is run again on the same journal.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,21 +27,21 @@ from planbook.planner.spans import Payload, Span
 GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The template around the prompt of a node."""
 Answers = Mapping[str, JsonValue]
-"""Answers by the names of their nodes."""
+"""Answers by name of node."""
 LONGEST_RECORDED = 2_000
-"""Characters of a value that a node's event repeats."""
+"""Maximum number of characters of a stored value that the node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
 
 
 @dataclass(frozen=True)
 class NodeQuestion:
-    """A node's question, which is rendered already; the record has it under the node's name."""
+    """A node's question as rendered text. It is recorded under the node's name."""
 
     name: str
     text: Rendered
 
     def render(self, **variables: object) -> Rendered:
-        """Return the text; a node's question has no variables left."""
+        """Return the text. A node's question takes no variables."""
         if variables:
             raise TypeError(f"node {self.name} takes no variables, but got {sorted(variables)}")
         return self.text
@@ -56,15 +56,15 @@ class NodeAnswered(Payload):
     node: str
     layer: int = 0
     number: int = 0
-    """Of the pass, from 0."""
+    """Number of the pass, from 0."""
     skipped: bool = False
-    """Whether its last answer was used instead of a new one."""
+    """True if its last answer was used instead of a new one."""
     temporary: bool = False
     answer: JsonValue = None
     stored: dict[str, JsonValue] = {}
-    """What was written to the database, by its path there."""
+    """The values that it wrote to the database, by path."""
     of: tuple[str, ...] = ()
-    """The nodes whose answers it was given."""
+    """The nodes whose answers preceded its prompt."""
 
     @property
     def title(self) -> str:
@@ -73,13 +73,13 @@ class NodeAnswered(Payload):
 
     @property
     def status(self) -> str:
-        """``skipped`` where it was not asked."""
+        """``skipped`` if it was not asked."""
         return "skipped" if self.skipped else ""
 
 
 @dataclass
 class Pass:
-    """The result of a pass: every node's answer, reused ones too, and the layers in the order of evaluation."""
+    """The result of a pass: every node's answer, reused ones included, and the layers in the order of evaluation."""
 
     number: int
     answers: dict[str, JsonValue] = field(default_factory=dict)
@@ -109,10 +109,11 @@ def run_pass(
 ) -> Pass:
     """Traverse the graph once; passes are numbered from 0. At most ``side_by_side`` nodes are asked at a time.
 
-    With ``anew`` a pass that failed can be run again on its journal: the node that had no usable reply is asked anew.
+    A pass that failed can be run again on its journal. With ``anew``, the node without a usable reply is then asked
+    again.
 
-    Raises GraphError for a cycle or a missing dependency before anything is asked, and for a refused edit;
-    UnusableReply where an answer stays unusable; and what asking a model raises.
+    Raises GraphError for a cycle or a missing dependency, before any node is asked, and for a refused edit;
+    UnusableReply if an answer stays unusable; and the errors of asking a model.
     """
     passing = _Passing(graph, database, scope, hooks or {}, Pass(number), side_by_side, anew)
     with graph.passing():
@@ -133,15 +134,13 @@ class _Passing:
     side_by_side: int
     anew: bool
     spans: dict[str, Span[NodeAnswered]] = field(default_factory=dict)
-    """Those of the nodes that are being answered."""
+    """The spans of the nodes that are being answered."""
 
     def evaluate(self, layer: list[str]) -> None:
-        """Ask the nodes of one layer, then apply what follows from their answers."""
+        """Ask the nodes of one layer, then apply their edits."""
         nodes = [self.graph.nodes[name] for name in layer]
         reused = {node.name: answer for node in nodes for answer in self._reused(node)}
-        told = {name: self.graph.told(name) for name in layer}
-        asked = [node for node in nodes if node.name not in reused]
-        answers = {**reused, **self._answers(asked, told)}
+        answers = {**reused, **self._answers([node for node in nodes if node.name not in reused])}
         skipped = {node.name: self._payload(node) for node in nodes if node.name in reused}
         self.result.layers.append(layer)
         self.result.skipped += reused
@@ -150,14 +149,14 @@ class _Passing:
             self.result.answers[node.name] = answers[node.name]
         for node in nodes:
             if node.name in reused:
-                kept = {"skipped": True, "answer": reused[node.name]}
-                self.scope.note(skipped[node.name].model_copy(update=kept))
+                changes = {"skipped": True, "answer": reused[node.name]}
+                self.scope.note(skipped[node.name].model_copy(update=changes))
             else:
                 stored = self._after_query(node, answers[node.name])
                 self.spans.pop(node.name).end(answer=answers[node.name], stored=stored)
 
     def _reused(self, node: GraphNode) -> list[JsonValue]:
-        """Return the answer that stands for a node that is skipped; nothing where it has to be asked."""
+        """Return the answer of a skipped node in a list; an empty list if the node has to be asked."""
         due = self.result.number % node.every == 0 and (node.when is None or self._holds(node.when, node))
         if due and not self.graph.is_skipped(node.name):
             return []
@@ -166,32 +165,33 @@ class _Passing:
         return [] if node.otherwise is None else [node.otherwise]
 
     def _payload(self, node: GraphNode) -> NodeAnswered:
-        """Return what is known of a node before it is asked."""
+        """Return the payload of a node before it is asked."""
         return NodeAnswered(
             node=node.name,
             layer=len(self.result.layers),
             number=self.result.number,
             temporary=self.graph.is_temporary(node.name),
-            of=tuple(self.graph.told(node.name)),
+            of=tuple(self.graph.shown_sources(node.name)),
         )
 
-    def _answers(self, nodes: list[GraphNode], told: Mapping[str, list[str]]) -> dict[str, JsonValue]:
-        """Return what the models answer; all questions are composed before the first is asked."""
+    def _answers(self, nodes: list[GraphNode]) -> dict[str, JsonValue]:
+        """Ask the nodes and return their answers. All questions are composed before the first is asked."""
+        sources = [self.graph.shown_sources(node.name) for node in nodes]
         questions = [
-            compose(node, self.result.answers, told[node.name], self.database, self.hooks, self.result.number)
-            for node in nodes
+            compose(node, self.result.answers, shown, self.database, self.hooks, self.result.number)
+            for node, shown in zip(nodes, sources, strict=True)
         ]
 
         def answer(place: int) -> JsonValue:
             return self._answer(nodes[place], questions[place])
 
-        answered = _each(answer, len(nodes), self.side_by_side)
-        return {node.name: each for node, each in zip(nodes, answered, strict=True)}
+        answers = _run_concurrently(answer, len(nodes), self.side_by_side)
+        return {node.name: value for node, value in zip(nodes, answers, strict=True)}
 
     def _answer(self, node: GraphNode, question: NodeQuestion) -> JsonValue:
-        """Return what the model answers. Where an earlier invocation failed here, ``anew`` uses the next scope.
+        """Ask a node and return its answer. If an earlier invocation failed here, ``anew`` uses the next scope.
 
-        All that is needed to know that is in the journal, so that resuming takes the same way every time.
+        Only the journal decides that, so that resuming a pass takes the same scopes every time.
         """
         tries = 0
         while True:
@@ -204,11 +204,11 @@ class _Passing:
                 return ask(node, question, scope, self.result.answers, self.database, self.hooks, sample)
             except UnusableReply:
                 if not recorded or scope.asked > recorded:
-                    raise  # it failed just now
+                    raise  # it failed in this invocation
             tries += 1
 
     def _after_query(self, node: GraphNode, answer: JsonValue) -> dict[str, JsonValue]:
-        """Apply ``store``, branches, the loop and the finish hook to an answer. Returns what was stored."""
+        """Apply ``store``, branches, the loop and the finish hook to an answer. Return the stored values."""
         self.database.written.clear()
         for path, part in node.store.items():
             try:
@@ -246,16 +246,18 @@ class _Passing:
             raise GraphError(f"node {node.name}: when: {error}") from error
 
     def _written(self) -> dict[str, JsonValue]:
-        """Return what the node has changed in the database; of what is long, such as a history, only the path."""
-        now = {path: self.database.get(path) for path in self.database.written}
-        return {path: value if len(value_text(value)) <= LONGEST_RECORDED else LEFT_OUT for path, value in now.items()}
+        """Return the values that the node has changed in the database, by path; a note in place of a long value."""
+        values = {path: self.database.get(path) for path in self.database.written}
+        return {
+            path: LEFT_OUT if len(value_text(value)) > LONGEST_RECORDED else value for path, value in values.items()
+        }
 
     def _add_branch(self, branch: IfBranch) -> None:
         nodes = branch.nodes.values()
         for node in nodes:
             self.graph.add_temporary_node(node)
         awaited = {name for node in nodes for name in (*node.after, *node.needs)}
-        self._lead_back([name for name in branch.nodes if name not in awaited], branch.before)
+        self._add_edges([name for name in branch.nodes if name not in awaited], branch.before)
 
     def _add_loop(self, node: GraphNode, loop: EachLoop, answer: JsonValue) -> None:
         try:
@@ -265,19 +267,19 @@ class _Passing:
         if loop.store:
             self.database.set(loop.store, [])
         for number, item in enumerate(items, 1):
-            each = GraphNode.of_item(node, loop, number, item)
-            self.graph.add_temporary_node(each)
-            self._lead_back([each.name], loop.before)
+            item_node = GraphNode.of_item(node, loop, number, item)
+            self.graph.add_temporary_node(item_node)
+            self._add_edges([item_node.name], loop.before)
 
-    def _lead_back(self, names: list[str], before: tuple[str, ...]) -> None:
-        """Let the nodes that come after a branch or a loop wait for it; a hook may have left some of them out."""
+    def _add_edges(self, names: list[str], before: tuple[str, ...]) -> None:
+        """Make the nodes in ``before`` wait for these nodes of a branch or loop, unless a hook has left them out."""
         for target in before:
             for name in names if target in self.graph.nodes else ():
                 self.graph.add_temporary_edge(name, target)
 
 
-def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
-    """Return the answers in order. Raises the first failure in that order, when the calls under way have ended."""
+def _run_concurrently(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> list[JsonValue]:
+    """Return the answers in order. Raises the first failure in that order, once the running calls have ended."""
     if side_by_side <= 1 or count <= 1:
         return [answer(place) for place in range(count)]
     with ThreadPoolExecutor(min(side_by_side, count)) as pool:
@@ -291,25 +293,25 @@ def _each(answer: Callable[[int], JsonValue], count: int, side_by_side: int) -> 
 
 
 def variables(database: GraphDatabase, answers: Answers, **own: JsonValue) -> dict[str, JsonValue]:
-    """Return what templates and expressions of a node can use."""
+    """Return the variables of a node's templates and expressions."""
     return {**answers, DATABASE: database.root, **own}
 
 
 def compose(
-    node: GraphNode, answers: Answers, told: list[str], database: GraphDatabase, hooks: Hooks, number: int
+    node: GraphNode, answers: Answers, shown: list[str], database: GraphDatabase, hooks: Hooks, number: int
 ) -> NodeQuestion:
-    """Return a node's whole question: the answers of the nodes in ``told``, its prompt, the form of answer wanted."""
+    """Return a node's whole question: the answers of the nodes in ``shown``, its prompt, and the form of the answer."""
     context = ""
     if node.compose:
         context = call(hooks, node.compose, Composing(node, database.view(), dict(answers), number))
         if not isinstance(context, str):
             raise GraphError(f"{node.name}: the compose hook {node.compose} must return a text")
     try:
-        prompt = node.prompt.render(variables(database, answers, **node.given))
+        prompt = node.prompt.render(variables(database, answers, **node.loop_variables))
     except GraphError as error:
         raise GraphError(f"node {node.name}: prompt: {error}") from error
     text = GRAPH_PROMPTS["node"].render(
-        answers=[] if node.compose else [(name, value_text(answers[name])) for name in told],
+        answers=[] if node.compose else [(name, value_text(answers[name])) for name in shown],
         context=context,
         prompt=prompt,
         kind=node.expect.kind,
@@ -328,7 +330,7 @@ def ask(
     hooks: Hooks,
     sample: Sample = FIRST_SAMPLE,
 ) -> JsonValue:
-    """Return the node's answer. One that does not fit goes back to the model a few times. Raises UnusableReply."""
+    """Ask a node and return its answer. The model may repair an answer that does not fit. Raises UnusableReply."""
     view = database.view()
 
     def read(text: str) -> JsonValue:
@@ -336,14 +338,14 @@ def ask(
         if node.check:
             answer = json_value(call(hooks, node.check, answer, view), f"what the hook {node.check} returned")
         if node.loop and node.loop.items.names == {ANSWER}:
-            items_of(node, answer, answers, database)  # what is wrong with the list is the model's to correct
+            items_of(node, answer, answers, database)  # the model must correct a faulty list
         return answer
 
     return scope.ask(node.model, question, read=read, sample=sample).value
 
 
 def items_of(node: GraphNode, answer: JsonValue, answers: Answers, database: GraphDatabase) -> list[JsonValue]:
-    """Return the items of a node's loop. Raises AfterQueryError where there is no list, or too long a one."""
+    """Return the items of a node's loop. Raises AfterQueryError if they are not a list, or too many."""
     assert node.loop is not None
     try:
         items = node.loop.items.value(variables(database, answers, answer=answer))

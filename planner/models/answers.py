@@ -1,4 +1,4 @@
-"""Answers from people and scripts: through files, from a function, or from a list."""
+"""Models whose answers come from people or scripts: from files, a function, or a list."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from planbook.planner.models.types import Finish, Message, OnText, Reply, Sampli
 from planbook.planner.models.waiting import Stopped, never_stopped, pause
 
 PIECE = 16
-"""Characters passed on at a time."""
+"""Number of characters that are passed on at a time."""
 
 
 def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
@@ -22,9 +22,9 @@ def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
     if on_text is None:
         return text, "stop"
     for start in range(0, len(text), PIECE):
-        told = start + PIECE
-        if not on_text(text[start:told]) and told < len(text):
-            return text[:told], "cut"
+        end = start + PIECE
+        if not on_text(text[start:end]) and end < len(text):
+            return text[:end], "cut"
     return text, "stop"
 
 
@@ -32,10 +32,10 @@ Answer = Callable[[Sequence[Message], Sampling], str]
 
 
 class ScriptedModel:
-    """Answers by a function, or from a list in order; with several threads, each text goes to one of them.
+    """A model that answers by a function, or from a list in order. Threads may share it; each text is given once.
 
-    ``answer`` is a function of messages and sampling that returns the reply, or the list of replies. Raises
-    ModelRefused from ``complete`` if the function fails or the list is used up.
+    ``answer`` is a function of messages and sampling that returns the reply, or the list of replies. ``complete``
+    raises ModelRefused if the function fails or the list is used up.
 
     >>> ScriptedModel(["Yes.", "No."]).complete([], Sampling()).text
     'Yes.'
@@ -46,12 +46,12 @@ class ScriptedModel:
         self._answer: Answer = answer if callable(answer) else _in_order(answer, name)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the next reply. Raises ModelRefused if the function fails or the texts are used up."""
+        """Return the next reply. Raises ModelRefused."""
         start = time.monotonic()
         try:
             whole = self._answer(messages, sampling)
         except ModelError:
-            raise  # a script may say how a model fails
+            raise  # a script may simulate a failure of a model
         except Exception as error:
             raise ModelRefused(f"the script of {self.name} raised {type(error).__name__}: {error}") from error
         if not isinstance(whole, str):
@@ -71,9 +71,9 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
         with lock:
             text = next(left, None)
         if text is None:
-            asked = messages[-1].content[:80] if messages else ""
+            question = messages[-1].content[:80] if messages else ""
             raise ModelRefused(
-                f"all {len(texts)} replies scripted for {name} are used up, and there is another question: {asked!r}"
+                f"all {len(texts)} replies scripted for {name} are used up, and there is another question: {question!r}"
             )
         return text
 
@@ -82,10 +82,10 @@ def _in_order(texts: Sequence[str], name: str) -> Answer:
 
 LOG = logging.getLogger(__name__)
 KIND = "exchange"
-"""Replies give this as their model: the folder belongs to one machine."""
+"""The model name in replies. It has no folder, since that belongs to one machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
 SAME_LOOKS = 2
-"""So many looks in a row must see the same file before it counts as written."""
+"""Number of consecutive looks that must find a file unchanged before it counts as complete."""
 README = """\
 # Prompts that wait for an answer
 
@@ -97,13 +97,13 @@ Prompts without an answer file are still waited for. An answer stays and is used
 
 
 class ExchangeModel:
-    """Writes each prompt to a file and waits for the file that answers it.
+    """A model that writes each prompt to a file and waits for the file that answers it.
 
     ``0007-1a2b3c4d.prompt.md`` is answered by ``0007-1a2b3c4d.answer.md`` beside it. A person opens the first and
-    saves the second; a script does the same for every prompt file without an answer file, best by writing under another
-    name and renaming. An answer is taken once it holds more than white space and has stopped changing. Numbers go on
-    where an earlier run ended, and a prompt that was asked before (same messages, same sampling) finds its old files
-    again, so a resumed run waits for nothing twice. Every waiting thread has a prompt of its own: answer in any order.
+    saves the second. A script does the same for every prompt file without an answer file; it should write under another
+    name and then rename. An answer is read once it holds more than white space and has stopped changing. Numbering
+    continues that of an earlier run. A prompt that was asked before (same messages, same sampling) reuses its files, so
+    a resumed run asks nothing twice. Each waiting thread has its own prompt; they can be answered in any order.
     """
 
     def __init__(self, folder: str | Path, poll: float = 0.2, stopped: Stopped = never_stopped) -> None:
@@ -111,7 +111,7 @@ class ExchangeModel:
         self._poll, self._stopped, self._lock = poll, stopped, threading.Lock()
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Ask and wait. Raises EpisodeStopped when the run is stopped, and ModelRefused where files fail."""
+        """Ask and wait. Raises EpisodeStopped if the run is stopped, and ModelRefused if a file cannot be used."""
         start = time.monotonic()
         try:
             with self._lock:
@@ -124,7 +124,7 @@ class ExchangeModel:
         return Reply(text=text, finish=finish, usage=usage, model=KIND, seconds=time.monotonic() - start)
 
     def _ask(self, messages: Sequence[Message], sampling: Sampling) -> Path:
-        """The prompt's file, written if it is not there yet."""
+        """Return the prompt's file, written if it does not exist yet."""
         key = request_key(messages, sampling)
         self.folder.mkdir(parents=True, exist_ok=True)
         if not (self.folder / "README.md").exists():
@@ -132,40 +132,40 @@ class ExchangeModel:
         for path in sorted(self.folder.glob(f"*-{key[:8]}.prompt.md")):
             if key in _first_line(path):
                 return path
-        numbers = [int(found[1]) for path in self.folder.iterdir() if (found := _NAME.fullmatch(path.name))]
+        numbers = [int(match[1]) for path in self.folder.iterdir() if (match := _NAME.fullmatch(path.name))]
         path = self.folder / f"{max(numbers, default=0) + 1:04}-{key[:8]}.prompt.md"
         _replace(path, render(messages, sampling, key))
         return path
 
     def _wait(self, answer: Path) -> str:
-        """The text of an answer as soon as it is there and stands still."""
+        """Return the text of an answer once its file is complete."""
         if not answer.exists():
             LOG.info("waiting for %s", answer)
-        seen, looks = (0, 0), 0
+        before, looks = (0, 0), 0
         while True:
             now = _look(answer)
-            looks = looks + 1 if now == seen else 0
-            seen = now
+            looks = looks + 1 if now == before else 0
+            before = now
             if looks >= SAME_LOOKS and now != (0, 0) and (text := _text(answer)).strip():
                 return text
             pause(self._poll, self._stopped)
 
 
 def render(messages: Sequence[Message], sampling: Sampling, key: str) -> str:
-    """A conversation for a reader; the first line holds the whole key."""
-    drawn = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
-    named = f"prompt {label()}; " if label() else ""
-    parts = [f"<!-- {named}{drawn}; key {key} -->"]
+    """Return a conversation as text. The first line holds the whole key."""
+    parameters = ", ".join(f"{name} {value}" for name, value in sampling.model_dump().items())
+    prompt = f"prompt {label()}; " if label() else ""
+    parts = [f"<!-- {prompt}{parameters}; key {key} -->"]
     for number, message in enumerate(messages, 1):
         parts.append(f"# ===== message {number} of {len(messages)}: {message.role} =====\n\n{message.content}")
     return "\n\n".join(parts) + "\n"
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file so that it is never half there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8", errors="backslashreplace")
-    beside.replace(path)
+    """Write a file atomically."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    temporary.replace(path)
 
 
 def _first_line(path: Path) -> str:
@@ -174,12 +174,12 @@ def _first_line(path: Path) -> str:
 
 
 def _look(path: Path) -> tuple[int, int]:
-    """Size and time of change; twice 0 for a file that is not there."""
+    """Return size and time of change; (0, 0) for a missing or empty file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return 0, 0
-    return (found.st_size, found.st_mtime_ns) if found.st_size else (0, 0)
+    return (status.st_size, status.st_mtime_ns) if status.st_size else (0, 0)
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Fits a conversation into the model's context by a stated policy, never silently.
+"""Fit a conversation into the model's context by a documented policy, never silently.
 
 Templates name the blocks that may be dropped (the filter ``block`` of ``planbook.planner.prompts``), and those that
 must stay whole.
@@ -22,30 +22,30 @@ LEFT_OUT_FIRST = (
     "example of a rule",
     "demonstration",
 )
-"""What is dropped, in this order: blocks by name, and the oldest exchanges.
+"""The parts that are dropped, in this order: blocks by name, and the oldest exchanges.
 
 Of blocks with the same name, the last goes first.
 """
 WHOLE = "whole"
-"""Name of a block that is never cut, such as the episode under judgement."""
+"""Name of a block that is never cut, such as the episode that is being judged."""
 OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
-"""Marks of a block. They stand in prompts until these are fitted, and never reach a model."""
+"""Marks of a block. Fitting a prompt removes them, so they never reach a model."""
 _BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
 SHORTEST_CUT = 400
-"""Minimum characters of a piece that is cut."""
+"""Minimum number of characters that are left of a piece."""
 LONG = 16_000
-"""Characters to which the messages of an exchange are cut before whole exchanges are left out."""
+"""Number of characters to which the messages of an exchange are cut before whole exchanges are left out."""
 
 
 def prompt_block(text: str, name: str) -> str:
-    """Mark a text as a block of that name. Raises ValueError for a name that the policy does not have."""
+    """Mark a text as a block of that name. Raises ValueError for an unknown name."""
     if name not in (*LEFT_OUT_FIRST, WHOLE):
         raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(LEFT_OUT_FIRST)} and {WHOLE}")
     return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
 
 
 def unmarked(text: str) -> str:
-    """Return a text without the marks of its blocks, for readers who are no models."""
+    """Return a text without the marks of its blocks, for people."""
     return "".join(piece.text for piece in _pieces(text))
 
 
@@ -65,18 +65,18 @@ class Fitted:
 
 
 def room(sampling: Sampling) -> int:
-    """Tokens that the prompt may have; where replies are not limited, half of the context is kept for them."""
+    """Return the number of tokens for the prompt. If replies are not limited, they get half of the context."""
     return sampling.context - (sampling.max_tokens or sampling.context // 2)
 
 
 def fit(messages: Sequence[Message], room: int) -> Fitted:
-    """Make a conversation fit into so many tokens, by estimate. Raises ContextExceeded where nothing helps.
+    """Fit a conversation into ``room`` tokens, by estimate. Raises ContextExceeded if that is impossible.
 
-    What can be spared is left out piece by piece, as ``LEFT_OUT_FIRST`` says, with a note in its place. System
-    messages, the first user message, the last reply and the last message stay. Messages of more than ``LONG``
-    characters are cut to that before whole exchanges are left out: one long output does not push out all others. If
-    that is not enough, the longest texts that are left are cut in the middle, between two lines, all of them to the
-    same length, each with a note of what is missing.
+    Parts are left out one by one in the order of ``LEFT_OUT_FIRST``, each replaced by a note. System messages, the
+    first user message, the last reply and the last message stay. Messages of more than ``LONG`` characters are cut to
+    that length before whole exchanges are left out, so that one long output does not push out all others. If that is
+    not enough, the longest remaining texts are cut in the middle, between two lines, all to the same length, with a
+    note of the number of characters cut.
     """
     for draft in _drafts(messages):
         if estimate_prompt(fitted := draft.messages()) <= room:
@@ -86,7 +86,7 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
 
 @dataclass(frozen=True)
 class _Block:
-    """A part of a message: a block, if it has a name."""
+    """A part of a message. It is a block if it has a name."""
 
     text: str
     name: str = ""
@@ -94,93 +94,103 @@ class _Block:
 
 @dataclass(frozen=True)
 class _FittedConversation:
-    """A conversation in pieces, the places of messages that are left out, and the characters of blocks that are."""
+    """A conversation in pieces, the indices of messages left out, and the number of characters spared."""
 
-    asked: tuple[Message, ...]
+    original: tuple[Message, ...]
     pieces: tuple[tuple[_Block, ...], ...]
     left_out: frozenset[int] = frozenset()
     spared: int = 0
 
     def messages(self) -> tuple[Message, ...]:
-        """Return what is left, with a note where messages are missing."""
-        parts = zip(self.asked, self.pieces, strict=True)
-        return _without([_saying(message, pieces) for message, pieces in parts], self.left_out)
+        """Return the remaining messages, with a note in place of those left out."""
+        parts = zip(self.original, self.pieces, strict=True)
+        return _without([_with_pieces(message, pieces) for message, pieces in parts], self.left_out)
 
     def blocks(self, name: str) -> list[tuple[int, int]]:
-        """Return where blocks of a name are, the last first: the message, and the piece of it."""
-        kept = [(place, each) for place, each in enumerate(self.pieces) if place not in self.left_out]
-        return [(place, n) for place, each in kept for n, piece in enumerate(each) if piece.name == name][::-1]
+        """Return the blocks of a name, the last first, each as the index of its message and of its piece there."""
+        return [
+            (index, number)
+            for index, pieces in enumerate(self.pieces)
+            if index not in self.left_out
+            for number, piece in enumerate(pieces)
+            if piece.name == name
+        ][::-1]
 
-    def without(self, place: int, number: int) -> "_FittedConversation":
+    def without(self, index: int, number: int) -> "_FittedConversation":
         """Leave out a block."""
-        message = list(self.pieces[place])
-        prompt_block = message[number]
-        message[number] = _Block(f"[left out to fit the context: {prompt_block.name}]\n", WHOLE)
-        pieces = (*self.pieces[:place], tuple(message), *self.pieces[place + 1 :])
-        return replace(self, pieces=pieces, spared=self.spared + len(prompt_block.text))
+        message = list(self.pieces[index])
+        block = message[number]
+        message[number] = _Block(f"[left out to fit the context: {block.name}]\n", WHOLE)
+        pieces = (*self.pieces[:index], tuple(message), *self.pieces[index + 1 :])
+        return replace(self, pieces=pieces, spared=self.spared + len(block.text))
 
     def shortened(self, after: int) -> "_FittedConversation":
-        """Cut the long pieces of the messages after a place."""
+        """Cut the long pieces of the messages after an index."""
         cut = [[_cut_piece(piece, LONG) for piece in message] for message in self.pieces[after + 1 :]]
         pieces = (*self.pieces[: after + 1], *(tuple(piece for piece, _ in message) for message in cut))
-        return replace(self, pieces=pieces, spared=self.spared + sum(missing for each in cut for _, missing in each))
+        spared = sum(missing for message in cut for _, missing in message)
+        return replace(self, pieces=pieces, spared=self.spared + spared)
 
 
 def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
-    """The conversation, then with one thing less each."""
-    draft = _FittedConversation(tuple(messages), tuple(_pieces(each.content) for each in messages))
+    """Yield the conversation, then ever shorter versions of it."""
+    draft = _FittedConversation(tuple(messages), tuple(_pieces(message.content) for message in messages))
     yield draft
     for name in LEFT_OUT_FIRST:
         if name == EXCHANGES:
             yield (draft := draft.shortened(_first_user(messages)))
         for exchange in _exchanges(messages) if name == EXCHANGES else ():
             yield (draft := replace(draft, left_out=draft.left_out | set(exchange)))
-        for place, number in draft.blocks(name):
-            yield (draft := draft.without(place, number))
+        for index, number in draft.blocks(name):
+            yield (draft := draft.without(index, number))
 
 
 def _pieces(content: str) -> tuple[_Block, ...]:
     pieces, end = list[_Block](), 0
-    for found in _BLOCK.finditer(content):
-        pieces += [_Block(content[end : found.start()]), _Block(found[2], found[1])]
-        end = found.end()
+    for match in _BLOCK.finditer(content):
+        pieces += [_Block(content[end : match.start()]), _Block(match[2], match[1])]
+        end = match.end()
     return (*pieces, _Block(content[end:]))
 
 
-def _saying(message: Message, pieces: Iterable[_Block]) -> Message:
-    """The message with other words, made from the same data."""
+def _with_pieces(message: Message, pieces: Iterable[_Block]) -> Message:
+    """Return the message with the text of these pieces. Its data stay the same."""
     text, content = "".join(piece.text for piece in pieces), message.content
-    known = Rendered.known(text, content.data) if isinstance(content, Rendered) else text
-    return message if text == content else message.model_copy(update={"content": known})
+    rendered = Rendered.known(text, content.data) if isinstance(content, Rendered) else text
+    return message if text == content else message.model_copy(update={"content": rendered})
 
 
 def _first_user(messages: Sequence[Message]) -> int:
-    return next((place for place, message in enumerate(messages) if message.role == "user"), 0)
+    return next((index for index, message in enumerate(messages) if message.role == "user"), 0)
 
 
 def _exchanges(messages: Sequence[Message]) -> list[list[int]]:
-    """The places of what may be left out, oldest first, a reply together with what answered it; not the last reply."""
-    replies = [place for place, message in enumerate(messages) if message.role == "assistant"]
-    found: list[list[int]] = []
-    for place in range(_first_user(messages) + 1, min(len(messages) - 1, replies[-1] if replies else len(messages))):
-        if messages[place].role == "assistant" or (messages[place].role == "user" and not found):
-            found.append([])
-        if messages[place].role != "system":
-            found[-1].append(place)
-    return found
+    """Return the indices of the exchanges that may be left out, oldest first.
+
+    An exchange is a reply with the messages after it. The one of the last reply stays.
+    """
+    replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    exchanges: list[list[int]] = []
+    for index in range(_first_user(messages) + 1, min(len(messages) - 1, replies[-1] if replies else len(messages))):
+        if messages[index].role == "assistant" or (messages[index].role == "user" and not exchanges):
+            exchanges.append([])
+        if messages[index].role != "system":
+            exchanges[-1].append(index)
+    return exchanges
 
 
 def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, ...]:
-    """Leave messages out, and say so where it keeps the roles alternating.
+    """Leave messages out and put a note in their place, so that the roles still alternate.
 
-    Before a reply the note ends the message in front of the gap; before a user's message it takes the reply's place.
+    If a reply follows the gap, the note is appended to the message before the gap. If a user message follows, the note
+    takes the place of a reply.
     """
     if not left_out:
         return tuple(messages)
     note = f"[{_count(len(left_out), 'earlier message')} left out to fit the context]"
     start = min(left_out)
-    before = [message for place, message in enumerate(messages) if place < start]
-    after = [message for place, message in enumerate(messages) if place > start and place not in left_out]
+    before = messages[:start]
+    after = [message for index, message in enumerate(messages) if index > start and index not in left_out]
     if after[0].role == "user":
         return (*before, Message(role="assistant", content=note), *after)
     last = before[-1]
@@ -188,7 +198,7 @@ def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, 
 
 
 def _cut(draft: _FittedConversation, room: int) -> Fitted:
-    """Cut the longest pieces to the greatest common length at which all of it fits."""
+    """Cut the longest pieces to the greatest common length at which the conversation fits."""
     fitted = _cut_to(draft, SHORTEST_CUT)
     if (least := estimate_prompt(fitted.messages)) > room:
         raise ContextExceeded(
@@ -198,28 +208,24 @@ def _cut(draft: _FittedConversation, room: int) -> Fitted:
     fits, too_long = SHORTEST_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
-        tried = _cut_to(draft, middle)
-        if estimate_prompt(tried.messages) <= room:
-            fits, fitted = middle, tried
+        candidate = _cut_to(draft, middle)
+        if estimate_prompt(candidate.messages) <= room:
+            fits, fitted = middle, candidate
         else:
             too_long = middle
     return fitted
 
 
 def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
-    """Keep about so many characters of every piece that may be cut."""
-    missing = 0
-    messages = list[tuple[_Block, ...]]()
-    for message in draft.pieces:
-        cut = [_cut_piece(piece, length) for piece in message]
-        messages.append(tuple(piece for piece, _ in cut))
-        missing += sum(over for _, over in cut)
-    kept = replace(draft, pieces=tuple(messages))
-    return Fitted(kept.messages(), len(draft.left_out), draft.spared + missing)
+    """Cut every piece that may be cut to about ``length`` characters."""
+    cut = [[_cut_piece(piece, length) for piece in message] for message in draft.pieces]
+    shortened = replace(draft, pieces=tuple(tuple(piece for piece, _ in message) for message in cut))
+    missing = sum(count for message in cut for _, count in message)
+    return Fitted(shortened.messages(), len(draft.left_out), draft.spared + missing)
 
 
 def _cut_piece(piece: _Block, length: int) -> tuple[_Block, int]:
-    """Keep half of the length at each end, whole lines where there are some. Return how much is missing, too."""
+    """Keep half of the length at each end, in whole lines if possible. Return the number of missing characters, too."""
     text = piece.text
     if len(text) <= length or piece.name == WHOLE:
         return piece, 0

@@ -20,18 +20,18 @@ from planbook.planner.errors import ModelRefused
 from planbook.planner.models.openai_replies import (
     BrokenStream,
     Failure,
-    Hearing,
     Received,
+    ReplyListener,
     chunks_of,
-    final,
+    describe,
+    final_error,
+    is_rate_limited,
+    is_retryable,
+    is_too_long,
     most_requests,
-    rate_limited,
     read_stream,
     read_whole,
     retry_after,
-    said,
-    too_long,
-    worth_asking_again,
 )
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Message, OnText, Reply, Sampling
@@ -49,18 +49,18 @@ from planbook.planner.models.waiting import (
 LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
-"""Set to 1, this environment variable forbids every server but those on this machine."""
+"""If this environment variable is 1, only servers on this machine are allowed."""
 LONGEST_BACK_OFF = 60.0
-_JITTER = random.Random()  # of its own: the global one may be seeded for a run
+_JITTER = random.Random()  # not the global one, which may be seeded for a run
 
 
 class OpenAIModel:
-    """A model behind chat completions; replies are streamed.
+    """A model behind chat completions. Replies are streamed.
 
-    Retries are made only here (the SDK's are off), because the SDK's wait cannot be interrupted, is not shared between
-    threads, and does not cover a broken stream. The class of a failure decides whether it is retried; waits double from
-    ``backoff`` seconds, unless the server says how long. A parameter that the server refuses by name is renamed or
-    dropped from then on; ``replaced`` lists these.
+    The retries of the SDK are off: its waits cannot be interrupted, are not shared between threads, and do not cover a
+    broken stream. The class of a failure decides whether it is retried. Waits double from ``backoff`` seconds, unless
+    the server gives a time. A parameter that the server refuses by name is renamed or dropped in later requests;
+    ``replaced`` lists these parameters.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class OpenAIModel:
         extra_body: Mapping[str, object] | None = None,
         stopped: Stopped = never_stopped,
     ) -> None:
-        """Read OPENAI_BASE_URL and OPENAI_API_KEY where they are not given.
+        """Take ``base_url`` and ``api_key``, or else OPENAI_BASE_URL and OPENAI_API_KEY.
 
-        Raises ModelRefused where no request can be made with them.
+        Raises ModelRefused if no request can be made with them.
         """
         self.name, self._model = f"openai:{name}", name
         url = base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
         self._key = _key(api_key, url)
-        self._who = f"{self.name} at {_checked(url)}"
+        self._title = f"{self.name} at {_check_url(url)}"
         self._retries, self._backoff, self._stopped = retries, backoff, stopped
         self._timeouts = timeouts
         self._extra_body = dict(extra_body or {})
@@ -97,7 +97,7 @@ class OpenAIModel:
 
     @property
     def replaced(self) -> dict[str, str | None]:
-        """The parameters that the server refused, and what is sent instead of each (None: nothing)."""
+        """The parameters that the server refused, each with its replacement; None if it has none."""
         return self._parameters.replaced
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
@@ -105,65 +105,66 @@ class OpenAIModel:
 
         Raises ModelRefused, ContextExceeded, ModelUnavailable, and EpisodeStopped while waiting.
         """
-        start, hearing, failed = time.monotonic(), Hearing(on_text), Counter[str]()
+        start, listener, failures = time.monotonic(), ReplyListener(on_text), Counter[str]()
         while True:
             try:
                 self._gate.wait()
-                received = self._ask(messages, sampling, hearing)
+                received = self._ask(messages, sampling, listener)
             except (openai.APIError, BrokenStream) as error:
                 kind, most = most_requests(error, self._retries)
-                failed[kind] += 1
-                if failed[kind] >= most or too_long(error) or not worth_asking_again(error):
-                    raise final(error, self._who, failed.total(), self._key) from None  # its cause may quote the key
-                self._wait(error, failed[kind], most)
+                failures[kind] += 1
+                if failures[kind] >= most or is_too_long(error) or not is_retryable(error):
+                    # without the cause, which may quote the key
+                    raise final_error(error, self._title, failures.total(), self._key) from None
+                self._wait(error, failures[kind], most)
             else:
                 return self._reply(received, messages, time.monotonic() - start)
 
     def _wait(self, error: Failure, requests: int, most: int) -> None:
-        """Tell the user, and wait before a retry. If the server limits our rate, all threads wait."""
-        asked = retry_after(error)
+        """Log the failure, and wait before a retry. If the server limits our rate, all threads wait."""
+        requested = retry_after(error)
         back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
-        seconds = back_off if asked is None else asked
+        seconds = back_off if requested is None else requested
         LOG.warning(
             "%s: %s; trying again in %.1f s (try %d of %d)",
-            self._who,
-            said(error, self._key),
+            self._title,
+            describe(error, self._key),
             seconds,
             requests + 1,
             most,
         )
-        if rate_limited(error) or asked is not None:
+        if is_rate_limited(error) or requested is not None:
             self._gate.close_for(seconds)
         else:
             pause(seconds, self._stopped)
 
-    def _tell_quiet(self) -> None:
+    def _log_silence(self) -> None:
         LOG.info(
             "%s has sent nothing for %.0f s; it is given %.0f s in all (--timeout idle=SECONDS)",
-            self._who,
+            self._title,
             QUIET,
             self._timeouts.idle,
         )
 
-    def _ask(self, messages: Sequence[Message], sampling: Sampling, hearing: Hearing) -> Received:
-        """Return one reply, asking once more for each parameter that the server does not know."""
+    def _ask(self, messages: Sequence[Message], sampling: Sampling, listener: ReplyListener) -> Received:
+        """Return one reply. After each parameter that the server refuses, ask again without it."""
         while True:
-            sent = self._parameters.of(sampling)
+            parameters = self._parameters.of(sampling)
             try:
-                return self._draw(messages, sent, hearing)
+                return self._request(messages, parameters, listener)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if too_long(error) or not self._parameters.learn(error, sent):
+                if is_too_long(error) or not self._parameters.learn(error, parameters):
                     raise
 
-    def _draw(self, messages: Sequence[Message], sent: dict[str, Any], hearing: Hearing) -> Received:
-        told = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
-        body = {"model": self._model, "messages": told, **sent}
-        if not sent.get("stream"):
-            with closing(from_thread(lambda: [self._whole(body)], self._stopped, self._tell_quiet)) as answers:
-                return read_whole(next(answers), hearing)
+    def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> Received:
+        sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
+        body = {"model": self._model, "messages": sent, **parameters}
+        if not parameters.get("stream"):
+            with closing(from_thread(lambda: [self._whole(body)], self._stopped, self._log_silence)) as answers:
+                return read_whole(next(answers), listener)
         stream = {**body, **self._extra_body}
-        with closing(from_thread(lambda: self._stream(stream), self._stopped, self._tell_quiet)) as chunks:
-            return read_stream(chunks, hearing)
+        with closing(from_thread(lambda: self._stream(stream), self._stopped, self._log_silence)) as chunks:
+            return read_stream(chunks, listener)
 
     def _whole(self, body: dict[str, Any]) -> object:
         create: Any = self._client.chat.completions.create
@@ -181,7 +182,7 @@ class OpenAIModel:
         )
 
     def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:
-        """Return the reply. If the server's name for its model is a path, only the file name is kept."""
+        """Return the reply. If the server's name for its model is a path, keep only the file name."""
         text = received.text or received.refusal
         served = received.model or self._model
         return Reply(
@@ -194,9 +195,9 @@ class OpenAIModel:
         )
 
 
-def _key(given: str | None, url: str) -> str:
-    """Return the key; local servers mostly accept any. Raises ModelRefused."""
-    key = (given or os.environ.get("OPENAI_API_KEY") or "").strip()
+def _key(api_key: str | None, url: str) -> str:
+    """Return the key. Most local servers accept any. Raises ModelRefused."""
+    key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
     if not key and url == DEFAULT_URL:
         raise ModelRefused(
             "no key for OpenAI's server: set OPENAI_API_KEY, or OPENAI_BASE_URL to another server that speaks its API"
@@ -206,8 +207,8 @@ def _key(given: str | None, url: str) -> str:
     return key or "none"
 
 
-def _checked(url: str) -> str:
-    """Return a base URL for messages, without a password. Raises ModelRefused if it is invalid or forbidden."""
+def _check_url(url: str) -> str:
+    """Return a base URL without a password, for messages. Raises ModelRefused if it is invalid or forbidden."""
     try:
         parts = urlsplit(url)
         place = (parts.hostname or "") + (f":{parts.port}" if parts.port else "")
@@ -229,11 +230,11 @@ def _is_local(url: str) -> bool:
 
 
 def _sendable(text: str) -> str:
-    """Return text that can be sent, without half surrogates."""
+    """Return the text without half surrogates, which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
 
 
-INSTEAD: Mapping[str, str | None] = {
+REPLACEMENTS: Mapping[str, str | None] = {
     "max_tokens": "max_completion_tokens",
     "temperature": None,
     "stop": None,
@@ -241,15 +242,15 @@ INSTEAD: Mapping[str, str | None] = {
     "stream_options": None,
     "stream": None,
 }
-"""What to send instead of a refused parameter; None sends nothing. Looked up in this order."""
+"""Replacements of refused parameters; None sends nothing. They are tried in this order."""
 _NEEDS: Mapping[str, str] = {"stream_options": "stream"}
-_NAMED = (
+_NAMING = (
     r"""["'`]{name}["'`]""",
     r"\b(parameters?|arguments?|fields?|keys?|inputs?)\b( supplied| given)?[\s:]+{name}\b",
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
     r"\b{name}\b( parameter| argument| field)?( is| are)? (un|not |no longer )",
 )
-"""Patterns by which a message names a parameter. A bare word does not count: "stop" and "seed" are ordinary words."""
+"""Patterns of a message that names a parameter. A bare word does not count: "stop" and "seed" are ordinary words."""
 
 
 class Parameters:
@@ -261,13 +262,13 @@ class Parameters:
 
     @property
     def replaced(self) -> dict[str, str | None]:
-        """The parameters refused so far, and what is sent instead of each."""
+        """The parameters refused so far, each with its replacement."""
         with self._lock:
             return dict(self._replaced)
 
     def of(self, sampling: Sampling) -> dict[str, Any]:
         """Return the parameters to send for a sampling."""
-        wanted = {
+        values = {
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
             "stop": list(sampling.stop) or None,
@@ -277,22 +278,22 @@ class Parameters:
         }
         replaced = self.replaced
         names = {
-            name: replaced.get(name, name) for name in wanted if replaced.get(_NEEDS.get(name, ""), "") is not None
+            name: replaced.get(name, name) for name in values if replaced.get(_NEEDS.get(name, ""), "") is not None
         }
-        return {sent: wanted[name] for name, sent in names.items() if sent is not None and wanted[name] is not None}
+        return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
     def learn(self, error: openai.APIStatusError, sent: Mapping[str, Any]) -> bool:
         """Stop sending a parameter that the error names. Return False if it names none that can be dropped."""
-        name = next((name for name in INSTEAD if name in sent and _names(error, name)), None)
+        name = next((name for name in REPLACEMENTS if name in sent and _is_about(error, name)), None)
         if name is None:
             return False
         with self._lock:
-            self._replaced[name] = INSTEAD[name]
+            self._replaced[name] = REPLACEMENTS[name]
         return True
 
 
-def _names(error: openai.APIStatusError, parameter: str) -> bool:
+def _is_about(error: openai.APIStatusError, parameter: str) -> bool:
     if error.param is not None:
         return error.param == parameter
-    said = f"{error.message} {error.body}"
-    return any(re.search(named.format(name=parameter), said, re.IGNORECASE) for named in _NAMED)
+    text = f"{error.message} {error.body}"
+    return any(re.search(pattern.format(name=parameter), text, re.IGNORECASE) for pattern in _NAMING)

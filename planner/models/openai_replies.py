@@ -10,18 +10,18 @@ from typing import Any
 import openai
 from openai.types.chat import ChatCompletion
 
-from planbook.planner.errors import ContextExceeded, ModelRefused, ModelUnavailable
+from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, ModelUnavailable
 from planbook.planner.models.types import Finish, OnText, Usage
 
 LONGEST_WAIT = 120.0
-"""Maximum seconds that a server may ask us to wait."""
+"""Maximum number of seconds to wait at a server's request."""
 BUSY = 3
 """Factor for the number of retries if a server limits the rate of requests."""
 SHORTEST_KEY = 8
-LONGEST_SAID = 400
-"""Maximum characters quoted from a server's message."""
-NEVER_BY_ITSELF = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Codes of a 429 that no waiting resolves."""
+LONGEST_QUOTE = 400
+"""Maximum number of characters quoted from a server's message."""
+NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Codes of a 429 that waiting does not resolve."""
 _CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)|(prompt|input).{0,40}(too long|too large|exceeds)", re.IGNORECASE
@@ -44,7 +44,7 @@ class OtherApi(BrokenStream):
 
 
 Failure = openai.APIError | BrokenStream
-_ASKED_AGAIN = (
+_RETRYABLE = (
     BrokenStream,
     openai.APIConnectionError,  # timeouts too
     openai.ConflictError,
@@ -53,8 +53,8 @@ _ASKED_AGAIN = (
 )
 
 
-def too_long(error: Failure) -> bool:
-    """Return whether the server says that the prompt does not fit."""
+def is_too_long(error: Failure) -> bool:
+    """Return True if the server says that the prompt does not fit."""
     if isinstance(error, BrokenStream):
         return False
     if error.code in _CONTEXT_CODES or error.type in _CONTEXT_CODES or _status(error) == 413:
@@ -62,18 +62,18 @@ def too_long(error: Failure) -> bool:
     return _status(error) == 400 and _TOO_LONG.search(error.message) is not None
 
 
-def worth_asking_again(error: Failure) -> bool:
-    """Return whether the same request may succeed later."""
+def is_retryable(error: Failure) -> bool:
+    """Return True if the same request may succeed later."""
     if isinstance(error, OtherApi):
         return False
-    if isinstance(error, _ASKED_AGAIN):
-        return not (isinstance(error, openai.APIError) and error.code in NEVER_BY_ITSELF)
-    status = _status(error)  # 408, or an error told inside a stream, with or without a number
+    if isinstance(error, _RETRYABLE):
+        return not (isinstance(error, openai.APIError) and error.code in NOT_RETRYABLE)
+    status = _status(error)  # 408, or an error inside a stream, with or without a number
     return status is None or status in (408, 409, 429) or status >= 500
 
 
-def rate_limited(error: Failure) -> bool:
-    """Return whether the server limits our rate, so that every thread should wait."""
+def is_rate_limited(error: Failure) -> bool:
+    """Return True if the server limits our rate, so that every thread should wait."""
     return _status(error) == 429
 
 
@@ -81,48 +81,49 @@ def retry_after(error: Failure) -> float | None:
     """Return the seconds that the server asks to wait, from a number or a date; None if it does not say."""
     if not isinstance(error, openai.APIStatusError):
         return None
-    asked = error.response.headers.get("retry-after", "")
+    header = error.response.headers.get("retry-after", "")
     try:
-        seconds = float(asked)
+        seconds = float(header)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(asked).timestamp() - time.time()
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except ValueError:
             return None
     return min(seconds, LONGEST_WAIT) if seconds > 0 else None
 
 
 def most_requests(error: Failure, retries: int) -> tuple[str, int]:
-    """Return the kind of a failure, and how many requests may end in one of that kind before it is final.
+    """Return the kind of a failure, and the number of requests that may end in that kind before it is final.
 
-    A busy server is waited for longer. One that said nothing for the whole of ``idle`` is asked only once more.
+    A busy server gets more requests. A server that sent nothing for all of ``idle`` is asked only once more.
     """
-    if rate_limited(error):
+    if is_rate_limited(error):
         return "busy", 1 + BUSY * retries
     return ("silent", 1 + min(retries, 1)) if _is_silence(error) else ("failed", 1 + retries)
 
 
-def final(error: Failure, who: str, requests: int, key: str) -> ContextExceeded | ModelRefused | ModelUnavailable:
-    """Return the error to raise for the last failure; ``who`` names the model and its server."""
-    told = said(error, key)
-    if too_long(error):
+def final_error(error: Failure, title: str, requests: int, key: str) -> ModelError:
+    """Return the error to raise for the last failure; ``title`` names the model and its server."""
+    failure = describe(error, key)
+    if is_too_long(error):
         return ContextExceeded(
-            f"{who} says that the prompt is longer than it takes: {told}. "
+            f"{title} says that the prompt is longer than it takes: {failure}. "
             "Give the model's true context length (it counts prompt and reply), or start the server with a longer one"
         )
-    if worth_asking_again(error):
+    if is_retryable(error):
         times = "one request" if requests == 1 else f"{requests} requests"
-        return ModelUnavailable(f"{who} {_what_failed(error)} after {times}: {told}. {_later(error)}")
+        return ModelUnavailable(f"{title} {_symptom(error)} after {times}: {failure}. {_advice(error)}")
     if isinstance(error, OtherApi):
         return ModelRefused(
-            f"{who} does not speak OpenAI's API: {told}. What to do: check OPENAI_BASE_URL, which usually ends in /v1"
+            f"{title} does not speak OpenAI's API: {failure}. "
+            "What to do: check OPENAI_BASE_URL, which usually ends in /v1"
         )
     advice = _ADVICE.get(_status(error) or 0, "the request has to be changed: see the model's options")
-    return ModelRefused(f"{who} refuses the request: {told}. What to do: {advice}")
+    return ModelRefused(f"{title} refuses the request: {failure}. What to do: {advice}")
 
 
-def _what_failed(error: Failure) -> str:
-    if rate_limited(error):
+def _symptom(error: Failure) -> str:
+    if is_rate_limited(error):
         return "still limits the rate of requests"
     if _is_silence(error):
         return "sent nothing for too long"
@@ -131,40 +132,40 @@ def _what_failed(error: Failure) -> str:
     return "failed" if isinstance(error, openai.APIStatusError) else "gave no whole reply"
 
 
-def _later(error: Failure) -> str:
+def _advice(error: Failure) -> str:
     """Return advice for a failure that may pass before the run is resumed."""
-    if rate_limited(error):
+    if is_rate_limited(error):
         return "Ask for less at once (a smaller --jobs), or wait, then resume the run"
     if _is_silence(error):
-        return "See that the server is not stuck, or wait longer (--timeout idle=SECONDS), then resume the run"
+        return "Check that the server is not stuck, or wait longer (--timeout idle=SECONDS), then resume the run"
     if _is_unreachable(error):
         return "Check that the server runs and that OPENAI_BASE_URL names its host and port, then resume the run"
     return "Look at the server's log, then resume the run"
 
 
 def _is_unreachable(error: Failure) -> bool:
-    """Return whether no connection was made."""
+    """Return True if no connection was made."""
     return isinstance(error, openai.APIConnectionError) and "Connect" in type(error.__cause__).__name__
 
 
 def _is_silence(error: Failure) -> bool:
-    """Return whether the server took the request and then sent nothing for ``Timeouts.idle`` seconds."""
+    """Return True if the server took the request and then sent nothing for ``Timeouts.idle`` seconds."""
     return isinstance(error, openai.APITimeoutError) and not _is_unreachable(error)
 
 
-def said(error: Failure, key: str) -> str:
-    """Return the failure in one line, without the key, which servers like to quote."""
+def describe(error: Failure, key: str) -> str:
+    """Return the failure in one line, without the key, which some servers quote."""
     text = str(error)
     if isinstance(error, openai.APIConnectionError) and error.__cause__ is not None:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
     elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
         text = f"{text} - {error.body}"  # not in OpenAI's form
     text = " ".join(_without(text, key).split())
-    return text if len(text) <= LONGEST_SAID else f"{text[:LONGEST_SAID]} ..."
+    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]} ..."
 
 
 def _without(text: str, key: str) -> str:
-    """Return the text without the key; placeholders for no key stay."""
+    """Return the text without the key. A placeholder for no key stays."""
     return text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
 
 
@@ -181,21 +182,21 @@ EVENTS = "text/event-stream"
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "refused"}
 
 
-class Hearing:
-    """One listener across several streams of the same reply, which it receives as one text.
+class ReplyListener:
+    """Passes several streams of the same reply to ``on_text`` as one text.
 
-    After a broken stream, the next continues where the broken one ended, if it begins the same. If not, the listener
-    gets nothing more, and only the final text counts.
+    After a broken stream, the next stream continues it if it begins with the same text. Otherwise ``on_text`` gets
+    nothing more, and only the final text counts.
     """
 
     def __init__(self, on_text: OnText | None) -> None:
-        self._on_text, self._told = on_text, ""
+        self._on_text, self._passed = on_text, ""
 
-    def tell(self, so_far: str) -> bool:
-        """Pass on the text of the present stream. Return False if the listener wants no more."""
-        if self._on_text is None or len(so_far) <= len(self._told) or not so_far.startswith(self._told):
+    def pass_on(self, text: str) -> bool:
+        """Pass on the new part of the present stream's text so far. Return False if no more is wanted."""
+        if self._on_text is None or len(text) <= len(self._passed) or not text.startswith(self._passed):
             return True
-        piece, self._told = so_far[len(self._told) :], so_far
+        piece, self._passed = text[len(self._passed) :], text
         return self._on_text(piece)
 
 
@@ -213,7 +214,7 @@ class Received:
 
     @property
     def finish(self) -> Finish:
-        """Return why the reply ended; an empty reply is a refusal."""
+        """The reason why the reply ended. An empty reply is a refusal."""
         if self.cut:
             return "cut"
         if self.refusal or not (self.text or self.reason == "length"):
@@ -221,24 +222,24 @@ class Received:
         return _FINISHES.get(self.reason or "", "stop")
 
 
-def read_stream(chunks: Iterable[Mapping[str, Any]], hearing: Hearing) -> Received:
-    """Read the chunks of a reply, or as many as the listener wants. Raises BrokenStream and openai.APIError."""
+def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) -> Received:
+    """Read the chunks of a reply, until the listener wants no more. Raises BrokenStream and openai.APIError."""
     received = Received()
     try:
         for chunk in chunks:
             _take(received, chunk)
-            if not hearing.tell(received.text):
+            if not listener.pass_on(received.text):
                 received.cut = True
                 return _joined(received)
     except (openai.APIError, BrokenStream):
         if received.reason is None:
-            raise  # else the text is whole, and only the count of its tokens is lost
+            raise  # otherwise the text is complete, and only the token count is lost
     if received.reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
     return _joined(received)
 
 
-def read_whole(completion: object, hearing: Hearing) -> Received:
+def read_whole(completion: object, listener: ReplyListener) -> Received:
     """Return a reply that came in one piece. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
         raise BrokenStream("the server answered with something other than a chat completion")
@@ -251,12 +252,12 @@ def read_whole(completion: object, hearing: Hearing) -> Received:
         usage=_usage(completion.usage.model_dump() if completion.usage else None),
         model=completion.model or "",
     )
-    hearing.tell(received.text)
+    listener.pass_on(received.text)
     return _joined(received)
 
 
 def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects of a stream, and close it at the end. Raises BrokenStream, OtherApi, openai.APIError."""
+    """Yield the JSON objects of a stream, then close it. Raises BrokenStream, OtherApi, openai.APIError."""
     kind = stream.response.headers.get("content-type", "").partition(";")[0]
     empty = True
     with stream:
@@ -273,7 +274,7 @@ def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
 
 
 def _take(received: Received, chunk: Mapping[str, Any]) -> None:
-    """Add one chunk; servers differ in what they leave out of it."""
+    """Add one chunk. Servers leave different parts out of it."""
     received.model = chunk.get("model") or received.model
     received.usage = _usage(chunk.get("usage")) or received.usage
     for choice in chunk.get("choices") or ():
@@ -285,9 +286,9 @@ def _take(received: Received, chunk: Mapping[str, Any]) -> None:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """Return what the server says of the model's thoughts: servers use one of two names for it."""
-    said = message.get("reasoning_content") or message.get("reasoning")
-    return said if isinstance(said, str) else ""
+    """Return the model's reasoning, for which servers use one of two names."""
+    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    return reasoning if isinstance(reasoning, str) else ""
 
 
 def _usage(counted: Mapping[str, Any] | None) -> Usage | None:

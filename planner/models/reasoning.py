@@ -1,7 +1,7 @@
-"""Separates a model's reasoning from its reply; reasoning is stored and never read as a plan.
+"""Separate a model's reasoning from its reply. Reasoning is stored, but never read as a plan.
 
-Open reasoning models write it at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers cut off
-the opening tag; then everything before ``</think>`` is reasoning, unless it is inside a code block.
+Open models write their reasoning at the beginning of the reply, between ``<think>`` and ``</think>``. Some servers cut
+off the opening tag. Then all text before ``</think>`` is reasoning, unless that tag is inside a code block.
 """
 
 import re
@@ -16,7 +16,7 @@ _TAGS = ("<think>", "<thinking>")
 
 
 def split(text: str) -> tuple[str, str]:
-    """Return the reasoning at the beginning of a text, and the rest; without a closing tag all of it is reasoning."""
+    """Return the reasoning at the beginning of a text, and the rest. Without a closing tag, there is no rest."""
     reasoning, rest = _blocks(text)
     closed = _CLOSE_ALONE.search(text) if rest == text else None
     if closed and len(_FENCE.findall(text, 0, closed.start())) % 2 == 0:
@@ -36,7 +36,7 @@ def _blocks(text: str) -> tuple[str, str]:
 
 
 def without_reasoning(reply: Reply) -> Reply:
-    """Return the reply with its reasoning apart from its text."""
+    """Return the reply with its reasoning moved out of its text."""
     reasoning, text = split(reply.text)
     if text == reply.text:
         return reply
@@ -46,18 +46,18 @@ def without_reasoning(reply: Reply) -> Reply:
 class AfterReasoning:
     """Passes on only the text after the reasoning, however the reply is cut into pieces.
 
-    If a server cuts off the opening tag, reasoning cannot be recognised before its end.
+    If a server cuts off the opening tag, reasoning cannot be recognised before its end, and is passed on.
     """
 
     def __init__(self, on_text: OnText) -> None:
-        self._on_text, self._held, self._passes = on_text, "", False
+        self._on_text, self._buffer, self._passes = on_text, "", False
 
     def __call__(self, piece: str) -> bool:
         """Pass the piece on, or hold it back while it may be reasoning."""
         if self._passes:
             return self._on_text(piece)
-        self._held += piece
-        rest = _blocks(self._held)[1]
+        self._buffer += piece
+        rest = _blocks(self._buffer)[1]
         if any(tag.startswith(rest.lstrip().lower()) for tag in _TAGS):
             return True
         self._passes = True

@@ -1,8 +1,8 @@
-"""Recordings: a file of replies, the model that answers from it, and the message when it has no answer.
+"""Recordings: files of replies, the model that answers from them, and the message for a missing answer.
 
 A recording has a header line, then one line of JSON for each reply. A reply belongs to its exact prompt, and to the
 data of the prompt: role and template, number among the questions of that template in its scope, and digest of the
-template's variables. So the wording of prompts may change. Recordings of planbook 0.1.0 know only exact prompts.
+template's variables. So the wording of prompts may change. Recordings of planbook 0.1.0 only have exact prompts.
 """
 
 import fcntl
@@ -30,8 +30,8 @@ from planbook.planner.models.types import (
     Sampling,
     Speaker,
     Usage,
-    given,
     label,
+    prompt_data,
     request_key,
 )
 from planbook.planner.rendered import digest
@@ -40,13 +40,13 @@ from planbook.planner.types import Record
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
 HEAD = 80
-"""Number of characters kept of each message, for people."""
+"""Number of characters of each message that are recorded, for people."""
 
 
 class Header(Record):
-    """The first line. ``made_with`` says where the answers come from, ``command`` which command replays them.
+    """The first line. ``made_with`` is the origin of the answers, ``command`` the command that replays them.
 
-    The command leaves out the model, which is the recording, and the folder of the run.
+    The command lacks the model, which is the recording, and the folder of the run.
     """
 
     recording: int = FORMAT
@@ -55,7 +55,7 @@ class Header(Record):
 
 
 class RecordedMessage(Record):
-    """One message of a recorded prompt: enough to identify it, not the whole text."""
+    """One message of a recorded prompt. Its whole text is not recorded."""
 
     role: Speaker
     sha256: str
@@ -70,7 +70,7 @@ class RecordedMessage(Record):
 
 
 class RecordedReply(Record):
-    """One request and its reply. ``label`` names role and template, ``model`` is what answered."""
+    """One request and its reply. ``label`` names role and template; ``model`` answered."""
 
     key: str
     label: str = ""
@@ -88,7 +88,7 @@ class RecordedReply(Record):
         return cls(
             key=request_key(messages, sampling),
             label=label(),
-            given=given(),
+            given=prompt_data(),
             model=reply.model,
             sampling=sampling,
             messages=tuple(map(RecordedMessage.of, messages)),
@@ -106,7 +106,7 @@ class Found(NamedTuple):
 
 
 class RecordedReplies:
-    """The replies of a recording. If a prompt has two replies, the first counts."""
+    """The replies of a recording. If a prompt has several replies, the first counts."""
 
     def __init__(self, entries: Iterable[RecordedReply] = ()) -> None:
         self._by_key: dict[str, RecordedReply] = {}
@@ -121,48 +121,48 @@ class RecordedReplies:
         """Add a reply."""
         self._by_key.setdefault(entry.key, entry)
         if entry.given is not None:
-            drawn = _drawn(entry.label, entry.sampling)
-            self._by_data.setdefault((*drawn, entry.given.data, entry.given.number), entry)
-            self._by_data.setdefault((*drawn, entry.given.data), entry)
+            key = _key_start(entry.label, entry.sampling)
+            self._by_data.setdefault((*key, entry.given.data, entry.given.number), entry)
+            self._by_data.setdefault((*key, entry.given.data), entry)
 
     def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> Found | None:
-        """Return the reply to what this thread is asking: to these very words, else, unless ``strict``, to these data.
+        """Return the reply to the exact prompt that this thread is asking, else to its data, unless ``strict``.
 
-        The same data at another place of the scope count where none were recorded at this one.
+        If no reply was recorded for the data at this place of the scope, one for the same data at another place counts.
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
             return Found(entry, reworded=False)
-        asked = given()
+        asked = prompt_data()
         if strict or asked is None:
             return None
-        drawn = _drawn(label(), sampling)
-        entry = self._by_data.get((*drawn, asked.data, asked.number)) or self._by_data.get((*drawn, asked.data))
+        key = _key_start(label(), sampling)
+        entry = self._by_data.get((*key, asked.data, asked.number)) or self._by_data.get((*key, asked.data))
         return Found(entry, reworded=True) if entry else None
 
 
-def _drawn(label: str, sampling: Sampling) -> tuple[object, ...]:
-    """Return the prompt's name, and what of the sampling makes another reply."""
+def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
+    """Return the prompt's name and the sampling parameters on which the reply depends."""
     return label, sampling.temperature, sampling.seed, sampling.sample
 
 
 def read_recording(path: Path) -> tuple[Header, list[RecordedReply]]:
-    """Return the whole recording, without a last line that was cut off. Raises UnknownModel for any other file."""
+    """Return the recording, without a last line that was cut off. Raises UnknownModel for any other file."""
     try:
         lines = _whole_lines(path.read_bytes()).split(b"\n")[:-1]
     except OSError as error:
         raise UnknownModel(f"the recording {path} cannot be read: {error.strerror}") from error
     if not lines:
         return Header(), []
-    header = _parsed(path, 1, lines[0], Header)
+    header = _parse(path, 1, lines[0], Header)
     if header.recording != FORMAT:
         raise UnknownModel(f"{path} is a recording of format {header.recording}; this version reads format {FORMAT}")
     return header, [
-        _parsed(path, number, line, RecordedReply) for number, line in enumerate(lines[1:], 2) if line.strip()
+        _parse(path, number, line, RecordedReply) for number, line in enumerate(lines[1:], 2) if line.strip()
     ]
 
 
 def append(path: Path, header: Header, entry: RecordedReply) -> None:
-    """Add an entry that survives the death of this process; a line that an earlier kill cut off goes."""
+    """Add an entry durably, after removing a line that an earlier kill cut off."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -188,7 +188,7 @@ def _repair(file: IO[bytes]) -> int:
 
 
 def _whole_lines(content: bytes) -> bytes:
-    """Return the content without a half-written last line; a line that lacks only its end gets it."""
+    """Return the content without a half-written last line; a line that only lacks its newline gets it."""
     tail = content[content.rfind(b"\n") + 1 :]
     try:
         json.loads(tail)
@@ -203,12 +203,12 @@ def _line(record: Record) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _parsed(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
+def _parse(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(json.loads(line))
-    except ValueError as error:  # of json, and of pydantic
-        what = "header of a recording" if kind is Header else "recorded reply"
-        raise UnknownModel(f"{path}:{number} is no {what}: {_reason(error)}") from error
+    except ValueError as error:  # from json or pydantic
+        expected = "header of a recording" if kind is Header else "recorded reply"
+        raise UnknownModel(f"{path}:{number} is no {expected}: {_reason(error)}") from error
 
 
 def _reason(error: ValueError) -> str:
@@ -222,11 +222,11 @@ MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recor
 
 
 class RecordedModel:
-    """Replays a recording. With an inner model, it asks that for what is missing and records it at once.
+    """A model that replays a recording. It asks an inner model, if any, for missing replies and records them.
 
     A reply is found by its prompt's words or data (``planbook.planner.models.recordings``), not by the model's name, so
-    a recording of one model replays anywhere. A ``strict`` recording gives no reply to a reworded prompt. Only complete
-    replies are recorded: while recording, a reply is received to its end before ``on_text`` gets any of it.
+    a recording of one model replays anywhere. A ``strict`` recording has no reply to a reworded prompt. Only complete
+    replies are recorded, so ``on_text`` gets nothing of a new reply before its end.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class RecordedModel:
 
     @property
     def made_with(self) -> str:
-        """Origin of the answers, in free words."""
+        """The origin of the answers, in free text."""
         return self._header.made_with
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
@@ -251,13 +251,13 @@ class RecordedModel:
         key = request_key(messages, sampling)
         with self._lock:
             asking = self._asking[key]
-        with asking:  # the same request from two threads is paid for once
+        with asking:  # so that the same request from two threads is paid for once
             found = self._entries.find(messages, sampling, strict=self.strict)
             if found is None and self._inner is not None:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
-            told = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{told}. {MISSING.format(self.path)}")
+            problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
+            raise NotRecorded(f"{problem}. {MISSING.format(self.path)}")
         entry, reworded = found
         text, finish = pass_on(entry.text, on_text)
         usage = usage_of_cut(entry.usage, entry.text, text)
@@ -277,46 +277,46 @@ class RecordedModel:
 def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
-    """Return what a person is told when a recording has no answer."""
-    asked, known = tuple(map(RecordedMessage.of, messages)), list(entries)
-    named = f" of {label()}" if label() else ""
-    told = f"{path} has no answer to this prompt{named} ({_ending(asked)})"
+    """Explain that a recording has no answer, and how the most similar entry differs."""
+    asked, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
+    prompt = f" of {label()}" if label() else ""
+    problem = f"{path} has no answer to this prompt{prompt} ({_summary(asked)})"
     if strict and entries.find(messages, sampling):
-        return f"{told} but one to the same data in other words, which --strict-recordings refuses"
-    if not known:
-        return f"{told}; it is empty"
-    nearest = max(known, key=lambda entry: _likeness(entry, asked))
-    return f"{told}; the nearest of its {len(known)} {_difference(nearest, asked, sampling)}{_data_of(nearest)}"
+        return f"{problem} but one to the same data in other words, which --strict-recordings refuses"
+    if not replies:
+        return f"{problem}; it is empty"
+    nearest = max(replies, key=lambda entry: _similarity(entry, asked))
+    difference = f"{_difference(nearest, asked, sampling)}{_data_change(nearest)}"
+    return f"{problem}; the nearest of its {len(replies)} {difference}"
 
 
-def _data_of(nearest: RecordedReply) -> str:
-    """Say that the data differ, if that is known."""
-    now = given()
+def _data_change(nearest: RecordedReply) -> str:
+    """Return a sentence if the data are known to differ."""
+    now = prompt_data()
     if nearest.given is None or now is None or nearest.label != label():
         return ""
     return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
 
 
-def _likeness(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
-    """Return the sort key: equal messages, then same prompt name, then same message count, then equal beginnings."""
+def _similarity(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
+    """Return the sort key: number of equal messages, same prompt name, same message count, number of equal heads."""
     pairs = list(zip(entry.messages, asked, strict=False))
     same, alike = sum(one == other for one, other in pairs), sum(one.head == other.head for one, other in pairs)
     return same, entry.label == label(), len(entry.messages) == len(asked), alike
 
 
 def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling: Sampling) -> str:
-    named = f"(of {entry.label}) " if entry.label else ""
+    prompt = f"(of {entry.label}) " if entry.label else ""
     for number, (then, now) in enumerate(zip_longest(entry.messages, asked), 1):
         if then != now:
-            return f"{named}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
-    was, wanted = entry.sampling.model_dump(), sampling.model_dump()
-    changed = [
-        f"{name} {was[name]!r} was recorded, {wanted[name]!r} is asked" for name in was if was[name] != wanted[name]
-    ]
-    return f"{named}has the same messages, drawn otherwise: {', '.join(changed)}"
+            return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
+    recorded, current = entry.sampling.model_dump(), sampling.model_dump()
+    changed = (name for name in recorded if recorded[name] != current[name])
+    changes = ", ".join(f"{name} {recorded[name]!r} was recorded, {current[name]!r} is asked" for name in changed)
+    return f"{prompt}has the same messages, drawn otherwise: {changes}"
 
 
-def _ending(asked: Sequence[RecordedMessage]) -> str:
+def _summary(asked: Sequence[RecordedMessage]) -> str:
     messages = f"{len(asked)} message{'' if len(asked) == 1 else 's'}"
     return f"{messages}, the last: {_shown(asked[-1])}" if asked else messages
 

@@ -1,4 +1,4 @@
-"""Finds a model by its name on the command line."""
+"""Load a model by its name on the command line."""
 
 import re
 from collections.abc import Callable
@@ -23,12 +23,12 @@ _INNER = re.compile(r"(?P<file>.+?)\+(?P<inner>[a-z]+:.*|none)", re.DOTALL)
 
 
 OBJECT = "object:"
-"""Begins the name of a model that exists in one process only."""
+"""Prefix of the name of a model that exists in one process only."""
 _OBJECTS: dict[str, Model] = {}
 
 
 def register_model(model: Model) -> str:
-    """Return a name by which a model loads in this process: ``object:NAME``, with the model's own name or its class."""
+    """Return a name by which a model loads in this process: ``object:NAME``, where NAME is its name or class."""
     own = getattr(model, "name", "") or type(model).__name__
     name = own if own.startswith(OBJECT) else f"{OBJECT}{own}"
     _OBJECTS[name] = model
@@ -36,9 +36,9 @@ def register_model(model: Model) -> str:
 
 
 def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
-    """Return the model of that full name, see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
+    """Return the model of that full name; see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
 
-    A model that waits checks ``stopped``; a model behind a server keeps to ``timeouts``.
+    A model checks ``stopped`` while it waits; a model behind a server applies ``timeouts``.
     """
     kind, colon, rest = spec.partition(":")
     if spec in _OBJECTS:
@@ -71,9 +71,9 @@ def _exchange(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
 
 
 def _recorded(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
-    found = _INNER.fullmatch(rest)
-    if found:
-        return RecordedModel(found["file"], load_model(found["inner"], stopped=stopped, timeouts=timeouts))
+    match = _INNER.fullmatch(rest)
+    if match:
+        return RecordedModel(match["file"], load_model(match["inner"], stopped=stopped, timeouts=timeouts))
     if not Path(rest).is_file():
         raise UnknownModel(
             f"there is no recording {rest}; to make one, name the model to be recorded: recorded:{rest}+MODEL"
@@ -95,10 +95,10 @@ def _scripted(rest: str, stopped: Stopped, timeouts: Timeouts) -> Model:
 def _script(member: Any, file: str, name: str) -> Any:
     if callable(member) or (isinstance(member, list | tuple) and all(isinstance(text, str) for text in member)):
         return member
-    wanted = "a function (messages, sampling) -> str, or a list of str"
+    expected = "a function (messages, sampling) -> str, or a list of str"
     if member is None:
-        raise UnknownModel(f"{file} defines no {name}; it must be {wanted}")
-    raise UnknownModel(f"{name} in {file} is a {type(member).__name__}; it must be {wanted}")
+        raise UnknownModel(f"{file} defines no {name}; it must be {expected}")
+    raise UnknownModel(f"{name} in {file} is a {type(member).__name__}; it must be {expected}")
 
 
 _KINDS: dict[str, Callable[[str, Stopped, Timeouts], Model]] = {

@@ -1,4 +1,4 @@
-"""Token estimates, for what must be known before a server has counted, and prices of tokens."""
+"""Token estimates, which are needed before a server counts, and prices of tokens."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x0
 _LETTERS_A_TOKEN = 7
 _BYTES_A_TOKEN = 2
 MESSAGE_TOKENS = 4
-"""Tokens that a chat template adds to each message: its role and two marks."""
-_KEPT = 16 << 20
-"""Maximum characters of the messages whose token counts are cached."""
+"""Number of tokens that a chat template adds to each message: its role and two marks."""
+_CACHED = 16 << 20
+"""Maximum number of characters of the messages whose token counts are cached."""
 MARGIN = 1.35
-"""Factor from the estimate to the most that a prompt may have: the estimate of German texts was 26 % too low."""
+"""Factor from the estimate to an upper limit of a prompt's tokens. The estimate of German texts was 26 % too low."""
 
 
-@cached_up_to(_KEPT)  # a conversation is counted again at each of its replies
+@cached_up_to(_CACHED)  # because a conversation is counted again for each reply
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is, meant to be rather too many than too few.
+    """Return the estimated number of tokens of a text, which is rather too high than too low.
 
     Measured against five tokenizers (cl100k, o200k, DeepSeek's, Claude 2's, SmolLM2's): Python code 9 to 41 % too
     many, English 0 to 27 %, HTML and JSON 21 to 45 %, observations full of numbered objects -4 to 22 %. Other scripts
@@ -39,23 +39,23 @@ def _piece_tokens(piece: str) -> float:
         return len(piece.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN
     if piece[0].isalpha():
         return -(-len(piece) // _LETTERS_A_TOKEN)
-    return len(piece) if piece[-1].isdigit() else 1  # " 7" is two tokens nearly everywhere
+    return len(piece) if piece[-1].isdigit() else 1  # " 7" is two tokens in nearly every vocabulary
 
 
 def estimate_prompt(messages: Iterable[Message]) -> int:
-    """Return the estimated tokens of a conversation, chat template included."""
+    """Return the estimated number of tokens of a conversation, chat template included."""
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 
 def most_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
-    """Return the tokens that a call may take at most: of the prompt, by estimate, and of the longest reply."""
+    """Return an upper limit of the tokens of a call: the estimate for the prompt, and the longest reply."""
     prompt = int(estimate_prompt(messages) * MARGIN)
     longest = sampling.max_tokens or max(sampling.context - prompt, 0)
     return Usage(prompt=prompt, completion=longest, estimated=True)
 
 
 def usage_of_cut(usage: Usage, whole: str, text: str) -> Usage:
-    """Return the usage of a reply that was counted whole and of which this much text was passed on."""
+    """Return the usage of a reply of which only ``text`` was passed on, from the usage of the ``whole`` reply."""
     if text == whole:
         return usage
     completion = round(usage.completion * len(text) / len(whole))
@@ -87,7 +87,7 @@ class Price(Record):
 
 
 class Prices(Record):
-    """A table of prices: the published ones of a certain day, or a user's own."""
+    """A table of prices: those published on a certain day, or a user's own."""
 
     about: str = ""
     as_of: str = ""
@@ -95,7 +95,7 @@ class Prices(Record):
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> "Prices":
-        """Read a table, by default the one that ships. Raises BadPrices, saying what is wrong in the file."""
+        """Read a table, by default the one that ships. Raises BadPrices."""
         path = Path(path) if path else SHIPPED_PRICES
         try:
             return cls.model_validate_json(path.read_bytes())
@@ -121,10 +121,10 @@ class Prices(Record):
     def price(self, model: str) -> Price | None:
         """Return the price of a model, or of the model that it is a dated version of."""
         name = _MAKER.sub("", model, count=1) if _MAKER.match(model) else model
-        known = [each for each in self.models if each == name or _is_version(name, each)]
+        known = [model for model in self.models if model == name or _is_version(name, model)]
         return self.models[max(known, key=len)] if known else None
 
 
 def _is_version(name: str, of: str) -> bool:
-    """Return whether the rest of the name is a date: gpt-4o-audio is not gpt-4o and costs more."""
+    """Return True if the rest of the name is a date: gpt-4o-audio is not gpt-4o and costs more."""
     return name.startswith(of) and _VERSION.fullmatch(name[len(of) :]) is not None

@@ -14,7 +14,7 @@ from planbook.planner.types import Record
 Speaker = Literal["system", "user", "assistant"]
 """The author of a message, in the words of OpenAI's API."""
 OnText = Callable[[str], bool]
-"""Called with each new piece of a reply; returning False stops the reply there."""
+"""Takes each new piece of a reply. Returns False to stop the reply there."""
 
 
 class Message(Record):
@@ -25,35 +25,35 @@ class Message(Record):
     """
 
     role: Speaker
-    """Who wrote it."""
+    """The author."""
     content: Text
-    """The text of it, a string."""
+    """The text, a string."""
 
     @property
     def data(self) -> str:
-        """The digest of the data that the content was made from; of the content itself if unknown."""
+        """The digest of the content's data; of the content itself if they are unknown."""
         return self.content.data if isinstance(self.content, Rendered) else digest(self.content)
 
 
 class Sampling(Record):
-    """Sampling parameters of a reply; None is not sent at all, for servers that refuse the parameter."""
+    """Sampling parameters of a reply. A parameter that is None is not sent, for servers that refuse it."""
 
     temperature: float | None = 0.0
-    """0 asks for the likeliest reply each time."""
+    """0 asks for the most likely reply each time."""
     max_tokens: int | None = Field(default=4_000, ge=1)
     """Maximum tokens of one reply."""
     context: int = Field(default=16_000, ge=500)
     """Maximum tokens of prompt and reply together."""
     seed: int | None = 0
-    """Seed of the server's sampling, where it has one."""
+    """Seed of the server's sampling, if the server supports one."""
     stop: tuple[str, ...] = ()
     """Texts at which a reply ends."""
     sample: int = 0
-    """Index of the sample of the same request, from 0: above temperature 0, two samples are two replies."""
+    """Index of the sample of the same request, from 0. Above temperature 0, samples differ."""
 
 
 class Usage(Record):
-    """Tokens as the server counts them; ``estimated`` if it does not. ``cached`` tokens are among the prompt's."""
+    """Token counts of the server, or ``estimated`` ones. ``prompt`` includes ``cached`` tokens."""
 
     prompt: int = 0
     completion: int = 0
@@ -67,7 +67,7 @@ class Usage(Record):
 
 
 Finish = Literal["stop", "length", "cut", "refused"]
-"""Why a reply ended: by itself, at max_tokens, because ``on_text`` stopped it, or by the server's content filter."""
+"""The reason why a reply ended: by itself, at max_tokens, because ``on_text`` stopped it, or by a content filter."""
 
 
 class Reply(Record):
@@ -80,13 +80,13 @@ class Reply(Record):
     text: str
     """The reply without the model's reasoning."""
     finish: Finish = "stop"
-    """Why the reply ended; "length" for one that was cut off at ``max_tokens``."""
+    """The reason why the reply ended; "length" if it was cut off at ``max_tokens``."""
     usage: Usage = Usage()
     """The tokens, for budgets and costs. Without it, a run counts none for this reply."""
     model: str = ""
     """The server's own name for the model."""
     seconds: float = 0.0
-    """The time that the reply took."""
+    """The duration of the call."""
     replayed: bool = False
     """True if it comes from a recording and cost nothing."""
     reasoning: str = Field(default="", exclude_if=lambda reasoning: not reasoning)
@@ -102,12 +102,12 @@ class Model(Protocol):
     """
 
     name: str
-    """Full name by which it was asked for, such as ``openai:gpt-4o-mini``."""
+    """The full name, such as ``openai:gpt-4o-mini``."""
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the reply to a conversation, of which the last message is the question.
+        """Return the reply to a conversation, whose last message is the question.
 
-        ``on_text`` is called with each piece of the reply as it arrives, or once with the whole of it; where it returns
+        ``on_text`` is called with each piece of the reply as it arrives, or once with the whole reply. If it returns
         False, the reply may end there, with ``finish="cut"``. Raises ModelError if there is no answer: the run then
         stops, and can be resumed. Any other exception makes the episode BROKEN.
         """
@@ -122,12 +122,12 @@ class PromptData(Record):
 
 _label: ContextVar[str] = ContextVar("label", default="")
 _place: ContextVar[str] = ContextVar("place", default="")
-_given: ContextVar[PromptData | None] = ContextVar("given", default=None)
+_prompt_data: ContextVar[PromptData | None] = ContextVar("prompt_data", default=None)
 
 
 @contextmanager
 def labelled(name: str) -> Iterator[None]:
-    """Name what is asked inside, such as the template of the prompt; recordings and exchanges write it down."""
+    """Name the question asked inside, for example by the template of its prompt. Recordings and exchanges use it."""
     token = _label.set(name)
     try:
         yield
@@ -141,32 +141,32 @@ def label() -> str:
 
 
 @contextmanager
-def placed(journal_place: str, given: PromptData) -> Iterator[None]:
-    """Set the journal place and the prompt data of the questions asked inside."""
-    tokens = _place.set(journal_place), _given.set(given)
+def placed(journal_place: str, prompt_data: PromptData) -> Iterator[None]:
+    """Set the journal place and the prompt data of the question asked inside."""
+    tokens = _place.set(journal_place), _prompt_data.set(prompt_data)
     try:
         yield
     finally:
         _place.reset(tokens[0])
-        _given.reset(tokens[1])
+        _prompt_data.reset(tokens[1])
 
 
 def journal_place() -> str:
-    """Return where in the journal what this thread is asking will stand: its scope, and its number there."""
+    """Return the place in the journal of the question that this thread is asking: its scope, and its number there."""
     return _place.get()
 
 
-def given() -> PromptData | None:
+def prompt_data() -> PromptData | None:
     """Return the data of the prompt that this thread is asking; None outside of an episode."""
-    return _given.get()
+    return _prompt_data.get()
 
 
 def data_of_prompt(messages: Sequence[Message]) -> str:
-    """Return the digest of the data in a conversation, whatever its wording."""
+    """Return the digest of the data in a conversation, regardless of its wording."""
     return digest_of([(message.role, message.data) for message in messages])
 
 
 def request_key(messages: Sequence[Message], sampling: Sampling) -> str:
-    """Return a key that is equal for equal messages and sampling, whichever model is asked."""
+    """Return a key that is equal for equal messages and sampling, regardless of the model."""
     request = {"messages": [message.model_dump() for message in messages], "sampling": sampling.model_dump()}
     return digest(json.dumps(request, sort_keys=True))

@@ -1,4 +1,4 @@
-"""Waiting for a model: interruptible, limited, and shared by all threads of a model."""
+"""Wait for a model, with a time limit and interruptibly; threads of the same model may wait together."""
 
 import queue
 import threading
@@ -13,18 +13,18 @@ from planbook.planner.types import Record
 
 Item = TypeVar("Item")
 Stopped = Callable[[], bool]
-"""Returns whether the run was stopped; may raise BudgetEnded, which ends the wait as well."""
+"""Returns True if the run was stopped. It may raise BudgetEnded, which ends the wait as well."""
 LOOK_EVERY = 0.2
-"""Seconds between two checks whether the run was stopped."""
+"""Seconds between two checks for a stop of the run."""
 QUIET = 30.0
-"""Seconds without data from a server after which the user is told."""
+"""Seconds without data from a server before the user gets a message."""
 
 
 class Timeouts(Record):
     """Seconds to wait for a model's server: to accept a connection, and to send data while it answers.
 
-    The default of ``idle`` leaves time for reasoning models, which may think for minutes before their first token, and
-    for slow local models, which take as long to read a prompt.
+    The default of ``idle`` suits reasoning models, which may think for minutes before their first token, and slow local
+    models, which may need minutes to read a prompt.
     """
 
     connect: float = Field(default=10.0, gt=0)
@@ -36,7 +36,7 @@ USUAL_TIMEOUTS = Timeouts()
 
 
 def never_stopped() -> bool:
-    """Return False: nothing stops the run."""
+    """Return False, for a run that is never stopped."""
     return False
 
 
@@ -56,28 +56,28 @@ def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Cal
     """Yield the items of an iterable that is read in another thread, so that waiting can be interrupted.
 
     ``quiet`` is called once if nothing arrives for ``QUIET`` seconds. When this generator is closed, the thread ends
-    with the next item. Raises what the iterable raises, and EpisodeStopped.
+    with the next item. Raises the exceptions of the iterable, and EpisodeStopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
     closed = threading.Event()
     threading.Thread(target=_read_into, args=(items, make, closed), daemon=True).start()
-    told, begun = False, time.monotonic()
+    warned, start = False, time.monotonic()
     try:
         while True:
             pause(0, stopped)
             try:
-                got = items.get(timeout=LOOK_EVERY)
+                item = items.get(timeout=LOOK_EVERY)
             except queue.Empty:
-                if not told and time.monotonic() - begun > QUIET:
-                    told = True
+                if not warned and time.monotonic() - start > QUIET:
+                    warned = True
                     quiet()
                 continue
-            if isinstance(got, BaseException):
-                raise got
-            if not got:
+            if isinstance(item, BaseException):
+                raise item
+            if not item:
                 return
-            told = True
-            yield got[0]
+            warned = True
+            yield item[0]
     finally:
         closed.set()
 
@@ -87,7 +87,7 @@ def _read_into(
     make: Callable[[], Iterable[Item]],
     closed: threading.Event,
 ) -> None:
-    """Put every item into the queue as a tuple, an empty tuple at the end, or the exception."""
+    """Put each item into the queue as a tuple of one, then an empty tuple, or the exception."""
     try:
         for item in make():
             items.put((item,))
@@ -99,18 +99,18 @@ def _read_into(
 
 
 class Gate:
-    """Lets nobody through before a time that any thread may set."""
+    """A gate that stays closed until a time that any thread may set."""
 
     def __init__(self, stopped: Stopped) -> None:
         self._stopped, self._lock, self._not_before = stopped, threading.Lock(), 0.0
 
     def close_for(self, seconds: float) -> None:
-        """Let nobody through for this many seconds, as the server asked."""
+        """Close the gate for this many seconds, at the server's request."""
         with self._lock:
             self._not_before = max(self._not_before, time.monotonic() + seconds)
 
     def wait(self) -> None:
-        """Wait for the time. Raises EpisodeStopped."""
+        """Wait until the gate is open. Raises EpisodeStopped."""
         while (left := self._not_before - time.monotonic()) > 0:
             pause(left, self._stopped)
         pause(0, self._stopped)

@@ -16,8 +16,8 @@ from planbook.planner.strategies.base import (
     Options,
     Played,
     Strategy,
-    in_file,
-    of_entry_point,
+    load_from_file,
+    load_registered,
     registered_methods,
 )
 from planbook.sandbox import did_you_mean
@@ -35,8 +35,8 @@ _MODULES = {name: family for family, names in _FAMILIES.items() for name in name
 
 class _ShippedMethods(Mapping[str, Method]):
     def __getitem__(self, name: str) -> Method:
-        found: Method = import_module(f"{__name__}.{_MODULES[name]}").METHODS[name]
-        return found
+        shipped: Method = import_module(f"{__name__}.{_MODULES[name]}").METHODS[name]
+        return shipped
 
     def __contains__(self, name: object) -> bool:
         return name in _MODULES
@@ -53,9 +53,9 @@ METHODS: Mapping[str, Method] = _ShippedMethods()
 
 
 def method(name: str) -> Method:
-    """Return the planning method of that name, or of FILE.py:NAME. Raises UnknownStrategy, saying which there are."""
+    """Return the planning method of that name, or of FILE.py:NAME. Raises UnknownStrategy."""
     if is_method_file(name):
-        return in_file(name)
+        return load_from_file(name)
     if name in METHODS:  # other packages may not replace a shipped one
         return METHODS[name]
     others = registered_methods()
@@ -63,13 +63,13 @@ def method(name: str) -> Method:
         raise UnknownStrategy(
             f"no planner is called {name!r}{did_you_mean(name, [*METHODS, *others])}, or FILE.py:NAME"
         )
-    return of_entry_point(others[name])
+    return load_registered(others[name])
 
 
 def _methods_in(name: str) -> tuple[Method, ...]:
-    """Return the methods whose spans a run with a planner of that name may hold.
+    """Return the methods whose spans a run with that planner may hold.
 
-    If the planner comes from outside, or is none, the run may be mixed, as an imported one is; then all count.
+    A run with a planner from outside, or without one, may be mixed, as imported runs are; then all methods count.
     """
     if name in METHODS:
         return (METHODS[name],)
@@ -79,17 +79,17 @@ def _methods_in(name: str) -> tuple[Method, ...]:
 
 
 def figures_of(name: str = "") -> tuple[type[Figures], ...]:
-    """Return what methods count of their own in a run with a planner of that name."""
-    return tuple(dict.fromkeys(figures for each in _methods_in(name) for figures in each.figures))
+    """Return the classes of figures for a run with that planner."""
+    return tuple(dict.fromkeys(figures for method in _methods_in(name) for figures in method.figures))
 
 
 def bulky_fields(name: str = "") -> Mapping[str, frozenset[str]]:
-    """Return the fields that figures do not need, by name of span, in a run with a planner of that name."""
-    return {held.span: held.bulky for each in _methods_in(name) for held in each.spans}
+    """Return the fields that figures do not need, by name of span, for a run with that planner."""
+    return {payload.span: payload.bulky for method in _methods_in(name) for payload in method.spans}
 
 
 def is_method_file(name: str) -> bool:
-    """Return whether a method is named by the file that it stands in."""
+    """Return True if the name of a method begins with its file."""
     return name.partition(":")[0].endswith(".py")
 
 

@@ -1,4 +1,4 @@
-"""AutoManual's planner (section 3.2): free-form code, cell after cell, with the known rules in its prompt."""
+"""AutoManual's planner (section 3.2): free-form code, one cell after another, with the known rules in its prompt."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,12 @@ from pydantic import BaseModel, Field
 
 from planbook.planner.agent import action_docs_of, function_heads
 from planbook.planner.episode import Episode
-from planbook.planner.matching import matched
+from planbook.planner.matching import match_goal
 from planbook.planner.memory import Match, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import PLANNER_ROLE
-from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, told_task
+from planbook.planner.strategies.base import Method, Options, ask_and_run, countdown, model_task
 from planbook.planner.strategies.code import procedures
 from planbook.sandbox import definitions
 
@@ -20,18 +20,18 @@ REPLANS, REPLANS_WITH_PAUSES = 3, 6
 
 
 class AutoManualOptions(Options):
-    """Number of replies, and the parts of the method that are on; turning one off is an ablation."""
+    """The number of replies, and the parts of the method that an ablation turns off."""
 
     replans: int | None = Field(
         default=None,
         ge=0,
-        description=f"Replies after the first; null is the paper's number: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
+        description=f"Number of replies after the first; null is the paper's: {REPLANS}, and {REPLANS_WITH_PAUSES} on "
         "environments where plans pause to look.",
     )
     cooperation: bool = Field(default=True, description="Ask the planner for the rules that it considers.")
     helper_methods: bool = Field(default=True, description="Encourage functions of general use.")
     procedures_first: bool = Field(
-        default=False, description="Run a stored procedure first, and ask a model only when it fails."
+        default=False, description="Run a stored procedure first, and ask a model only if it fails."
     )
 
 
@@ -41,11 +41,11 @@ def automanual(episode: Episode, options: BaseModel) -> None:
     recall, episode.whole_plans = episode.recall(), not episode.environment.pauses
     tried = ""
     if chosen.procedures_first:
-        recall = matched(episode, recall, PLANNER_ROLE)
+        recall = match_goal(episode, recall, PLANNER_ROLE)
         if procedures(episode, chosen, recall):
             return
-        tried = _tried(episode, recall)
-    with episode.frame("plan", helpers=recall.helpers, task=told_task(episode)):
+        tried = _procedure_result(episode, recall)
+    with episode.frame("plan", helpers=recall.helpers, task=model_task(episode)):
         ask_and_run(
             episode,
             PLANNER_ROLE,
@@ -76,10 +76,10 @@ def _system(episode: Episode, recall: Recall, options: AutoManualOptions) -> Mes
     )
 
 
-def _tried(episode: Episode, recall: Recall) -> str:
-    """Return the result of the stored procedure, if any, which did not do the task.
+def _procedure_result(episode: Episode, recall: Recall) -> str:
+    """Return the result of the stored procedure that did not do the task; empty if there was none.
 
-    A procedure may know more about the task than a model should see; such actions are left out.
+    A procedure may know more about the task than a model should see. In that case its actions are left out.
     """
     if recall.procedure is None:
         return ""

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from statistics import mean
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar, get_type_hints
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -27,28 +27,26 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import Prompt
 from planbook.planner.roles import FIRST_SAMPLE, Sample, as_text
 from planbook.planner.scope import Scope
-from planbook.planner.spans import Payload, RecordedSpan
+from planbook.planner.spans import AnyPayload, Payload, RecordedSpan
 from planbook.planner.types import Ending
-
-Held = TypeVar("Held", bound=Payload)
 
 
 class Played(NamedTuple):
-    """One episode of a run, as figures need it."""
+    """One episode of a run, for figures."""
 
     kind: str
     """Type of the task."""
     ending: Ending
     spans: Sequence[RecordedSpan]
 
-    def held(self, payload: type[Held]) -> list[Held]:
-        """Return what the spans of a payload's name held in the end; open ones are left out."""
+    def held(self, payload: type[AnyPayload]) -> list[AnyPayload]:
+        """Return the payloads of the ended spans of that kind."""
         ended = (span for span in self.spans if span.name == payload.span and span.end is not None)
         return [payload.model_validate(span.data) for span in ended]
 
 
 class Grid(NamedTuple):
-    """A small table of figures: names in the first column, figures in the others."""
+    """A small table of figures, with names in the first column."""
 
     title: str
     name: str
@@ -57,47 +55,47 @@ class Grid(NamedTuple):
 
 
 class Figures(BaseModel):
-    """Base of what a method counts over a run. ``--json`` shows the fields under ``key``."""
+    """Base of the figures that a method counts over a run. ``--json`` shows the fields under ``key``."""
 
     key: ClassVar[str]
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over the episodes of a run; None if there is nothing of the kind."""
+        """Count over the episodes of a run. Return None if there is nothing to count."""
         raise NotImplementedError
 
     def tell(self) -> Iterable[str | Grid]:
-        """Say them in words, a sentence or a table at a time."""
+        """Return the figures as sentences and tables."""
         raise NotImplementedError
 
 
 def mean_of(counts: Iterable[int]) -> float | None:
-    """Return the mean, to two places; None of nothing."""
+    """Return the mean, rounded to two digits; None without counts."""
     listed = list(counts)
     return round(mean(listed), 2) if listed else None
 
 
-def told(figure: float | None, digits: int = 1) -> str:
-    """Return a figure to so many places; a dash for none."""
+def format_figure(figure: float | None, digits: int = 1) -> str:
+    """Return a figure as text, rounded to a number of digits; a dash for None."""
     return "-" if figure is None else f"{figure:.{digits}f}"
 
 
 class Strategy(Protocol):
     """A function that plays one episode. It returns when it gives up; the verbs raise EpisodeOver to unwind it.
 
-    The value that it returns is not used.
+    Its return value is not used.
     """
 
     def __call__(self, episode: Episode, options: Any, /) -> object:
-        """Play until the task is given up. ``options`` are of the method's own class."""
+        """Play until the task is given up. ``options`` is of the method's own class."""
 
 
-def _nobody(options: BaseModel, environment: str) -> Collection[str]:
+def _no_roles(options: BaseModel, environment: str) -> Collection[str]:
     return ()
 
 
-Asked = Callable[[BaseModel, Environment], bool]
-"""Return whether a role is asked, given the method's options and the environment."""
+IsAsked = Callable[[BaseModel, Environment], bool]
+"""Takes the method's options and the environment. Returns True if a role is asked."""
 
 
 class Options(BaseModel):
@@ -108,28 +106,28 @@ class Options(BaseModel):
     usual_actions: ClassVar[int | None] = None
     """Default number of actions in an episode; None takes the environment's."""
     usual_sampling: ClassVar[Mapping[str, JsonValue]] = {}
-    """Default sampling, if the method needs another than the general default."""
+    """Default sampling, if it differs from the general default."""
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
         """Return the demonstrations that these options ask for."""
         return demonstrations
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
-        """Return all options by name, with the values that follow from the environment of that name."""
+        """Return all options by name. Those left open get the values that follow from the environment."""
         return self.model_dump(mode="json")
 
     def texts(self, environment: str) -> Mapping[str, str]:
-        """Return what else prompts are made from, by what it is, such as a graph or code that makes prompts."""
+        """Return further sources of prompts by description, such as a graph or code that makes prompts."""
         return {}
 
 
 @dataclass(frozen=True)
 class Method:
-    """A strategy with everything the rest of the code may ask about it: options, summary, roles, templates, figures.
+    """A strategy with its options, summary, roles, templates and figures. No other file names a method.
 
-    ``demonstrations`` names what it shows models of the environment (``Recall.demonstrations``); ``stand_ins`` are
-    those shown only if another is missing. ``sometimes`` maps roles that are not always asked to a function that tells
-    when they are.
+    ``demonstrations`` names the demonstrations that it shows to models (``Recall.demonstrations``); ``stand_ins`` are
+    those shown only if another is missing. ``sometimes`` maps a role that is not always asked to a function that
+    returns True if it is.
     """
 
     play: Strategy
@@ -137,21 +135,21 @@ class Method:
     summary: str
     roles: tuple[str, ...] = ()
     demonstrations: tuple[str, ...] = ()
-    sometimes: Mapping[str, Asked] = field(default_factory=dict)
+    sometimes: Mapping[str, IsAsked] = field(default_factory=dict)
     stand_ins: tuple[str, ...] = ()
-    named: Callable[[BaseModel, str], Collection[str]] = _nobody
-    """Further roles that the options name, for an environment."""
+    named: Callable[[BaseModel, str], Collection[str]] = _no_roles
+    """Returns further roles that the options name, for an environment."""
     spans: tuple[type[Payload], ...] = ()
     """Payloads of the spans that it records."""
     figures: tuple[type[Figures], ...] = ()
     """Figures that it counts over a run."""
     streams: bool = False
-    """True if it asks for plans by ``Episode.stream``, so that they can run while being written."""
+    """True if it asks for plans by ``Episode.stream``, so that they can run while the model writes them."""
     templates: Mapping[str, Path] = field(default_factory=dict)
     """Patterns of its prompt files (``Prompts.files``). A run records the digests of these files."""
 
     def asks(self, role: str, options: BaseModel, environment: Environment) -> bool:
-        """Return whether the role is asked, under these options in this environment, which need not have begun."""
+        """Return True if the role is asked, under these options in this environment, which need not have begun."""
         return role in self.roles and (role not in self.sometimes or self.sometimes[role](options, environment))
 
 
@@ -165,39 +163,39 @@ def ask_and_run(
     history: Sequence[Message],
     sample: Sample = FIRST_SAMPLE,
     actions: Callable[[], int | None] = lambda: None,
-    **told: object,
+    **variables: object,
 ) -> None:
-    """Ask for a plan, run it, feed back what came of it, and run the next, while any replies are ``left``.
+    """Ask for a plan, run it, send the feedback, and run the next plan, while ``left`` returns more than 0 replies.
 
-    What is ``told`` is what the first prompt says. The ``sample`` is that of every reply. ``actions`` says how many the
-    next plan may take; None is as many as the episode has left.
+    ``variables`` are those of the ``first`` prompt. ``actions`` returns the number of actions that the next plan may
+    take; None if only the episode limits them.
     """
-    feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **told)
+    feedback, history = episode.stream(role, first, history=history, sample=sample, actions=actions(), **variables)
     while (more := left()) > 0:
-        told = {"feedback": feedback.text, "left": more - 1}
-        feedback, history = episode.stream(role, again, history=history, sample=sample, actions=actions(), **told)
+        variables = {"feedback": feedback.text, "left": more - 1}
+        feedback, history = episode.stream(role, again, history=history, sample=sample, actions=actions(), **variables)
 
 
-def said_or_nothing(scope: Scope, role: str, prompt: Prompt, **told: Any) -> str:
+def ask_or_empty(scope: Scope, role: str, prompt: Prompt, **variables: Any) -> str:
     """Return a role's reply, or an empty text if none is usable."""
     try:
-        return scope.ask(role, prompt, read=as_text, **told).value
+        return scope.ask(role, prompt, read=as_text, **variables).value
     except UnusableReply:
         return ""
 
 
-def told_task(episode: Episode) -> Mapping[str, JsonValue]:
-    """Return the ``task`` that plan code of a model sees, with only the params that models may know."""
+def model_task(episode: Episode) -> Mapping[str, JsonValue]:
+    """Return the changes to the ``task`` of plan code by a model: only the params that models may know."""
     return {"params": dict(episode.environment.told_params(episode.task))}
 
 
 def countdown(number: int) -> Callable[[], int]:
-    """Gives the number, then one less each time, down to 0."""
+    """Return a function that returns the number, then one less at each call, down to 0."""
     return iter(range(number, -1, -1)).__next__
 
 
 def in_rounds(episode: Episode, most: int, play: Callable[[int], None]) -> None:
-    """Play a task from the beginning up to a number of times, until it is solved. The best round counts."""
+    """Play a task in up to ``most`` rounds, until it is solved. The best round counts."""
     for number in range(most):
         if number:
             episode.new_round()
@@ -213,43 +211,47 @@ ENTRY_POINT_GROUP = "planbook.planners"
 @cache
 def registered_methods() -> Mapping[str, EntryPoint]:
     """Return the methods that other packages register, by name; none is imported."""
-    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda each: each.name)}
+    return {point.name: point for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)}
 
 
-def of_entry_point(point: EntryPoint) -> Method:
+def load_registered(point: EntryPoint) -> Method:
     """Return a registered method. Raises UnknownStrategy."""
     try:
         member = point.load()
     except Exception as error:
-        told = f"the planner {point.name!r} cannot be imported: {type(error).__name__}: {error}"
-        raise UnknownStrategy(told) from error
-    return _checked(member, f"the planner {point.name!r} ({point.value})")
+        message = f"the planner {point.name!r} cannot be imported: {type(error).__name__}: {error}"
+        raise UnknownStrategy(message) from error
+    return _as_method(member, f"the planner {point.name!r} ({point.value})")
 
 
-def in_file(spec: str) -> Method:
+def load_from_file(spec: str) -> Method:
     """Return the method of ``FILE.py:NAME``, or the only one of ``FILE.py``. Raises UnknownStrategy."""
     file, _, name = spec.partition(":")
     try:
         members = vars(load_module(Path(file).resolve()))
     except CannotLoad as error:
         raise UnknownStrategy(str(error)) from error
-    methods = [each for each, member in members.items() if isinstance(member, Method)] or _functions(members)
+    methods = [key for key, member in members.items() if isinstance(member, Method)] or _functions(members)
     if not name and len(methods) == 1:
         name = methods[0]
     if not name:
-        there = f": name {' or '.join(f'{file}:{each}' for each in methods)}" if methods else ""
-        raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{there or '; name a function: FILE.py:NAME'}")
+        choices = f": name {' or '.join(f'{file}:{method}' for method in methods)}" if methods else ""
+        advice = choices or "; name a function: FILE.py:NAME"
+        raise UnknownStrategy(f"{file} has {len(methods) or 'no'} methods{advice}")
     if name not in members:
         raise UnknownStrategy(f"{file} has no {name!r}; it has {', '.join(_callables(members)) or 'no function'}")
-    return _checked(members[name], f"{name} in {file}")
+    return _as_method(members[name], f"{name} in {file}")
 
 
 def _functions(members: Mapping[str, Any]) -> list[str]:
-    """Return the public functions of a file that take what a method takes."""
-    own = {name: member for name, member in members.items() if inspect.isfunction(member) and name[0] != "_"}
-    here = members.get("__name__")
+    """Return the public functions that a file defines with two parameters, as a method has."""
     return [
-        name for name, each in own.items() if each.__module__ == here and len(inspect.signature(each).parameters) == 2
+        name
+        for name, member in members.items()
+        if inspect.isfunction(member)
+        and name[0] != "_"
+        and member.__module__ == members.get("__name__")
+        and len(inspect.signature(member).parameters) == 2
     ]
 
 
@@ -257,9 +259,9 @@ def _callables(members: Mapping[str, Any]) -> list[str]:
     return [name for name, member in members.items() if inspect.isfunction(member) or isinstance(member, Method)]
 
 
-def _checked(member: Any, where: str) -> Method:
-    """Return the method, or the function as a method without further statements. Raises UnknownStrategy."""
-    method = member if isinstance(member, Method) else _of_function(member, where)
+def _as_method(member: Any, where: str) -> Method:
+    """Return a method, or a function as a method, after checking it. Raises UnknownStrategy."""
+    method = member if isinstance(member, Method) else _from_function(member, where)
     if not callable(method.play):
         raise UnknownStrategy(f"{where}: the `play` of a Method must be a function (episode, options)")
     if inspect.iscoroutinefunction(method.play):
@@ -273,7 +275,7 @@ def _checked(member: Any, where: str) -> Method:
     return method
 
 
-def _of_function(member: Any, where: str) -> Method:
+def _from_function(member: Any, where: str) -> Method:
     if isinstance(member, type) or not callable(member):
         raise UnknownStrategy(
             f"{where} is of type {type(member).__name__}; name a function (episode, options), or a Method"
@@ -283,10 +285,9 @@ def _of_function(member: Any, where: str) -> Method:
 
 
 def _options_of(play: Callable[..., Any]) -> type[Options]:
-    """Return the class that annotates the function's options, if it is one of options."""
+    """Return the class of options in the function's annotations; ``Options`` if there is none."""
     try:
         hints = get_type_hints(play)
     except (NameError, TypeError):
         return Options
-    named = [each for each in hints.values() if isinstance(each, type) and issubclass(each, Options)]
-    return named[0] if named else Options
+    return next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Options)), Options)

@@ -7,52 +7,50 @@ from pydantic import BaseModel, Field, JsonValue
 
 from planbook.planner.episode import Episode
 from planbook.planner.frames import Frame
-from planbook.planner.matching import matched
+from planbook.planner.matching import match_goal
 from planbook.planner.memory import Match, Recall
 from planbook.planner.procedure import Procedure
-from planbook.planner.strategies.base import Method, Options, told_task
+from planbook.planner.strategies.base import Method, Options, model_task
 
 
 class GivenCode(Options):
     """One plan for every task."""
 
     code: str = Field(description="The plan.")
-    helpers: str = Field(default="", description="Code that is defined before the plan.")
+    helpers: str = Field(default="", description="Code that is run before the plan, to define helpers.")
     before: str = Field(
-        default="", description="Plan code that is run first, as a cell of its own.", exclude_if=lambda code: not code
+        default="", description="Plan code that is run first, as a separate cell.", exclude_if=lambda code: not code
     )
-    source: str = Field(default="plan", description="What its faults are reported under.")
+    source: str = Field(default="plan", description="Name under which its faults are reported.")
     told_params: bool = Field(
-        default=False, description="Whether the plan sees only those params of the task that may be told to a model."
+        default=False, description="Show the plan only those params of the task that models may know."
     )
 
 
 def given_code(episode: Episode, options: BaseModel) -> None:
-    """Run the given plan once, as one cell, after the code that goes before it. Give up if that fails."""
-    given = GivenCode.model_validate(options)
-    with given_frame(episode, given):
-        if given.before and episode.run(given.before, source="before").is_error:
+    """Run the given plan once, as one cell, after the code in ``before``. Give up if that code fails."""
+    plan = GivenCode.model_validate(options)
+    with _frame(episode, plan):
+        if plan.before and episode.run(plan.before, source="before").is_error:
             return
-        episode.run(given.code, source=given.source)
+        episode.run(plan.code, source=plan.source)
 
 
-def given_frame(episode: Episode, given: GivenCode) -> AbstractContextManager[Frame]:
-    """Open the frame in which the given plan runs."""
-    told = told_task(episode) if given.told_params else {}
-    return episode.frame("plan", helpers=given.helpers, task=told)
+def _frame(episode: Episode, plan: GivenCode) -> AbstractContextManager[Frame]:
+    return episode.frame("plan", helpers=plan.helpers, task=model_task(episode) if plan.told_params else {})
 
 
 def procedures(episode: Episode, options: BaseModel, recall: Recall | None = None) -> bool:
-    """Run the procedure that is recalled for the task, if any. Return whether the task is known to be done.
+    """Run the procedure recalled for the task, if any. Return True if the task is known to be done.
 
-    One that was matched with the goal is dry-run first, and what held after its examples is checked after it.
+    A procedure that was matched with the goal is dry-run first, and its post-conditions are checked afterwards.
     """
-    recall = recall or matched(episode, episode.recall())
+    recall = recall or match_goal(episode, episode.recall())
     if recall.procedure is None:
         return False
-    given, match, is_checked = code_of(recall.procedure), recall.match, False
-    with given_frame(episode, given) if match is None else _matched_frame(episode, given, match):
-        feedback = episode.run(given.code, source=given.source)
+    plan, match, is_checked = code_of(recall.procedure), recall.match, False
+    with _frame(episode, plan) if match is None else _matched_frame(episode, plan, match):
+        feedback = episode.run(plan.code, source=plan.source)
         if match and recall.check and not feedback.is_error:
             feedback, is_checked = episode.run(recall.check, source="post-condition"), True
     if match and feedback.is_error:
@@ -60,9 +58,9 @@ def procedures(episode: Episode, options: BaseModel, recall: Recall | None = Non
     return is_checked and not feedback.is_error
 
 
-def _matched_frame(episode: Episode, given: GivenCode, match: Match) -> AbstractContextManager[Frame]:
-    seen: Mapping[str, JsonValue] = {"type": match.type, "params": match.params}
-    return episode.frame("plan", helpers=given.helpers, task=seen, dry_run=True)
+def _matched_frame(episode: Episode, plan: GivenCode, match: Match) -> AbstractContextManager[Frame]:
+    task: Mapping[str, JsonValue] = {"type": match.type, "params": match.params}
+    return episode.frame("plan", helpers=plan.helpers, task=task, dry_run=True)
 
 
 def naive(episode: Episode, options: BaseModel) -> None:
@@ -72,7 +70,10 @@ def naive(episode: Episode, options: BaseModel) -> None:
 
 
 def code_of(procedure: Procedure) -> GivenCode:
-    """Return a procedure as one plan: its file, then the call. A model's procedure sees no more than a model may."""
+    """Return a procedure as one plan: its file, then the call.
+
+    A procedure written by a model sees only the params that models may know.
+    """
     code = f"{procedure.code.rstrip()}\n\n\nsolve(agent, task)\n"
     return GivenCode(code=code, helpers=procedure.helpers, source=procedure.name, told_params=procedure.is_learned)
 

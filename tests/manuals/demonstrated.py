@@ -16,7 +16,7 @@ from planbook.planner import Ending, Episode, EpisodeSettings, MemoryJournal, pl
 from planbook.planner.models.answers import ScriptedModel
 from planbook.planner.roles import Roles
 from planbook.planner.strategies import Options
-from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handed_on
+from planbook.planner.strategies.adapt.executor import EXECUTOR, ExecutorOptions, Subtask, execute, handover
 from planbook.sandbox import Sandbox
 
 _TASK = re.compile(r"<!-- task: (\S+) -->\n")
@@ -102,5 +102,5 @@ def played(sandbox: Sandbox, environment_name: str, example: Example) -> Played:
 def _handed(episode: Episode, note: str) -> str:
     """What the executor would have been told of the work done before it."""
     if episode.environment.hands_on == "note" or not episode.steps:
-        return handed_on(episode, note)
-    return handed_on(episode, f"agent.{episode.steps[-1].action} -> {episode.steps[-1].observation.text}")
+        return handover(episode, note)
+    return handover(episode, f"agent.{episode.steps[-1].action} -> {episode.steps[-1].observation.text}")

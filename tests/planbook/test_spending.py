@@ -84,7 +84,7 @@ def test_the_rows_say_what_the_meter_counted(seed: int) -> None:
             )
         )
         rows.append(row)
-        meter.saw(row.kind, row.body)  # type: ignore[arg-type]
+        meter.count(row.kind, row.body)  # type: ignore[arg-type]
     counted = meter.spent.model_copy(update={"seconds": 0.0})
     assert spent_so_far(rows, cents) == counted
     assert counted.calls == sum(row.kind == "ask" for row in rows)

@@ -10,7 +10,7 @@ from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
 from planbook.planner.agent import functions_to_check
-from planbook.planner.dry_runs import cannot_succeed, known_after
+from planbook.planner.dry_runs import impossible_calls, known_after
 from planbook.planner.types import FeedbackKind, Step
 from planbook.sandbox import Sandbox
 from tests.flows import here
@@ -75,7 +75,7 @@ def test_a_loop_that_nothing_ends_is_found(loop: str, endless: bool) -> None:
     environment = Toy()
     environment.reset(TASK)
     known = known_after(environment, Toy.preconditions(TASK), [])
-    found = cannot_succeed(f"number = 0\n{loop}", functions_to_check(Toy), known, {}, environment)
+    found = impossible_calls(f"number = 0\n{loop}", functions_to_check(Toy), known, {}, environment)
     assert [fault.type for fault in found] == ["endless"] * endless
 
 
@@ -91,7 +91,7 @@ def test_what_is_refused_would_have_been_refused(done: list[Action], then: Actio
     if environment.ended:
         return
     known = known_after(environment, Toy.preconditions(TASK), steps)
-    found = cannot_succeed(f"agent.{then}", functions_to_check(Toy), known, {}, environment)
+    found = impossible_calls(f"agent.{then}", functions_to_check(Toy), known, {}, environment)
     accepted = environment.act(then).accepted
     assert not (found and accepted)
 

@@ -116,11 +116,11 @@ def test_so_is_what_is_run_again(sandbox: Sandbox) -> None:
     )
 
 
-def test_the_worth_of_a_node_is_its_mean_and_more_if_it_was_seldom_visited() -> None:
+def test_the_uct_value_of_a_node_is_its_mean_and_more_if_it_was_seldom_visited() -> None:
     root = SearchNode(None, visits=9)
     often, seldom, never = (SearchNode(None, parent=root, visits=n, total=0.5 * n) for n in (8, 1, 0))
-    assert often.worth(0.0) == seldom.worth(0.0) == 0.5
-    assert often.worth(1.0) < seldom.worth(1.0) < never.worth(1.0)
+    assert often.uct(0.0) == seldom.uct(0.0) == 0.5
+    assert often.uct(1.0) < seldom.uct(1.0) < never.uct(1.0)
 
 
 def test_the_temperature_of_samples_is_an_option(sandbox: Sandbox) -> None:
@@ -202,4 +202,4 @@ def test_samples_that_are_the_same_to_python_or_to_the_environment_are_one(sandb
     assert ending.outcome is Outcome.DIRECT_SUCCESS
     told = [(each["idea"], each["fate"], each["why"]) for each in recorded(journal, "branch")][:2]
     assert told[1] == (2, "turned back", "It took the same actions as another sample.")
-    assert says.questions.count("value") == 1, "what the second would be worth is known"
+    assert says.questions.count("value") == 1, "what the second would be uct is known"

@@ -33,7 +33,7 @@ class Metered(MemoryJournal):
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
         super().put(scope, kind, number, body)
-        self._meter.saw(kind, body)
+        self._meter.count(kind, body)
 
 
 class Slow:
@@ -127,9 +127,9 @@ def test_nothing_is_lost_between_threads() -> None:
     def spend(number: int) -> None:
         for _ in range(200):
             with meter.call("m", Usage()):
-                meter.saw("ask", body)
-            meter.saw("act", {"counted": True})
-            meter.saw("cell", {})
+                meter.count("ask", body)
+            meter.count("act", {"counted": True})
+            meter.count("cell", {})
 
     side_by_side(6, spend)
     spent = meter.spent
@@ -163,9 +163,9 @@ def test_a_budget_that_is_used_up_names_its_part(budget: Budget, spent: Spent, t
 def test_an_action_needs_actions_and_time_but_no_tokens() -> None:
     meter = Meter(Budget(actions=2, tokens=0), Spent(actions=1))
     meter.before_action()
-    meter.saw("act", {"counted": False})
+    meter.count("act", {"counted": False})
     meter.before_action()
-    meter.saw("act", {"counted": True})
+    meter.count("act", {"counted": True})
     with pytest.raises(BudgetEnded, match="2 actions"):
         meter.before_action()
 

@@ -12,7 +12,7 @@ from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.manuals import PROMPTS as MANUALS
 from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
-from planbook.planner.strategies.advocate.model_calls import Past
+from planbook.planner.strategies.advocate.model_calls import FailedRound
 from planbook.planner.strategies.deps.goals import Goal
 from planbook.planner.strategies.deps.pursuit import Pursued, Tried
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
@@ -20,9 +20,9 @@ from planbook.rules import PROMPTS as RULES
 from planbook.rules import Form, Reflection, Rule, RuleType, Skill
 
 ALL = {
-    f"{package}/{name}": prompt
+    f"{package}/{name}": prompts[name.removesuffix(".j2")]
     for package, prompts in (("planner", PROMPTS), ("rules", RULES), ("manuals", MANUALS))
-    for name, prompt in prompts.all().items()
+    for name in prompts.files()
 }
 CODE = """x = '''<b>&amp;</b> "quotes" {{ x }} {% if x %} \\n \\\\''' # no `entity` & no 'escape'"""
 TASK = Toy.tasks(Selection(ids=("fetch/0",)))[0]
@@ -147,7 +147,7 @@ OF_ADVOCATE: Mapping[str, tuple[Any, ...]] = {
     "code": ("agent.touch('wall')", CODE),
     "current": (0, 1),
     "deeds": (["Felt the wall."], []),
-    "earlier": ([Past(["look"], ["Felt the wall."], "It was over.")], [Past(["look"], [], "So.")], []),
+    "earlier": ([FailedRound(["look"], ["Felt the wall."], "It was over.")], [FailedRound(["look"], [], "So.")], []),
     "notes": (["It is cold."], []),
     "noting": (True, False),
     "now": ("[12] link", CODE),
@@ -262,7 +262,7 @@ def test_templates_of_a_folder_are_found_with_the_ones_they_include(tmp_path: Pa
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "inner.j2").write_text("{{ b }}{% set c = 1 %}{{ c }}")
     prompts = Prompts(tmp_path)
-    assert set(prompts.all()) == {"outer.j2", "deep/inner.j2"}
+    assert set(prompts.files()) == {"outer.j2", "deep/inner.j2"}
     assert prompts["outer"].variables == {"a", "b"}
     assert prompts["outer"] is prompts["outer"]
     assert prompts["outer"].render(a="<x>", b="{{ b }}") == "<x> {{ b }}1"

@@ -1,4 +1,4 @@
-"""Python functions that graph files name as ``module.function``: compose, check and finish hooks that ship.
+"""The shipped hooks (compose, check and finish), which graph files name as ``module.function``.
 
-A hook of one's own is named ``FILE.py:function``, the file relative to the graph file.
+Your own hooks are named ``FILE.py:function``, with a path relative to the graph file.
 """

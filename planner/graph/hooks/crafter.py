@@ -1,4 +1,4 @@
-"""The Crafter agent: checks of answers, what it keeps of them, and the text above its prompts (AgentKit, section 3)."""
+"""Hooks of the Crafter agent: checks of answers, its memory, and the text above its prompts (AgentKit, section 3)."""
 
 import ast
 import json
@@ -10,21 +10,21 @@ from pydantic import JsonValue
 
 from planbook.planner.agent import AGENT
 from planbook.planner.graph.database import GraphDatabase, calls_in, note, now, steps, table
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, keep_answer_as
 from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
 
-CAME = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
+RESULTS = {"yes": "succeeded", "partly": "succeeded in part: {}", "no": "failed: {}"}
 FEEDBACK_EVERY = 3
 """Steps under a skill between two rounds of feedback on it (section 3.2)."""
 CHALLENGES = SUBGOALS = 3
 NONE = frozenset({"", "na", "none", "nothing", "unknown"})
 LEARNED = ("discovered", "general", "unknown", "concrete_and_precise", "solid")
-"""The questions that must be answered with yes for a discovery to be kept."""
+"""A discovery is kept if the answer to all these questions is yes."""
 WANTED = ("unknown", "novel", "general", "relevant", "correct")
-"""Likewise for missing information."""
+"""Missing information is kept if the answer to all these questions is yes."""
 REOPENING = ("unexpected_encounters", "mistake", "confused", "top_subgoal_completed", "top_subgoal_changed", "replan")
-"""The answers of the gate that open it: any yes lets the planner run."""
+"""The gate opens, and the planner runs, if the answer to any of these questions is yes."""
 ACTIONS = (
     *(f"move('{direction}')" for direction in ("west", "east", "north", "south")),
     "do()",
@@ -36,12 +36,12 @@ ACTIONS = (
 """The calls that the manual lists, in its order."""
 
 
-# Checks: their errors go back to the model
+# Checks. Their errors go back to the model.
 
 
 def all_actions(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Return the table of actions under their own names, in the manual's order."""
-    table = {_plain(name): told for name, told in _mapping(answer).items()}
+    table = {_plain(name): row for name, row in _mapping(answer).items()}
     missing = [name for name in ACTIONS if _plain(name) not in table]
     unknown = sorted(table.keys() - set(map(_plain, ACTIONS)))
     if missing or unknown:
@@ -57,7 +57,7 @@ def three_challenges(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     if len(challenges) != CHALLENGES:
         raise AfterQueryError(f"name exactly {CHALLENGES} challenges; there are {len(challenges)}")
     rated = ("urgency", "convenience")
-    if any(not 1 <= each[name] <= 5 for each in challenges for name in rated):
+    if any(not 1 <= challenge[name] <= 5 for challenge in challenges for name in rated):
         raise AfterQueryError("urgency and convenience are whole numbers from 1 to 5")
     return answer
 
@@ -95,17 +95,10 @@ def one_action(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     return answer
 
 
-# What is kept of answers
+# Memory. Finish hooks store parts of the answers.
 
 
-def note_observation(finishing: Finishing) -> None:
-    """Keep the step's observation, a sentence."""
-    note(finishing.database, now(finishing.database), observation=str(finishing.answer))
-
-
-def note_vitals(finishing: Finishing) -> None:
-    """Keep the step's vitals, a sentence."""
-    note(finishing.database, now(finishing.database), vitals=str(finishing.answer))
+note_observation, note_vitals = keep_answer_as("observation"), keep_answer_as("vitals")
 
 
 def note_plan(finishing: Finishing) -> None:
@@ -115,20 +108,18 @@ def note_plan(finishing: Finishing) -> None:
 
 
 def note_action(finishing: Finishing) -> None:
-    """Keep what the last step did, and whether feedback on the skill is due."""
+    """Keep the result of the last step, and whether feedback on the skill is due."""
     database, done = finishing.database, _mapping(finishing.answer)
-    came = CAME[done["success"]].format(done["causes_of_failure"])
-    told = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {came}"
-    note(database, now(database) - 1, action=told)
-    under = [
-        entry for entry in steps(database) if "action" in entry and entry.get("skill") == database.get("skill.name")
-    ]
-    due = under and under[-1]["step"] == now(database) - 1 and len(under) % FEEDBACK_EVERY == 0
+    result = RESULTS[done["success"]].format(done["causes_of_failure"])
+    action = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {result}"
+    note(database, now(database) - 1, action=action)
+    under_skill = _steps_under_skill(database)
+    due = under_skill and under_skill[-1]["step"] == now(database) - 1 and len(under_skill) % FEEDBACK_EVERY == 0
     database.set("skill.due", "yes" if due else "no")
 
 
 def open_or_shut(finishing: Finishing) -> None:
-    """Open the gate if one of its answers is yes; else planner and knowledge nodes are skipped."""
+    """Open the gate if any of its answers is yes; otherwise planner and knowledge nodes are skipped."""
     answers = _mapping(finishing.answer)
     finishing.database.set("replanned", "yes" if any(answers[name] == "yes" for name in REOPENING) else "no")
 
@@ -136,34 +127,34 @@ def open_or_shut(finishing: Finishing) -> None:
 def keep_allowed(finishing: Finishing) -> None:
     """Keep the allowed actions, each with its target."""
     table = _mapping(finishing.answer)
-    allowed = {name: told["target"] for name, told in table.items() if told["allowed"] == "yes"}
+    allowed = {name: row["target"] for name, row in table.items() if row["allowed"] == "yes"}
     finishing.database.set("allowed_actions", allowed)
 
 
 def keep_feedback(finishing: Finishing) -> None:
     """Keep the feedback on the skill, which is shown whenever the skill is used."""
     database = finishing.database
-    told = {**_mapping(database.get("skill_feedback")), str(database.get("skill.name")): finishing.answer}
-    database.set("skill_feedback", told)
+    by_skill = {**_mapping(database.get("skill_feedback")), str(database.get("skill.name")): finishing.answer}
+    database.set("skill_feedback", by_skill)
     database.set("skill.feedback", finishing.answer)
 
 
 def keep_skill(finishing: Finishing) -> None:
-    """Use the named skill as the library has it, or add it."""
+    """Use the named skill in the library's version, or add it to the library."""
     database, chosen = finishing.database, dict(_mapping(finishing.answer))
     skills, name = dict(_mapping(database.get("skills"))), str(chosen.pop("name"))
-    name = next((known for known in skills if _plain(known) == _plain(name)), name)
+    name = next((skill for skill in skills if _plain(skill) == _plain(name)), name)
     database.set("skills", {**skills, name: skills.get(name, chosen)})
     database.set("skill.name", name)
     database.set("skill.feedback", _mapping(database.get("skill_feedback")).get(name, "none yet"))
 
 
 def keep_knowledge(finishing: Finishing) -> None:
-    """Move what passed every test from the unknown information to the knowledge base."""
-    database, found = finishing.database, _mapping(finishing.answer)
+    """Move the discoveries that pass every test from the unknown information to the knowledge base."""
+    database, discoveries = finishing.database, _mapping(finishing.answer)
     learned = {
         name: item["discovery_short"]
-        for name, item in found.items()
+        for name, item in discoveries.items()
         if _passes(item, LEARNED) and not _is_nothing(item["discovery_short"])
     }
     unknown = _mapping(database.get("unknown"))
@@ -172,7 +163,7 @@ def keep_knowledge(finishing: Finishing) -> None:
 
 
 def keep_unknown(finishing: Finishing) -> None:
-    """Keep of the merged list of unknown information what passed every test and is not known yet."""
+    """Keep the items of the merged list of unknown information that pass every test and are still unknown."""
     database, listed = finishing.database, _mapping(finishing.answer)
     known = _mapping(database.get("knowledge"))
     database.set(
@@ -188,11 +179,11 @@ def keep_unknown(finishing: Finishing) -> None:
 def keep_plan(finishing: Finishing) -> None:
     """Keep the actor's plan with the step at which it was first made.
 
-    A plan that has expired cannot be kept: a reply that keeps it makes a new one.
+    An expired plan cannot be kept. A reply that keeps it counts as a new plan.
     """
     database, plan = finishing.database, dict(_mapping(finishing.answer))
-    kept = plan.pop("kept") == "yes" and plan_stands(database)
-    since = _mapping(database.get("action_summary"))["since"] if kept else now(database)
+    is_kept = plan.pop("kept") == "yes" and plan_stands(database)
+    since = _mapping(database.get("action_summary"))["since"] if is_kept else now(database)
     database.set("action_summary", {**plan, "since": since})
 
 
@@ -205,7 +196,7 @@ def _is_nothing(text: str) -> bool:
 
 
 def _plain(name: str) -> str:
-    """Return a name without punctuation and case, in which models differ."""
+    """Return a name without punctuation and case, which models do not keep."""
     return re.sub(r"[^a-z0-9]", "", name.casefold().removeprefix(f"{AGENT}."))
 
 
@@ -215,18 +206,18 @@ def _mapping(value: JsonValue) -> Mapping[str, Any]:
     return value
 
 
-# The text above its prompts. The manual comes first where it is shown, and what changes most comes last: servers charge
-# less for a beginning that they have seen before.
+# The text above its prompts. It begins with the manual and ends with the parts that change most, since servers charge
+# less for a cached beginning.
 
 WINDOW = 25
-"""Steps in the history of a reflection (AgentKit, section 3.1)."""
-TOLD = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
+"""Number of steps in the history of a reflection (AgentKit, section 3.1)."""
+LABELS = {"observation": "Seen", "vitals": "Vitals", "plan": "Plan", "action": "Done"}
 """The parts of a step in the history, in this order."""
 IN_THE_HISTORY = frozenset({"s_obs", "s_vit", "s_action", "feed"})
 """Nodes that come before `reflect` only to complete the history and the feedback."""
 NOTHING = "nothing yet"
 REPEATED = "\nWhat is there now:\n"
-"""Where feedback begins to repeat the last observation, which is shown by itself."""
+"""Begins the part of the feedback that repeats the last observation, which has its own section."""
 ACTION_TABLE = "obs_current_actions"
 
 
@@ -234,17 +225,21 @@ def _history(database: GraphDatabase) -> str:
     return table(steps(database)[-WINDOW:], _line)
 
 
-def _skill_history(database: GraphDatabase) -> str:
+def _steps_under_skill(database: GraphDatabase) -> list[dict[str, Any]]:
     name = database.get("skill.name")
-    return table([entry for entry in steps(database) if entry.get("skill") == name and "action" in entry], _line)
+    return [entry for entry in steps(database) if entry.get("skill") == name and "action" in entry]
+
+
+def _skill_history(database: GraphDatabase) -> str:
+    return table(_steps_under_skill(database), _line)
 
 
 def _line(entry: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}: {entry[key]}" for key, name in TOLD.items() if key in entry)
+    return " ".join(f"{name}: {entry[key]}" for key, name in LABELS.items() if key in entry)
 
 
 def _stored(path: str) -> Callable[[GraphDatabase], str]:
-    """Return a part with the value at that path; "nothing yet" where there is none, or an empty one."""
+    """Return a function that returns the value at that path; "nothing yet" if it is missing or empty."""
 
     def stored(database: GraphDatabase) -> str:
         return value_text(database.get(path)) if database.has(path) and database.get(path) else NOTHING
@@ -261,25 +256,25 @@ def _manual(database: GraphDatabase) -> str:
 def _last(database: GraphDatabase) -> str:
     if not database.has("last.code"):
         return "Nothing was done yet."
-    came = str(database.get("last.feedback")).partition(REPEATED)[0]
-    return f"{fenced(str(database.get('last.code')), 'python')}\n{came}"
+    feedback = str(database.get("last.feedback")).partition(REPEATED)[0]
+    return f"{fenced(str(database.get('last.code')), 'python')}\n{feedback}"
 
 
 def plan_stands(database: GraphDatabase) -> bool:
-    """Return whether the actor has a plan that has not expired."""
+    """Return True if the actor has a plan that has not expired."""
     plan: Any = database.get("action_summary")
     return bool(plan) and now(database) - plan["since"] < plan["expires_after"]
 
 
 def _plan_so_far(database: GraphDatabase) -> str:
-    """Return the actor's plan with its age, or that it has expired."""
+    """Return the actor's plan with its age, or a note that there is none."""
     plan: Any = database.get("action_summary")
     if not plan:
         return "There is none: write a new one."
     if not plan_stands(database):
         return f"There is none: the last one was to end after {plan['expires_after']} turns, and has. Write a new one."
-    lasting = {name: value for name, value in plan.items() if name != "since"}
-    return f"{value_text(lasting)}\nIt was made {now(database) - plan['since']} turns ago."
+    shown = {name: value for name, value in plan.items() if name != "since"}
+    return f"{value_text(shown)}\nIt was made {now(database) - plan['since']} turns ago."
 
 
 PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {
@@ -298,7 +293,7 @@ MANUAL, KNOWLEDGE, UNKNOWN, FEEDBACK, HISTORY, UNDER_SKILL, PLAN, BEFORE, LAST, 
 
 
 def _answer(name: str, answer: Any) -> str:
-    """Return an answer in few words: it stands in many prompts."""
+    """Return an answer in a short form, since many prompts contain it."""
     if name != ACTION_TABLE:
         return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return "\n".join(
@@ -307,15 +302,18 @@ def _answer(name: str, answer: Any) -> str:
     )
 
 
-def _context(*parts: str, unsaid: Collection[str] = ()) -> Callable[[Composing], str]:
-    """Return a compose hook: these parts in the order of PARTS, and the answers of ``after`` without the unsaid."""
+def _context(*parts: str, without: Collection[str] = ()) -> Callable[[Composing], str]:
+    """Return a compose hook. Its text has these parts in the order of PARTS, then the answers of ``after``.
+
+    The answers of the nodes in ``without`` are left out.
+    """
     shown = [part for part in PARTS if part in parts]
 
     def compose(composing: Composing) -> str:
         sections = [f"# {part}\n\n{PARTS[part](composing.database).strip()}" for part in shown]
-        names = [name for name in composing.node.after if name not in unsaid]
-        if said := "\n\n".join(f"### {name}\n{_answer(name, composing.answers[name])}" for name in names):
-            sections.append(f"# Answers so far\n\n{said}")
+        names = [name for name in composing.node.after if name not in without]
+        if answers := "\n\n".join(f"### {name}\n{_answer(name, composing.answers[name])}" for name in names):
+            sections.append(f"# Answers so far\n\n{answers}")
         return "\n\n".join([*sections, "# Question"])
 
     return compose
@@ -327,9 +325,9 @@ before_and_now = _context(BEFORE, LAST, NOW)
 by_the_manual = _context(MANUAL, KNOWLEDGE, NOW)
 last_action = _context(MANUAL, KNOWLEDGE, UNKNOWN, BEFORE, LAST, NOW)
 last_summary = _context(LAST)
-recent = _context(FEEDBACK, HISTORY, unsaid=IN_THE_HISTORY)
-under_the_skill = _context(UNDER_SKILL, unsaid=IN_THE_HISTORY)
+recent = _context(FEEDBACK, HISTORY, without=IN_THE_HISTORY)
+under_the_skill = _context(UNDER_SKILL, without=IN_THE_HISTORY)
 planning = _context(MANUAL, KNOWLEDGE, FEEDBACK, BEFORE, NOW)
-discovering = _context(MANUAL, KNOWLEDGE, UNKNOWN, HISTORY, BEFORE, LAST, NOW, unsaid={"kb_add"})
+discovering = _context(MANUAL, KNOWLEDGE, UNKNOWN, HISTORY, BEFORE, LAST, NOW, without={"kb_add"})
 acting = _context(MANUAL, KNOWLEDGE, FEEDBACK, HISTORY, NOW)
 sketching = _context(MANUAL, KNOWLEDGE, FEEDBACK, HISTORY, PLAN, NOW)

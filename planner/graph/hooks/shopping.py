@@ -1,44 +1,32 @@
-"""The shopping agent's browsing history, and its check for one call at a time."""
+"""Hooks of the shopping agent: its browsing history, and the check that a step is one call."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
 
-from planbook.planner.graph.database import GraphDatabase, answers_told, calls_in, note, now, steps, table
-from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing
+from planbook.planner.graph.database import GraphDatabase, answers_text, calls_in, steps, table
+from planbook.planner.graph.hooking import AfterQueryError, Composing, keep_answer_as
 
-TOLD = {"page": "Page", "plan": "Plan", "did": "Done"}
+LABELS = {"page": "Page", "plan": "Plan", "did": "Done"}
 """The parts of a step in the history, in this order."""
 
 
 def browsing(composing: Composing) -> str:
-    """Return the steps so far, and the answers."""
+    """Return the steps so far and the answers."""
     history = table(steps(composing.database), _line)
-    return f"# The browsing so far\n\n{history}\n\n{answers_told(composing.node.after, composing.answers)}"
+    return f"# The browsing so far\n\n{history}\n\n{answers_text(composing.node.after, composing.answers)}"
 
 
 def _line(entry: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}: {entry[key]}" for key, name in TOLD.items() if key in entry)
+    return " ".join(f"{name}: {entry[key]}" for key, name in LABELS.items() if key in entry)
 
 
-def note_page(finishing: Finishing) -> None:
-    """Keep how the page fits the task."""
-    note(finishing.database, now(finishing.database), page=str(finishing.answer))
-
-
-def note_action(finishing: Finishing) -> None:
-    """Keep what is done at this step."""
-    note(finishing.database, now(finishing.database), did=str(finishing.answer))
-
-
-def note_plan(finishing: Finishing) -> None:
-    """Keep the plan."""
-    note(finishing.database, now(finishing.database), plan=str(finishing.answer))
+note_page, note_action, note_plan = keep_answer_as("page"), keep_answer_as("did"), keep_answer_as("plan")
 
 
 def one_call(answer: JsonValue, database: GraphDatabase) -> JsonValue:
     """Accept code that calls one action once: a step is one action. Raises AfterQueryError."""
-    if len(found := calls_in(str(answer))) != 1:
-        raise AfterQueryError(f"the code must call one action, once; it has {len(found)} calls. Write the one for now.")
+    if (count := len(calls_in(str(answer)))) != 1:
+        raise AfterQueryError(f"the code must call one action, once; it has {count} calls. Write the one for now.")
     return answer

@@ -1,4 +1,4 @@
-"""ADaPT, which decomposes tasks when execution fails, and its baselines, all on the same executor.
+"""ADaPT, which decomposes tasks when execution fails, and its baselines. All use the same executor.
 
 ``controller`` holds ADaPT and the baselines, ``order`` reads a planner's And/Or plan, ``executor`` works on one
 subtask.
@@ -29,12 +29,12 @@ from planbook.planner.strategies.adapt.executor import DEMONSTRATIONS, EXECUTOR,
 from planbook.planner.strategies.base import Method
 
 
-def _deep(options: BaseModel, environment: Environment) -> bool:
-    """Return whether there is more than one level, or round."""
+def _has_levels(options: BaseModel, environment: Environment) -> bool:
+    """Return True if there is more than one level or round."""
     return isinstance(options, DepthOptions) and options.deepest(environment.name) > 1
 
 
-_on_the_executor = partial(
+_executor_method = partial(
     Method,
     streams=True,
     spans=(Subtask,),
@@ -43,15 +43,15 @@ _on_the_executor = partial(
 )
 
 METHODS: Mapping[str, Method] = {
-    "adapt": _on_the_executor(
+    "adapt": _executor_method(
         adapt,
         AdaptOptions,
-        "execute first, take apart only what fails (ADaPT)",
+        "execute first, decompose only what fails (ADaPT)",
         (EXECUTOR, PLANNER_ROLE),
         (*DEMONSTRATIONS, PLANNING),
-        {PLANNER_ROLE: _deep},
+        {PLANNER_ROLE: _has_levels},
     ),
-    "plan-and-execute": _on_the_executor(
+    "plan-and-execute": _executor_method(
         plan_and_execute,
         PlannedOptions,
         "one detailed plan, each step executed",
@@ -59,18 +59,18 @@ METHODS: Mapping[str, Method] = {
         (*DEMONSTRATIONS, PLANNING_DETAILED, PLANNING),
         stand_ins=(PLANNING,),
     ),
-    "react": _on_the_executor(
+    "react": _executor_method(
         react, DepthOptions, "ADaPT's executor alone, on the whole task", (EXECUTOR,), DEMONSTRATIONS
     ),
-    "reflexion": _on_the_executor(
+    "reflexion": _executor_method(
         reflexion,
         DepthOptions,
-        "rounds with a reflection in between",
+        "rounds with a reflection between them",
         (EXECUTOR, REFLECTOR),
         DEMONSTRATIONS,
-        {REFLECTOR: _deep},
+        {REFLECTOR: _has_levels},
     ),
-    "try-again": _on_the_executor(
+    "try-again": _executor_method(
         try_again, DepthOptions, "separate rounds, the best counts", (EXECUTOR,), DEMONSTRATIONS
     ),
 }

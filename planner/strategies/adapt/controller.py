@@ -1,4 +1,4 @@
-"""The controllers: ADaPT (section 3.3) and its baselines, which get as much work as ADaPT has at most (4.2)."""
+"""The controllers: ADaPT (section 3.3) and its baselines, whose budget is ADaPT's maximum (section 4.2)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,9 +12,9 @@ from planbook.planner.frames import Functions
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, claimed, execute, handed_on, whole_task
+from planbook.planner.strategies.adapt.executor import ExecutorOptions, Subtask, end_span, execute, handover, whole_task
 from planbook.planner.strategies.adapt.order import Decomposition, read_decomposition
-from planbook.planner.strategies.base import in_rounds, said_or_nothing
+from planbook.planner.strategies.base import ask_or_empty, in_rounds
 from planbook.planner.types import Thought
 
 DEPTH, DEPTH_IN = 3, {"textcraft": 4}
@@ -22,17 +22,14 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 
 
 class DepthOptions(ExecutorOptions):
-    """Options of ADaPT and of methods that get as much work as ADaPT has at most.
-
-    Every level waits in its own process.
-    """
+    """Options of ADaPT and of methods whose budget is ADaPT's maximum. Each level waits in its own process."""
 
     d_max: int | None = Field(
         default=None,
         ge=1,
         le=20,
-        description="The depth at which nothing is taken apart: 1 never asks adapt's planner. react has the replies of "
-        "so many sub-tasks, try-again and reflexion play so many rounds. null is the paper's number: "
+        description="Depth at which nothing is decomposed: 1 never asks the planner of adapt. react gets the replies "
+        "of d_max sub-tasks; try-again and reflexion play d_max rounds. null is the paper's number: "
         f"{DEPTH}; {', '.join(f'{depth} on {environment}' for environment, depth in DEPTH_IN.items())}.",
     )
 
@@ -41,7 +38,7 @@ class DepthOptions(ExecutorOptions):
         return {**super().in_force(environment), "d_max": self.deepest(environment)}
 
     def deepest(self, environment: str) -> int:
-        """Return the depth at which the planner is not asked."""
+        """Return the depth at which nothing is decomposed."""
         return self.d_max or DEPTH_IN.get(environment, DEPTH)
 
 
@@ -53,8 +50,8 @@ class PlannedOptions(ExecutorOptions):
 
     informed_planner: bool = Field(
         default=False,
-        description="Whether the planner is told where things stand, why the executor gave up and what it may use; "
-        "the paper's plans from the scene alone.",
+        description="Show the planner the state, why the executor gave up, and what it may use; the paper's planner "
+        "sees only the scene.",
     )
 
 
@@ -69,20 +66,17 @@ def adapt(episode: Episode, options: BaseModel) -> None:
 
 
 class Recursion:
-    """The paper's controller (section 3.3).
-
-    It hands on what one executor leaves to the next, and decides when to stop.
-    """
+    """The paper's controller (section 3.3). It decides what to decompose, and hands results on between executors."""
 
     def __init__(self, episode: Episode, options: PlannedOptions, deepest: int, *, detailed: bool = False) -> None:
         self._episode, self._options, self._deepest, self._detailed = episode, options, deepest, detailed
         self._replies = options.replies(episode.environment.name)
         self._carried = ""
-        """What the last successful executor leaves to the next: its last action, or its final note."""
+        """Result of the last successful executor for the next one: its last action, or its final note."""
         self._failed: list[str] = []
 
     def achieve(self, subtask: str, depth: int) -> bool:
-        """Return whether the subtask was achieved, as far as the executor can tell. A failure hands nothing on."""
+        """Work on a subtask. Return True if it was achieved, by the executor's claim. A failure hands nothing on."""
         before = self._carried
         claim = self._execute(subtask, depth)
         done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
@@ -92,16 +86,16 @@ class Recursion:
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
-        """Ask the planner for sub-tasks, and try them in the order that it gives, as plan code.
+        """Ask the planner for subtasks, and try them in its order, as plan code. Return True if they were enough.
 
-        ``note`` is what the executor gave up with.
+        ``note`` is the final note of the executor that gave up.
         """
         results: list[bool] = []
         with self._episode.frame("plan", self._functions(depth, results)) as frame:
             span = frame.scope.span(Subtask(by=PLANNER_ROLE, text=subtask, depth=depth))
 
             def end(done: bool | None, note: str = "") -> None:
-                claimed(self._episode, span.end(done=done, note=note))
+                end_span(self._episode, span, done=done, note=note)
 
             try:
                 plan = self._plan(frame.scope, subtask, depth, note)
@@ -117,8 +111,8 @@ class Recursion:
             return done
 
     def _functions(self, depth: int, results: list[bool]) -> Functions:
-        """Return the functions for a plan's code; the final notes are added to ``results``."""
-        handed: list[str] = []
+        """Return the functions for a plan's code. ``finish`` appends its argument to ``results``."""
+        carried: list[str] = []
 
         def achieve(step: str) -> bool:
             """Try a subtask; decompose it if that fails."""
@@ -126,12 +120,12 @@ class Recursion:
 
         def begin() -> bool:
             """Begin a group of steps."""
-            handed.append(self._carried)
+            carried.append(self._carried)
             return True
 
         def together(done: bool) -> bool:
             """End the group. If it failed as a whole, nothing is handed on, whatever parts of it were achieved."""
-            before = handed.pop()
+            before = carried.pop()
             self._carried = self._carried if done else before
             return done
 
@@ -144,8 +138,8 @@ class Recursion:
 
     def _execute(self, subtask: str, depth: int) -> Subtask:
         episode, begun = self._episode, len(self._episode.steps)
-        given = Subtask(text=subtask, depth=depth, handed=handed_on(episode, self._carried))
-        claim = execute(episode, given, self._options, self._replies)
+        task = Subtask(text=subtask, depth=depth, handed=handover(episode, self._carried))
+        claim = execute(episode, task, self._options, self._replies)
         accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
         if claim.done and episode.environment.hands_on == "note":
             self._carried = claim.note or self._carried
@@ -154,9 +148,9 @@ class Recursion:
         return claim
 
     def _scene(self, subtask: str) -> str:
-        """Return what the planner sees and, in environments where notes are handed on, what failed before."""
+        """Return the scene, with the subtasks that failed before if the environment hands notes on."""
         scene = self._episode.environment.scene()
-        failed = [each for each in dict.fromkeys(self._failed) if each != subtask]
+        failed = [other for other in dict.fromkeys(self._failed) if other != subtask]
         if self._episode.environment.hands_on != "note" or not failed:
             return scene
         return PROMPTS["adapt/failed"].render(scene=scene, failed=failed)
@@ -169,7 +163,7 @@ class Recursion:
             detailed=self._detailed,
             demonstrations=shown.get(PLANNING_DETAILED if self._detailed else PLANNING) or shown.get(PLANNING, ""),
         )
-        told: dict[str, Any] = {
+        variables: dict[str, Any] = {
             "scene": self._scene(subtask),
             "subtask": subtask,
             "informed": self._options.informed_planner,
@@ -179,18 +173,19 @@ class Recursion:
             "actions_per_reply": self._options.actions_per_reply,
             "levels": self._deepest - depth - 1,
         }
-        return scope.ask(PLANNER_ROLE, PROMPTS["adapt/plan"], read=read_decomposition, history=[system], **told).value
+        prompt = PROMPTS["adapt/plan"]
+        return scope.ask(PLANNER_ROLE, prompt, read=read_decomposition, history=[system], **variables).value
 
 
 REFLECTOR = "reflector"
 REACT_REPLIES_IN = {"textcraft": 60}
-"""Replies of ReAct where the paper gives it another number than a subtask's times d_max (appendix A)."""
+"""Number of ReAct's replies, by environment, if it is not a subtask's number times d_max (appendix A)."""
 TEMPERATURE = 0.7
 """Temperature of Try Again's rounds after the first (appendix A)."""
 
 
 def react(episode: Episode, options: BaseModel) -> None:
-    """Run only the executor, on the whole task, with as many replies as ADaPT has at most in one branch."""
+    """Run only the executor, on the whole task, with ADaPT's maximum number of replies in one branch."""
     chosen, environment = DepthOptions.model_validate(options), episode.environment.name
     replies = chosen.replies(environment) * chosen.deepest(environment)
     if chosen.iterations is None and chosen.d_max is None:
@@ -199,7 +194,7 @@ def react(episode: Episode, options: BaseModel) -> None:
 
 
 def plan_and_execute(episode: Episode, options: BaseModel) -> None:
-    """Plan once, in more steps, and execute each. A failed step is not decomposed."""
+    """Plan once, in more steps, and execute each step. A failed step is not decomposed."""
     recursion = Recursion(episode, PlannedOptions.model_validate(options), 2, detailed=True)
     recursion.decompose(episode.task.goal, 1)
 
@@ -234,7 +229,7 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
 def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:
     """Return the reflector's lesson from the cells of a failed round; empty if it gives none."""
     with episode.frame("reflect") as frame:
-        return said_or_nothing(
+        return ask_or_empty(
             frame.scope,
             REFLECTOR,
             PROMPTS["reflexion/reflect"],

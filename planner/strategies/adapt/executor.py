@@ -15,8 +15,8 @@ from planbook.planner.errors import CellOver, EpisodeOver, NoPlan
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS
 from planbook.planner.roles import FIRST_SAMPLE, PLANNER_ROLE, Sample
-from planbook.planner.spans import Payload, status_of
-from planbook.planner.strategies.base import Figures, Grid, Options, Played, ask_and_run, mean_of, told
+from planbook.planner.spans import Payload, Span, status_of
+from planbook.planner.strategies.base import Figures, Grid, Options, Played, ask_and_run, format_figure, mean_of
 from planbook.planner.types import Ending
 
 EXECUTOR = "executor"
@@ -24,53 +24,55 @@ TOP = 1
 """Depth of the whole task."""
 CLAIMS = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
-"""Number of replies a subtask may take (appendix A): the default, and by environment."""
+"""Number of replies for a subtask (appendix A): the default, and by environment."""
 ACTIONS_FOR_EACH = 10
-"""Number of actions a subtask may take for each of its replies, so that one subtask cannot use up the episode's."""
+"""Number of actions for a subtask, for each of its replies, so that one subtask cannot use up the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Demonstrations shown to an executor for each value of its option ``demonstrations`` (section 6.2).
 
 An environment without demonstrations by task type shows those of ``hybrid``.
 """
 STEPWISE = {"atomic": "stepwise", "common": "stepwise_common", "task": "stepwise_task"}
-"""Demonstrations shown instead if a reply takes one action."""
+"""Demonstrations shown instead if each reply takes one action."""
 DEMONSTRATIONS = ("atomic", "common", "task", *STEPWISE.values())
 
 
 class ExecutorOptions(Options):
-    """Options of every method that uses this executor, which is limited by replies rather than actions."""
+    """Options of all methods with this executor, which is limited by replies rather than actions."""
 
     usual_actions: ClassVar[int | None] = 1_000
 
     iterations: int | None = Field(
-        default=None, ge=1, description=f"Replies for each sub-task; null is the paper's number: {REPLIES} in general."
+        default=None,
+        ge=1,
+        description=f"Number of replies for a sub-task; null is the paper's: {REPLIES} in general.",
     )
     actions_per_reply: int | None = Field(
         default=None,
         ge=1,
-        description="Actions that the code of one reply may take: 1 is the paper's; null is as many as it needs.",
+        description="Maximum number of actions for the code of one reply: 1 is the paper's; null is no limit.",
     )
     subtask_actions: int | None = Field(
         default=None,
         ge=1,
-        description=f"Actions that a sub-task may take in all; null is {ACTIONS_FOR_EACH} for each of its replies.",
+        description=f"Maximum number of actions for a sub-task; null is {ACTIONS_FOR_EACH} for each of its replies.",
     )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
         description="Whole tasks of the same type, atomic skills and two whole tasks, or atomic skills alone.",
     )
 
-    def shown(self, there: Collection[str]) -> Sequence[str]:
-        """Return the names of the executor's demonstrations, of those that are there.
+    def shown(self, available: Collection[str]) -> Sequence[str]:
+        """Return the names of the executor's demonstrations, by those that are ``available``.
 
-        Larger examples are better than none: they stand in where the environment has no stepwise ones.
+        If the environment has no stepwise demonstrations, larger ones are better than none.
         """
         stepwise = STEPWISE if self.actions_per_reply == 1 else {}
-        choices = [[stepwise.get(name, name) for name in SHOWN[each]] for each in (self.demonstrations, "hybrid")]
-        return next((names for names in choices if set(names) & set(there)), SHOWN["hybrid"])
+        choices = [[stepwise.get(name, name) for name in SHOWN[option]] for option in (self.demonstrations, "hybrid")]
+        return next((names for names in choices if set(names) & set(available)), SHOWN["hybrid"])
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the executor's demonstrations, by the option, and the planner's."""
+        """Return the executor's demonstrations by the option, and all others."""
         left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
@@ -80,11 +82,11 @@ class ExecutorOptions(Options):
         return {**super().in_force(environment), "iterations": replies, "subtask_actions": self.most_actions(replies)}
 
     def replies(self, environment: str) -> int:
-        """Return the number of replies a subtask may take."""
+        """Return the number of replies for a subtask."""
         return self.iterations or REPLIES_IN.get(environment, REPLIES)
 
     def most_actions(self, replies: int) -> int:
-        """Return how many actions a sub-task of so many replies may take."""
+        """Return the maximum number of actions for a subtask with so many replies."""
         return self.subtask_actions or ACTIONS_FOR_EACH * replies
 
 
@@ -94,48 +96,49 @@ class Subtask(Payload):
     span = "subtask"
 
     by: str = EXECUTOR
-    """The role that took it."""
+    """The role that worked on it."""
     text: str
     depth: int = TOP
     done: bool | None = None
     """The claim; None while in progress, or if the episode ended first."""
     note: str = ""
     handed: str = ""
-    """What it was told about work done before."""
+    """The report on earlier work that it received."""
     replies: int = 0
 
     @property
     def title(self) -> str:
-        """Name it, and who took it."""
+        """The subtask and its role."""
         return f"{self.text} ({self.by})"
 
     @property
     def status(self) -> str:
-        """Say what was said of it."""
+        """The claim as a status."""
         return status_of(self.done)
 
 
-def claimed(episode: Episode, subtask: Subtask) -> Subtask:
-    """Return the sub-task; what was said of the whole task is a claim of the method."""
+def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtask:
+    """End the span of a subtask and return the subtask. A claim about the whole task is also one of the method."""
+    subtask = span.end(**changes)
     if subtask.depth == TOP:
         episode.claim(subtask.done, CLAIMS)
     return subtask
 
 
-def handed_on(episode: Episode, carried: str = "") -> str:
-    """Return what the next executor is told about work done before it (section 3.3, appendix A).
+def handover(episode: Episode, carried: str = "") -> str:
+    """Return the report on earlier work for the next executor (section 3.3, appendix A).
 
-    ``carried`` is the last action, or the last note, of the executors before.
+    ``carried`` is the last action or the last note of the executors before it.
     """
     if episode.environment.hands_on == "last action":
         return carried
-    noted = carried if episode.environment.hands_on == "note" else ""
-    return f"{episode.environment.state()} {noted}".rstrip()
+    note = carried if episode.environment.hands_on == "note" else ""
+    return f"{episode.environment.state()} {note}".rstrip()
 
 
 def whole_task(episode: Episode) -> Subtask:
     """Return the task itself as a subtask."""
-    return Subtask(text=episode.task.goal, handed=handed_on(episode))
+    return Subtask(text=episode.task.goal, handed=handover(episode))
 
 
 def execute(
@@ -146,29 +149,29 @@ def execute(
     sample: Sample = FIRST_SAMPLE,
     lessons: Sequence[str] = (),
 ) -> Subtask:
-    """Let the executor work on a subtask in a namespace of its own, and return it with its claim.
+    """Let the executor work on a subtask in its own namespace, and return the subtask with the claim.
 
-    Without a claim in time it has failed. ``lessons`` describe earlier failures.
+    Without a claim in time, it has failed. ``lessons`` describe earlier failures.
     """
-    said: list[Subtask] = []
+    claims: list[Subtask] = []
     begun, most_actions = len(episode.steps), options.most_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
-        said.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
+        claims.append(Subtask.model_validate({**dict(subtask), "done": done, "note": note}))
         raise CellOver(f"finish({done}) was called; that ends the work.")
 
-    told: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.environment.scene()}
-    with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=told) as frame:
+    task: dict[str, JsonValue] = {"goal": subtask.text, "params": {}, "observation": episode.environment.scene()}
+    with episode.frame("execute", {"finish": finish}, episode.recall().helpers, task=task) as frame:
         span = frame.scope.span(subtask)
 
         def end(done: bool | None, note: str) -> Subtask:
-            return claimed(episode, span.end(done=done, note=note, replies=frame.scope.asked))
+            return end_span(episode, span, done=done, note=note, replies=frame.scope.asked)
 
         try:
 
             def left() -> int:
-                return 0 if said or actions_left() == 0 else replies - frame.scope.asked
+                return 0 if claims or actions_left() == 0 else replies - frame.scope.asked
 
             def actions_left() -> int:
                 return max(0, most_actions + begun - len(episode.steps))
@@ -183,7 +186,7 @@ def execute(
             end(None, str(over))
             raise
         within = f"{replies} replies" if actions_left() else f"{most_actions} actions"
-        return end(said[-1].done, said[-1].note) if said else end(False, f"no finish() within {within}")
+        return end(claims[-1].done, claims[-1].note) if claims else end(False, f"no finish() within {within}")
 
 
 def _work(
@@ -195,7 +198,7 @@ def _work(
     left: Callable[[], int],
     actions: Callable[[], int],
 ) -> None:
-    """Ask for plan code, run it, feed back, while replies and actions are left."""
+    """Ask for plan code, run it and send the feedback, while replies and actions are left."""
     ask_and_run(
         episode,
         EXECUTOR,
@@ -215,9 +218,8 @@ def _work(
 
 def _system(episode: Episode, options: ExecutorOptions) -> Message:
     environment, recall = episode.environment, episode.recall()
-    has = recall.demonstrations
-    names = options.shown(has.keys())
-    shown = [has.get(name, "") for name in names]
+    names = options.shown(recall.demonstrations.keys())
+    shown = [recall.demonstrations.get(name, "") for name in names]
     return PROMPTS["executor/system"].system(
         about=environment.about,
         action_docs=action_docs_of(environment),
@@ -228,11 +230,11 @@ def _system(episode: Episode, options: ExecutorOptions) -> Message:
     )
 
 
-Given = Sequence[tuple[Ending, Sequence[Subtask]]]
+EndingsWithSubtasks = Sequence[tuple[Ending, Sequence[Subtask]]]
 
 
 class Claims(BaseModel):
-    """Number of subtasks claimed done, claimed failed, or without a claim because the episode ended first."""
+    """Numbers of subtasks claimed done, claimed failed, and without a claim because the episode ended first."""
 
     done: int = 0
     failed: int = 0
@@ -245,15 +247,15 @@ class Audit(BaseModel):
     solved: Claims
     not_solved: Claims
     unplayed: int
-    """Episodes that were broken or not played. They count as not solved, whatever was claimed."""
+    """Episodes that were broken or not played. They count as not solved, regardless of claims."""
 
 
 class DecompositionFigures(Figures):
     """The figures under ``subtasks`` in ``--json``. Means are over played episodes, rates over all tasks.
 
-    ``claimed_rate`` counts claims of success, and episodes that ended as solved before any claim; ``judged_rate`` is
-    the environment's (figure 10 of ADaPT compares the two). ``k_max`` is the deepest depth at which an executor worked,
-    over the solved episodes; None if there are none.
+    ``claimed_rate`` counts claims of success, and episodes that ended as solved before any claim; ``judged_rate``
+    counts the environment's verdicts (ADaPT's figure 10 compares the two). ``k_max`` is the mean of the deepest depths
+    at which executors worked in solved episodes; None if there are none.
     """
 
     key = "subtasks"
@@ -270,52 +272,52 @@ class DecompositionFigures(Figures):
     claimed_rate: float
     judged_rate: float
     executor_claims: Claims
-    """Claims about everything given to executors, whole tasks included."""
+    """Claims about the executors' subtasks, whole tasks included."""
     planner_claims: Claims
-    """Claims about decomposed tasks: whether the parts were enough."""
+    """Claims about decomposed tasks: done if the parts were enough."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run; None if no subtask was given."""
-        all_played = [(played.ending, played.held(Subtask)) for played in episodes]
-        every = [subtask for _, subtasks in all_played for subtask in subtasks]
-        if not every:
+        """Count over a run. Return None if there were no subtasks."""
+        pairs = [(played.ending, played.held(Subtask)) for played in episodes]
+        subtasks = [subtask for _, of_episode in pairs for subtask in of_episode]
+        if not subtasks:
             return None
-        of_type = {
-            kind: [each for played, each in zip(episodes, all_played, strict=True) if played.kind == kind]
+        by_type = {
+            kind: [pair for played, pair in zip(episodes, pairs, strict=True) if played.kind == kind]
             for kind in sorted({played.kind for played in episodes})
         }
-        calls = Counter(each.by for each in every)
-        executor, planner = _calls(all_played)
-        audit = _audit(all_played)
+        calls = Counter(subtask.by for subtask in subtasks)
+        executor, planner = _calls(pairs)
+        audit = _audit(pairs)
         return cls(
             executor_calls=calls[EXECUTOR],
             planner_calls=calls[PLANNER_ROLE],
             mean_executor_calls=executor,
             mean_planner_calls=planner,
-            mean_calls_by_type={kind: _calls(played) for kind, played in of_type.items()},
-            k_max=_deepest(all_played),
-            k_max_by_type={kind: _deepest(played) for kind, played in of_type.items()},
+            mean_calls_by_type={kind: _calls(of_type) for kind, of_type in by_type.items()},
+            k_max=_deepest(pairs),
+            k_max_by_type={kind: _deepest(of_type) for kind, of_type in by_type.items()},
             audit=audit,
             claimed_rate=(audit.solved.done + audit.not_solved.done + audit.solved.none) / len(episodes),
             judged_rate=sum(audit.solved.model_dump().values()) / len(episodes),
-            executor_claims=_claims(each.done for each in every if each.by == EXECUTOR),
-            planner_claims=_claims(each.done for each in every if each.by == PLANNER_ROLE),
+            executor_claims=_claims(subtask.done for subtask in subtasks if subtask.by == EXECUTOR),
+            planner_claims=_claims(subtask.done for subtask in subtasks if subtask.by == PLANNER_ROLE),
         )
 
     def tell(self) -> Iterable[str | Grid]:
         """Return claims about whole tasks against verdicts, then calls and depths, then claims about subtasks."""
         audit = self.audit
-        claims = [("solved", audit.solved), ("not solved", audit.not_solved)]
-        rows = [(name, str(said.done), str(said.failed), str(said.none)) for name, said in claims]
+        by_verdict = [("solved", audit.solved), ("not solved", audit.not_solved)]
+        rows = [(name, str(claims.done), str(claims.failed), str(claims.none)) for name, claims in by_verdict]
         if audit.unplayed:
             rows.append(("broken or not played", "", "", str(audit.unplayed)))
         columns = ("claimed done", "claimed failed", "no claim: the episode ended first")
         yield Grid("Whole tasks: the last claim, and the environment's verdict", "verdict", columns, rows)
-        by_type = ", ".join(f"{kind} {told(depth)}" for kind, depth in self.k_max_by_type.items())
+        by_type = ", ".join(f"{kind} {format_figure(depth)}" for kind, depth in self.k_max_by_type.items())
         yield (
             f"Sub-tasks per task: executor {self.mean_executor_calls:.1f}, planner "
-            f"{self.mean_planner_calls:.1f}; deepest level of a solved task (k_max): {told(self.k_max)}, "
+            f"{self.mean_planner_calls:.1f}; deepest level of a solved task (k_max): {format_figure(self.k_max)}, "
             f"by type {by_type}."
         )
         yield (
@@ -330,35 +332,35 @@ class DecompositionFigures(Figures):
 
 
 def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
-    """Return what was said of the whole task last: of several rounds the last one counts."""
-    return next((each.done for each in reversed(subtasks) if each.depth == TOP), None)
+    """Return the last claim about the whole task, which is that of the last round."""
+    return next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
 
 
-def _calls(played: Given) -> tuple[float, float]:
+def _calls(pairs: EndingsWithSubtasks) -> tuple[float, float]:
     """Return the mean number of calls of executor and planner over the played episodes."""
-    calls = Counter(each.by for _, subtasks in played for each in subtasks)
-    episodes = max(1, sum(ending.outcome.played for ending, _ in played))
+    calls = Counter(subtask.by for _, subtasks in pairs for subtask in subtasks)
+    episodes = max(1, sum(ending.outcome.played for ending, _ in pairs))
     return round(calls[EXECUTOR] / episodes, 2), round(calls[PLANNER_ROLE] / episodes, 2)
 
 
-def _deepest(played: Given) -> float | None:
-    depths = [
-        max((each.depth for each in subtasks if each.by == EXECUTOR), default=TOP)
-        for ending, subtasks in played
+def _deepest(pairs: EndingsWithSubtasks) -> float | None:
+    """Return the mean of the deepest depths at which executors worked, over the solved episodes."""
+    return mean_of(
+        max((subtask.depth for subtask in subtasks if subtask.by == EXECUTOR), default=TOP)
+        for ending, subtasks in pairs
         if ending.outcome.solved
-    ]
-    return mean_of(depths)
+    )
 
 
-def _audit(played: Given) -> Audit:
-    said: dict[bool, list[bool | None]] = {True: [], False: []}
-    for ending, subtasks in played:
+def _audit(pairs: EndingsWithSubtasks) -> Audit:
+    claims: dict[bool, list[bool | None]] = {True: [], False: []}
+    for ending, subtasks in pairs:
         if ending.outcome.played:
-            said[ending.outcome.solved].append(_top_claim(subtasks))
-    unplayed = len(played) - sum(map(len, said.values()))
-    return Audit(solved=_claims(said[True]), not_solved=_claims(said[False]), unplayed=unplayed)
+            claims[ending.outcome.solved].append(_top_claim(subtasks))
+    unplayed = len(pairs) - sum(map(len, claims.values()))
+    return Audit(solved=_claims(claims[True]), not_solved=_claims(claims[False]), unplayed=unplayed)
 
 
-def _claims(said: Iterable[bool | None]) -> Claims:
-    counts = Counter(said)
+def _claims(claims: Iterable[bool | None]) -> Claims:
+    counts = Counter(claims)
     return Claims(done=counts[True], failed=counts[False], none=counts[None])

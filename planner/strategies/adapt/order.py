@@ -1,4 +1,4 @@
-"""Reads a plan with an execution order (ADaPT, section 3.2 and appendix B) and turns it into Python.
+"""Read a plan with an execution order (ADaPT, section 3.2 and appendix B) and turn it into Python.
 
 A planner replies with lines ``Step 1: ...`` and a last line ``Execution Order: (Step 1 OR Step 2) AND Step 3``. Square
 brackets, steps that begin with ``1.`` and comments after ``#`` are accepted, too.
@@ -31,7 +31,7 @@ DEEPEST = 50
 """Maximum nesting of brackets; Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
-"""Beginnings of a step in a plan that never says "Step 1"."""
+"""Beginning of a step in a plan without "Step 1"."""
 COMMENT = " # "
 _ORDER = re.compile(r"execution\s+order[\s*_]*:(.*)", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -41,8 +41,8 @@ _DECORATION = re.compile(r"[*_`]+|\.\s*$")
 class Decomposition(Record):
     """A decomposed task: the subtasks by number, and a Python expression of ``achieve`` that combines them.
 
-    An alternative (OR) that takes more than one step (AND) reads ``together(begin() and ...)``: it fails as a whole,
-    like one subtask, and hands nothing on.
+    An alternative (OR) of several steps (AND) becomes ``together(begin() and ...)``: like a single subtask, it fails as
+    a whole and then hands nothing on.
     """
 
     thought: str
@@ -51,23 +51,20 @@ class Decomposition(Record):
 
     @property
     def code(self) -> str:
-        """Return plan code that tries the subtasks and says whether that was enough.
-
-        It short-circuits as Python does.
-        """
+        """Plan code that tries the subtasks, with Python's short-circuiting, and reports the result."""
         return f"done = {self.expression}\nfinish(done)\n"
 
 
 def read_decomposition(text: str) -> Decomposition:
-    """Return the plan in a planner's reply. Raises ValueError, which says what is wrong with it."""
+    """Return the plan in a planner's reply. Raises ValueError with the fault."""
     lines = _LINE_END.split(text)
-    last = max((number for number, line in enumerate(lines) if _found(_ORDER, line)), default=len(lines))
+    last = max((number for number, line in enumerate(lines) if _match(_ORDER, line)), default=len(lines))
     steps, thought = _steps(lines[:last])
     if not steps:
         raise ValueError("the plan has no steps; write each as a line of its own, 'Step 1: ...', 'Step 2: ...'")
     if last == len(lines):
         raise ValueError("the last line is missing: 'Execution Order: ...' with the steps joined by AND or OR")
-    tree = _parsed(_order(lines[last:]))
+    tree = _parse(_order(lines[last:]))
     named = [_number(token) for token in tree.scan_values(lambda value: isinstance(value, Token))]
     numbers = [number for number in named if number is not None]
     if unknown := sorted(set(numbers) - set(steps)):
@@ -80,8 +77,8 @@ def read_decomposition(text: str) -> Decomposition:
     return plan
 
 
-def _found(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
-    """Return the beginning of a line, after the marks of a heading, a quotation or a list."""
+def _match(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
+    """Match a pattern at the beginning of a line, after the marks of a heading, a quotation or a list."""
     return pattern.match(line.lstrip("*_#>- \t"))
 
 
@@ -90,17 +87,17 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
     steps: dict[int, str] = {}
     thought: list[str] = []
     current: int | None = None
-    begins = _STEP if any(_found(_STEP, line) for line in lines) else _NUMBERED
+    pattern = _STEP if any(_match(_STEP, line) for line in lines) else _NUMBERED
     for line in lines:
-        found = _found(begins, line)
-        told = (found[2] if found else line).partition(COMMENT)[0].strip("*_ \t")
-        if found and told:
-            current = int(found[1])
+        match = _match(pattern, line)
+        text = (match[2] if match else line).partition(COMMENT)[0].strip("*_ \t")
+        if match and text:
+            current = int(match[1])
             if current in steps:
-                raise ValueError(f"the plan has two steps of the number {found[1]}; number them 1, 2, 3 ...")
-            steps[current] = told
-        elif current is not None and told and not told.startswith(("#", "`")):
-            steps[current] = f"{steps[current]} {told}"
+                raise ValueError(f"the plan has two steps of the number {match[1]}; number them 1, 2, 3 ...")
+            steps[current] = text
+        elif current is not None and text and not text.startswith(("#", "`")):
+            steps[current] = f"{steps[current]} {text}"
         else:
             current = None
             thought.append(line)
@@ -109,10 +106,10 @@ def _steps(lines: Sequence[str]) -> tuple[dict[int, str], str]:
 
 def _order(lines: Sequence[str]) -> str:
     """Return the order, which may span several lines up to an empty one or a fence."""
-    first = _found(_ORDER, lines[0])
-    told = [line.partition(COMMENT)[0] for line in (first[1] if first else "", *lines[1:])]
-    begun = dropwhile(lambda line: not line.strip("`*_ \t"), told)
-    return _DECORATION.sub("", "\n".join(takewhile(lambda line: line.strip("` \t"), begun))).strip()
+    first = _match(_ORDER, lines[0])
+    parts = [line.partition(COMMENT)[0] for line in (first[1] if first else "", *lines[1:])]
+    rest = dropwhile(lambda line: not line.strip("`*_ \t"), parts)
+    return _DECORATION.sub("", "\n".join(takewhile(lambda line: line.strip("` \t"), rest))).strip()
 
 
 @cache
@@ -120,29 +117,29 @@ def _grammar() -> Lark:
     return Lark(GRAMMAR, start="order", parser="lalr", maybe_placeholders=False)
 
 
-def _parsed(order: str) -> Tree[Token]:
+def _parse(order: str) -> Tree[Token]:
     if not order:
         raise ValueError("the execution order is empty; join the steps in it by AND or OR")
-    if (deep := _depth(order)) > DEEPEST:
-        raise ValueError(f"the execution order has brackets {deep} deep, more than {DEEPEST}; write a simpler one")
+    if (depth := max(_bracket_depths(order))) > DEEPEST:
+        raise ValueError(f"the execution order has brackets {depth} deep, more than {DEEPEST}; write a simpler one")
     try:
-        parsed = _grammar().parse(order)
+        tree = _grammar().parse(order)
     except UnexpectedInput as unexpected:
-        raise ValueError(_what_is_wrong(order, unexpected)) from unexpected
-    return parsed if isinstance(parsed, Tree) else Tree("all", [parsed])
+        raise ValueError(_explain(order, unexpected)) from unexpected
+    return tree if isinstance(tree, Tree) else Tree("all", [tree])
 
 
-def _depth(order: str) -> int:
-    """Return the greatest number of open brackets. Trees are walked recursively, within Python's recursion limit."""
-    return max(accumulate((sign in "([") - (sign in ")]") for sign in order))
+def _bracket_depths(order: str) -> list[int]:
+    """Return the number of open brackets after each character."""
+    return [*accumulate((char in "([") - (char in ")]") for char in order)]
 
 
-def _what_is_wrong(order: str, unexpected: UnexpectedInput) -> str:
-    """Return what a planner is told about an unreadable order."""
-    brackets = sum((sign in "([") - (sign in ")]") for sign in order)
+def _explain(order: str, unexpected: UnexpectedInput) -> str:
+    """Explain to the planner why an order cannot be read."""
+    brackets = _bracket_depths(order)[-1]
     if isinstance(unexpected, UnexpectedToken) and unexpected.token.type in ("AND", "OR"):
-        wanted = {"AND": "OR", "OR": "AND"}[unexpected.token.type]
-        if wanted in unexpected.expected:
+        other = {"AND": "OR", "OR": "AND"}[unexpected.token.type]
+        if other in unexpected.expected:
             return (
                 "the execution order mixes AND and OR without brackets; "
                 f"say what belongs together, as in (Step 1 OR Step 2) AND Step 3: {order[: LONGEST * 3]!r}"

@@ -1,4 +1,4 @@
-"""Devil's Advocate: anticipatory reflection, backtracking, and plan revision; with Plan+Act and LATS beside it.
+"""Devil's Advocate (anticipatory reflection, backtracking, plan revision), Plan+Act and LATS.
 
 ``search`` holds the three methods, ``round`` plays one round, ``model_calls`` holds their questions, ``tree`` the
 branches.
@@ -25,28 +25,28 @@ from planbook.planner.strategies.advocate.tree import BranchTried, PlanMade, Sea
 from planbook.planner.strategies.base import Method
 
 
-def _summarised(options: BaseModel, environment: Environment) -> bool:
-    """Return whether anything is summarised."""
+def _summarises(options: BaseModel, environment: Environment) -> bool:
+    """Return True if long observations are summarised."""
     return isinstance(options, AdvocateOptions) and options.summarise_above is not None
 
 
-_searching = partial(
+_search_method = partial(
     Method,
     roles=(PLANNER_ROLE, EVALUATOR, SUMMARIZER),
-    sometimes={SUMMARIZER: _summarised},
+    sometimes={SUMMARIZER: _summarises},
     spans=(PlanMade, BranchTried),
     figures=(SearchFigures,),
     templates=PROMPTS.files("advocate/*.j2"),
 )
 
 METHODS: Mapping[str, Method] = {
-    "devils-advocate": _searching(
+    "devils-advocate": _search_method(
         devils_advocate,
         DevilsAdvocateOptions,
         "remedies before each action, turning back after a wrong one (Devil's Advocate)",
     ),
-    "lats": _searching(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
-    "plan-act": _searching(
-        plan_act, PlanActOptions, "plan and act step by step; what does not fit ends the round (Plan+Act)"
+    "lats": _search_method(lats, LatsOptions, "tree search over sampled actions, valued by the evaluator (as LATS)"),
+    "plan-act": _search_method(
+        plan_act, PlanActOptions, "plan and act step by step; an action that does not fit ends the round (Plan+Act)"
     ),
 }

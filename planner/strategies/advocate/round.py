@@ -1,4 +1,4 @@
-"""One round of Devil's Advocate or a baseline: run code (section 3.2), return to moments, take notes.
+"""One round of Devil's Advocate or a baseline: running code (section 3.2), returning to moments, and notes.
 
 ``play_rounds`` plans, plays, reviews and plans again (section 3.3.3).
 """
@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from planbook.envs import Observation
 from planbook.planner.episode import Episode
 from planbook.planner.errors import EpisodeOver, RoundOver, UnusableReply
-from planbook.planner.feedback import Ran
+from planbook.planner.feedback import CellSteps
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.models.types import Message
 from planbook.planner.rendered import Rendered
 from planbook.planner.roles import PLANNER_ROLE, Sample
 from planbook.planner.spans import Span
-from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, ModelCalls, Past, meaning
+from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, FailedRound, ModelCalls, normal_form
 from planbook.planner.strategies.advocate.tree import Branch, Moment, PlanMade, Tree
-from planbook.planner.strategies.base import in_rounds, told_task
+from planbook.planner.strategies.base import in_rounds, model_task
 from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
 
 NOTE_DOWN = "note_down"
@@ -24,9 +23,9 @@ LONGEST_NOTE, MOST_NOTES = 1_000, 50
 
 
 class Notebook:
-    """Notes of plan code, for later code, later rounds and the answer.
+    """Notes that plan code takes for later code, later rounds and the answer.
 
-    If the environment has no action for notes, there is a function ``note_down``.
+    If the environment has no action for notes, plan code gets a function ``note_down``.
     """
 
     def __init__(self) -> None:
@@ -46,8 +45,8 @@ class Notebook:
             self.taken.append(text)
         return "Noted."
 
-    def of(self, steps: Sequence[Step]) -> None:
-        """Keep notes that the environment's own actions took."""
+    def take_from(self, steps: Sequence[Step]) -> None:
+        """Keep the notes that actions of the environment took."""
         for step in steps:
             if step.action.name == NOTE_DOWN and step.observation.accepted and step.action.args:
                 self.note_down(str(step.action.args[0])[:LONGEST_NOTE])
@@ -60,7 +59,7 @@ HELD_COMPLETE = "The task was held to be complete."
 
 
 class AdvocateRound:
-    """The steps of a round. ``here`` is the present moment; None after code that led nowhere good."""
+    """A round in progress. ``here`` is the present moment; None after code that failed."""
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
@@ -71,7 +70,7 @@ class AdvocateRound:
         self.start = Moment(episode.observation.text, self._seen("", episode.observation.text))
         self.here: Moment | None = self.start
 
-    def plan(self, earlier: Sequence[Past], *, revision: bool) -> bool:
+    def plan(self, earlier: Sequence[FailedRound], *, revision: bool) -> bool:
         """Make the plan of the round. Return False if no reply is usable."""
         try:
             outline = self.model_calls.plan(self.start, earlier)
@@ -79,8 +78,8 @@ class AdvocateRound:
             return False
         self.model_calls.parts = outline.parts
         why = outline.review if revision else ""
-        made = PlanMade(round=self.number, parts=tuple(outline.parts), revision=revision, why=why)
-        self._span = self._frame.scope.span(made)
+        plan = PlanMade(round=self.number, parts=outline.parts, revision=revision, why=why)
+        self._span = self._frame.scope.span(plan)
         return True
 
     def idea(self, moment: Moment, idea: int, plan: Plan) -> Branch:
@@ -93,17 +92,15 @@ class AdvocateRound:
 
     def ideas(self, moment: Moment, remedies: int) -> list[Branch]:
         """Return code for a moment and its remedies, without duplicates."""
-        found: list[Plan] = []
-        history: Sequence[Message] = ()
+        plans: dict[str, Plan] = {}
         plan, history = self.model_calls.act(moment)
         while plan is not None:
-            if meaning(plan.code) not in {meaning(known.code) for known in found}:
-                found.append(plan)
+            plans.setdefault(normal_form(plan.code), plan)
             if remedies <= 0:
                 break
             remedies -= 1
             plan, history = self.model_calls.remedy(history)
-        return [self.idea(moment, number, each) for number, each in enumerate(found)]
+        return [self.idea(moment, number, distinct) for number, distinct in enumerate(plans.values())]
 
     def mark(self, moment: Moment) -> None:
         """Make it possible to return to the present moment."""
@@ -111,16 +108,16 @@ class AdvocateRound:
 
     def return_to(self, moment: Moment) -> None:
         """Restore environment and namespace to a marked moment. Branches kept since are abandoned."""
-        assert moment.mark is not None, "only moments with more than one idea are come back to"
+        assert moment.mark is not None, "only moments with several ideas are returned to"
         page = self._episode.rewind(moment.mark).text
-        moment.looks(page, self._seen("", page))
+        moment.update_page(page, self._seen("", page))
         self.tree.back_to(moment)
         self.here = moment
 
     def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
         """Run a branch's code at its moment, adapted to the present page. Return None if that failed."""
-        self._unless_idle()
-        code = branch.code if moment.page == moment.written_for else self.model_calls.mapped(branch.code, moment)
+        self._check_idle()
+        code = branch.code if moment.page == moment.written_for else self.model_calls.adapt(branch.code, moment)
         is_first = branch not in self.tree.tried
         if is_first:
             self.tree.begin(branch, None if code is None else self._frame.cells)
@@ -144,7 +141,7 @@ class AdvocateRound:
         return self._after(moment, branch, steps, feedback)
 
     def keep(self, branch: Branch, after: Moment) -> None:
-        """Accept the moment that a branch has led to."""
+        """Accept the moment to which a branch has led."""
         self.tree.keep(branch)
         self.here = after
 
@@ -156,8 +153,8 @@ class AdvocateRound:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
         raise (RoundOver if self._options.until_solved else EpisodeOver)(HELD_COMPLETE)
 
-    def end(self, ended: str) -> Past:
-        """Record the branches, and return what the next plan is told about them."""
+    def end(self, ended: str) -> FailedRound:
+        """Record the branches, and return the round for the prompt of the next plan."""
         self.tree.end()
         steps = self._episode.steps[self._begun :]
         lasting = [step for step in steps if step.observation.lasting]
@@ -167,14 +164,14 @@ class AdvocateRound:
                 lasting=len(lasting),
                 lasting_gone_behind=sum(step.undone for step in lasting),
             )
-        return Past(self.model_calls.parts, self.tree.deeds(), ended)
+        return FailedRound(self.model_calls.parts, self.tree.deeds(), ended)
 
     def _run(self, branch: Branch, code: str) -> Feedback:
         most = None if self._options.whole_subtasks else 1
         return self._episode.run(code, source=PLANNER_ROLE, thought=branch.thought, actions=most)
 
-    def _unless_idle(self) -> None:
-        """End a round whose code no longer acts, which would otherwise never end."""
+    def _check_idle(self) -> None:
+        """End a round whose code has stopped acting. Otherwise it would never end."""
         if self._idle >= MOST_IDLE:
             raise RoundOver(f"{MOST_IDLE} pieces of code of this round took no action.")
 
@@ -184,19 +181,19 @@ class AdvocateRound:
         self._idle += not counted
         branch.actions += counted
         branch.lasting = branch.lasting or any(step.observation.lasting for step in steps)
-        self._notes.of(steps)
+        self._notes.take_from(steps)
         return steps
 
     def _after(self, moment: Moment, branch: Branch, steps: Sequence[Step], feedback: Feedback) -> Moment:
-        """Return the moment that a branch has led to."""
-        told = Ran(self._episode.environment, steps, Observation(moment.page)).told(feedback.output)
+        """Return the moment to which a branch has led."""
+        report = CellSteps(self._episode.environment, steps, Observation(moment.page)).report(feedback.output)
         page = steps[-1].observation.text if steps else moment.page
-        seen = self._seen(told or "The code took no action and printed nothing.", page)
+        seen = self._seen(report or "The code took no action and printed nothing.", page)
         actions = tuple(str(step.action) for step in steps)
         return Moment(page, seen, moment.subtask, branch, len(self.tree.path) + 1, actions=actions)
 
     def _seen(self, happened: str, page: str) -> Rendered:
-        """Return a moment as prompts show it: what led to it, the page unless already included, and the state line."""
+        """Return a moment as text for prompts: the report on its actions, the page if not included, and the state."""
         state = self._episode.environment.state()
         shown = "" if page in happened else page
         parts = [happened, shown, f"Current state: {state}" if state else ""]
@@ -209,18 +206,19 @@ NOTHING_LEFT = "Of all that was thought of, nothing is left to try."
 def play_rounds(
     episode: Episode, options: AdvocateOptions, play: Callable[[AdvocateRound], None], *, reflects: bool = True
 ) -> None:
-    """Plan and play up to a number of rounds. Each plan but the first is made from the rounds before.
+    """Plan and play up to ``options.rounds`` rounds. Each plan but the first is based on the earlier rounds.
 
-    Without reflection, no round knows about the others. A round that ends because the task is considered complete, or
-    answered, is the last one, unless the options say otherwise.
+    Without reflection, no round knows about the others. A round in which the task is considered complete, or was
+    answered, is the last one, unless ``options.until_solved``.
     """
-    earlier: list[Past] = []
+    earlier: list[FailedRound] = []
     notes = Notebook()
 
     def play_one(number: int) -> None:
-        kept = notes if reflects else Notebook()
-        with episode.frame("act", kept.functions(episode), episode.recall().helpers, task=told_task(episode)) as frame:
-            playing = AdvocateRound(episode, frame, options, kept, number)
+        notebook = notes if reflects else Notebook()
+        functions, helpers = notebook.functions(episode), episode.recall().helpers
+        with episode.frame("act", functions, helpers, task=model_task(episode)) as frame:
+            playing = AdvocateRound(episode, frame, options, notebook, number)
             if not playing.plan(earlier if reflects else (), revision=bool(earlier)):
                 return
             try:
@@ -236,5 +234,5 @@ def play_rounds(
 
 
 def _answered(episode: Episode) -> bool:
-    """Return whether the environment's episode ended in an answer."""
+    """Return True if the environment's episode ended with an answer."""
     return episode.environment.ended and episode.steps[-1].action.name == episode.environment.answering

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from planbook.planner.episode import Episode
 from planbook.planner.roles import Sample
-from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, meaning
+from planbook.planner.strategies.advocate.model_calls import AdvocateOptions, normal_form
 from planbook.planner.strategies.advocate.round import AdvocateRound, play_rounds
 from planbook.planner.strategies.advocate.tree import Branch, Moment
 
@@ -19,7 +19,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
         default=2,
         ge=0,
         le=10,
-        description="What to do instead, so many times, asked for before each action; 0 never turns back.",
+        description="Number of alternatives that are asked for before each action; 0 never turns back.",
     )
 
 
@@ -30,11 +30,11 @@ def devils_advocate(episode: Episode, options: BaseModel) -> None:
 
 
 def use_the_stack(playing: AdvocateRound, remedies: int) -> None:
-    """Carry out a plan. Returns when nothing is left to try; raises EpisodeOver when the task is considered complete.
+    """Carry out a plan. Return when no branch is left; raise EpisodeOver when the task is considered complete.
 
     An entry of the stack is a moment and a branch to try there; the first has no branch. A moment is marked if it has
-    more than one entry. Entries above another belong to later moments, so by the time a mark is returned to, every mark
-    that this forgets is used up.
+    several entries. Entries above another belong to later moments, so a return to a mark only forgets marks that are no
+    longer needed.
     """
     stack: list[tuple[Moment, Branch | None]] = [(playing.start, None)]
     while stack:
@@ -58,13 +58,13 @@ def use_the_stack(playing: AdvocateRound, remedies: int) -> None:
 
 
 def follow(playing: AdvocateRound, moment: Moment, branch: Branch) -> Moment | None:
-    """Run a branch and evaluate it against its subtask. Return where it leads, or None if it should not be followed."""
+    """Run a branch and evaluate it by its subtask. Return the moment it leads to; None if it must not be followed."""
     after = playing.carry_out(moment, branch)
     if after is None:
         return None
-    judged = playing.model_calls.aligned(moment, branch.mapped or branch.code, after)
-    branch.history, branch.why = judged.did, judged.why
-    if not judged.value:
+    evaluation = playing.model_calls.alignment(moment, branch.mapped or branch.code, after)
+    branch.history, branch.why = evaluation.did, evaluation.why
+    if not evaluation.value:
         branch.fate = "turned back"
         return None
     playing.keep(branch, after)
@@ -76,8 +76,8 @@ class PlanActOptions(AdvocateOptions):
 
     reflects: bool = Field(
         default=True,
-        description="Whether plans after the first are made from what was done and learned before; false is the "
-        "paper's Plan+Act without reflection.",
+        description="Base each plan after the first on the earlier rounds; false is the paper's Plan+Act without "
+        "reflection.",
     )
 
 
@@ -90,13 +90,16 @@ def plan_act(episode: Episode, options: BaseModel) -> None:
 class LatsOptions(AdvocateOptions):
     """The shared options, and the width and length of a round's search."""
 
-    samples: int = Field(default=3, ge=1, le=10, description="Actions sampled at a moment; what comes twice is one.")
-    expansions: int = Field(default=10, ge=1, le=1_000, description="Moments of a round at which actions are sampled.")
+    samples: int = Field(default=3, ge=1, le=10, description="Number of samples at a moment; duplicates are dropped.")
+    expansions: int = Field(default=10, ge=1, le=1_000, description="Number of moments of a round that are expanded.")
     exploration: float = Field(
-        default=1.0, ge=0, allow_inf_nan=False, description="Weight of what was seldom visited when a moment is chosen."
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Weight of rarely visited moments when one is chosen.",
     )
     temperature: float | None = Field(
-        default=None, ge=0, allow_inf_nan=False, description="Of the samples; null is that of the planner."
+        default=None, ge=0, allow_inf_nan=False, description="Temperature of the samples; null is the planner's."
     )
 
 
@@ -106,12 +109,12 @@ def lats(episode: Episode, options: BaseModel) -> None:
     play_rounds(episode, chosen, lambda playing: Search(playing, chosen).search())
 
 
-TWIN = "It took the same actions as another sample."
+DUPLICATE = "It took the same actions as another sample."
 
 
 @dataclass(eq=False)
 class SearchNode:
-    """A moment in the search tree, or an idea that failed. ``total`` is the sum of values from 0 to 1."""
+    """A moment in the search tree, or a failed idea. ``total`` is the sum of values from 0 to 1."""
 
     moment: Moment | None
     branch: Branch | None = None
@@ -120,29 +123,29 @@ class SearchNode:
     visits: int = 0
     total: float = 0.0
     closed: bool = False
-    """True if nothing more can be tried from here."""
+    """True if nothing is left to try from here."""
 
     @property
-    def way(self) -> list["SearchNode"]:
-        """Return the nodes from the root to this one."""
-        return [*(self.parent.way if self.parent else []), self]
+    def path(self) -> list["SearchNode"]:
+        """The nodes from the root to this one."""
+        return [*(self.parent.path if self.parent else []), self]
 
     @property
-    def is_a_twin(self) -> bool:
-        """Return whether an earlier idea took exactly the same actions from the same moment."""
-        others = self.parent.children if self.parent else []
-        before = [other.moment.actions for other in others[: others.index(self)] if other.moment] if others else []
-        return self.moment is not None and bool(self.moment.actions) and self.moment.actions in before
+    def is_duplicate(self) -> bool:
+        """True if an earlier idea took exactly the same actions from the same moment."""
+        siblings = self.parent.children if self.parent else [self]
+        earlier = [node.moment.actions for node in siblings[: siblings.index(self)] if node.moment]
+        return self.moment is not None and bool(self.moment.actions) and self.moment.actions in earlier
 
-    def worth(self, exploration: float) -> float:
-        """Return its UCT value: the mean value plus a bonus for few visits."""
+    def uct(self, exploration: float) -> float:
+        """Return the UCT value: the mean value plus a bonus for few visits."""
         if not self.visits or not self.parent:
             return inf
         return self.total / self.visits + exploration * sqrt(log(self.parent.visits) / self.visits)
 
 
 class Search:
-    """The search of one round. ``_line`` holds the nodes, from the root on, whose marks can be returned to."""
+    """The search of one round. ``_line`` holds the nodes, from the root on, whose marks are still valid."""
 
     def __init__(self, playing: AdvocateRound, options: LatsOptions) -> None:
         self._playing, self._options = playing, options
@@ -151,7 +154,7 @@ class Search:
         playing.model_calls.line_only = True
 
     def search(self) -> None:
-        """Expand the most promising moment repeatedly. Raises EpisodeOver when the task is considered complete."""
+        """Expand the most promising moment repeatedly. Raise EpisodeOver when the task is considered complete."""
         if self._playing.model_calls.task_done(self._playing.start):
             self._playing.finish(self._playing.start)
         for _ in range(self._options.expansions):
@@ -162,12 +165,12 @@ class Search:
             chosen.closed = moment is None or not self._expand(chosen, moment)
 
     def _select(self) -> SearchNode | None:
-        """Return the leaf that the best open children lead to; None if there is none."""
+        """Return the leaf at the end of the best open children; None if there is none."""
         node = self._root
         while node.children or node.closed:
             open_children = [child for child in node.children if not child.closed]
             if open_children:
-                node = max(open_children, key=lambda child: child.worth(self._options.exploration))
+                node = max(open_children, key=lambda child: child.uct(self._options.exploration))
             elif node.parent is None:
                 return None
             else:
@@ -175,23 +178,23 @@ class Search:
         return node
 
     def _reach(self, node: SearchNode) -> Moment | None:
-        """Return to a node's moment; None if the way no longer leads there."""
+        """Return to a node's moment. Return None if its path no longer leads there."""
         if node.moment is self._playing.here:
             return node.moment
-        way = node.way
-        while self._line[-1] not in way:
+        path = node.path
+        while self._line[-1] not in path:
             self._line.pop()
         last = self._line[-1]
         assert last.moment is not None
         self._playing.return_to(last.moment)
-        for each in way[way.index(last) + 1 :]:
-            if not self._again(each):
-                each.closed = True
+        for step in path[path.index(last) + 1 :]:
+            if not self._run_again(step):
+                step.closed = True
                 return None
         return node.moment
 
-    def _again(self, node: SearchNode) -> bool:
-        """Run a node's code again from its parent's moment."""
+    def _run_again(self, node: SearchNode) -> bool:
+        """Run a node's code again from its parent's moment. Return False if it fails."""
         assert node.parent is not None
         assert node.branch is not None
         assert node.moment is not None
@@ -199,7 +202,7 @@ class Search:
         after = self._playing.carry_out(node.parent.moment, node.branch)
         if after is None:
             return False
-        node.moment.looks(after.page, after.seen)
+        node.moment.update_page(after.page, after.seen)
         self._playing.keep(node.branch, node.moment)
         self._mark(node, node.moment)
         return True
@@ -210,11 +213,10 @@ class Search:
             self._line.append(node)
 
     def _expand(self, node: SearchNode, moment: Moment) -> bool:
-        """Try the samples for a moment. Return False if there is nothing to try."""
-        counsel = self._playing.model_calls
-        if counsel.subtask_done(moment):
+        """Try the samples for a moment. Return False if there are none."""
+        if self._playing.model_calls.subtask_done(moment):
             moment.subtask += 1
-        if moment.subtask == len(counsel.parts):
+        if moment.subtask == len(self._playing.model_calls.parts):
             return False
         self._mark(node, moment)
         for branch in self._samples(moment):
@@ -227,30 +229,30 @@ class Search:
 
     def _samples(self, moment: Moment) -> list[Branch]:
         """Return independent samples of code for a moment."""
-        count, found = self._options.samples, dict[str, Branch]()
+        count, branches = self._options.samples, dict[str, Branch]()
         for sample in range(count):
             plan = self._playing.act(moment, Sample(self._playing.number * count + sample, self._options.temperature))
-            if plan is not None and meaning(plan.code) not in found:
-                found[meaning(plan.code)] = self._playing.idea(moment, sample, plan)
-        return list(found.values())
+            if plan is not None and (code := normal_form(plan.code)) not in branches:
+                branches[code] = self._playing.idea(moment, sample, plan)
+        return list(branches.values())
 
     def _simulate(self, node: SearchNode, before: Moment) -> None:
-        """Run a sample, evaluate where it leads, and update the nodes on the way."""
+        """Run a sample, evaluate the moment it leads to, and update the nodes on the path."""
         assert node.branch is not None
-        branch, counsel = node.branch, self._playing.model_calls
+        branch, model_calls = node.branch, self._playing.model_calls
         node.moment = self._playing.carry_out(before, branch)
         node.closed = node.moment is None
-        if node.is_a_twin:
-            branch.fate, branch.why, node.closed, node.moment = "turned back", TWIN, True, None
+        if node.is_duplicate:
+            branch.fate, branch.why, node.closed, node.moment = "turned back", DUPLICATE, True, None
             return
         value = 0.0
         if node.moment is not None:
-            judged = counsel.valued(before, branch.mapped or branch.code, node.moment)
-            branch.history, branch.why, value = judged.did, judged.why, judged.value
+            evaluation = model_calls.valuation(before, branch.mapped or branch.code, node.moment)
+            branch.history, branch.why, value = evaluation.did, evaluation.why, evaluation.value
             self._playing.keep(branch, node.moment)
-        for each in node.way:
-            each.visits, each.total = each.visits + 1, each.total + value
-            if each.branch is not None:
-                each.branch.visits, each.branch.value = each.visits, each.total / each.visits
-        if node.moment is not None and counsel.task_done(node.moment):
+        for ancestor in node.path:
+            ancestor.visits, ancestor.total = ancestor.visits + 1, ancestor.total + value
+            if ancestor.branch is not None:
+                ancestor.branch.visits, ancestor.branch.value = ancestor.visits, ancestor.total / ancestor.visits
+        if node.moment is not None and model_calls.task_done(node.moment):
             self._playing.finish(node.moment)

@@ -36,48 +36,48 @@ from planbook.planner.strategies.deps.replanning import (
 )
 
 
-def _controlled(options: BaseModel, environment: Environment) -> bool:
-    """Return whether the environment's goals need a controller."""
+def _needs_controller(options: BaseModel, environment: Environment) -> bool:
+    """Return True if the environment's goals need a controller."""
     return not environment.goals.direct
 
 
-def _replanned(options: BaseModel, environment: Environment) -> bool:
-    """Return whether a failure is explained."""
+def _replans(options: BaseModel, environment: Environment) -> bool:
+    """Return True if the method replans, so that failures are explained."""
     return isinstance(options, ReplanningOptions) and options.replans > 0
 
 
 _TEMPLATES = PROMPTS.files("deps/*.j2")
-_lists_goals = partial(
+_goal_method = partial(
     Method,
     roles=(PLANNER_ROLE, CONTROLLER),
-    sometimes={CONTROLLER: _controlled},
+    sometimes={CONTROLLER: _needs_controller},
     spans=(GoalTried,),
     figures=(GoalFigures,),
     templates=_TEMPLATES,
 )
-_explains = partial(
-    _lists_goals,
+_explaining_method = partial(
+    _goal_method,
     roles=(PLANNER_ROLE, EXPLAINER, CONTROLLER),
-    sometimes={CONTROLLER: _controlled, EXPLAINER: _replanned},
+    sometimes={CONTROLLER: _needs_controller, EXPLAINER: _replans},
     demonstrations=(DEMONSTRATION, EXPLAINED),
 )
-_programs = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
+_program_method = partial(Method, roles=(PLANNER_ROLE,), streams=True, templates=_TEMPLATES)
 
 METHODS: Mapping[str, Method] = {
-    "chain-of-thought": _lists_goals(
+    "chain-of-thought": _goal_method(
         chain_of_thought, PursuitOptions, "one plan, thought through step by step", demonstrations=(THOUGHTS,)
     ),
-    "code-as-policies": _programs(
-        code_as_policies, Options, "one program that decides by what it sees", demonstrations=(POLICIES,)
+    "code-as-policies": _program_method(
+        code_as_policies, Options, "one program that decides by its observations", demonstrations=(POLICIES,)
     ),
-    "dep": _explains(dep, ReplanningOptions, "DEPS without its selector"),
-    "deps": _explains(deps, DepsOptions, "goals from a plan, the nearest first; what fails is explained"),
-    "inner-monologue": _lists_goals(
-        inner_monologue, PursuitOptions, "one goal at a time, by what came of the last", demonstrations=(LISTS,)
+    "dep": _explaining_method(dep, ReplanningOptions, "DEPS without its selector"),
+    "deps": _explaining_method(deps, DepsOptions, "goals of a plan, the nearest first; failures are explained"),
+    "inner-monologue": _goal_method(
+        inner_monologue, PursuitOptions, "one goal at a time, chosen by the result of the last", demonstrations=(LISTS,)
     ),
-    "progprompt": _programs(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
-    "zero-shot": _lists_goals(zero_shot, PursuitOptions, "one plan of goals, never mended", demonstrations=(LISTS,)),
-    "zero-shot-replan": _lists_goals(
+    "progprompt": _program_method(prog_prompt, Options, "one program with assertions", demonstrations=(ASSERTIONS,)),
+    "zero-shot": _goal_method(zero_shot, PursuitOptions, "one plan, never replanned", demonstrations=(LISTS,)),
+    "zero-shot-replan": _goal_method(
         zero_shot_replan, ReplanningOptions, "goals, replanned on the bare failure", demonstrations=(LISTS,)
     ),
 }

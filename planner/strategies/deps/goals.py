@@ -1,6 +1,6 @@
-"""Reads the goals of a plan (DEPS, appendix C.4): the plan's code runs with collectors in place of the goals.
+"""Read the goals of a plan (DEPS, appendix C.4) by running its code with functions that only collect goals.
 
-Nothing happens in the environment. Text that is no valid call of a goal is mapped to the nearest known goal
+Nothing happens in the environment. Text that is no valid call of a goal is mapped to the most similar known goal
 (text_matching.py), and marked as such.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from planbook.envs import Action, ActionSpec, Environment
-from planbook.planner.agent import AGENT, ActionDocs, action_docs_of, call_of, plan_function, shown
+from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of, call_of, plan_function
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
@@ -25,53 +25,53 @@ MOST = 100
 """Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
-"""JSON constants, which planners also write."""
+"""Definitions of JSON's constants, which planners also write."""
 _MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
 class Goal(Record):
-    """A goal of a plan. ``said`` is the original text if it was no valid call."""
+    """A goal of a plan. ``said`` is the original text, if it was no valid call."""
 
     action: Action
     line: int | None
     source: str
-    """The plan line as written."""
+    """The plan line, unchanged."""
     said: str = ""
 
     @property
     def call(self) -> str:
-        """Return the goal as a call, in plan code."""
+        """The goal as a call in plan code."""
         return call_of(self.action)
 
 
 class GoalPlan(Record):
-    """The goals of a plan in order, and its lines that name none."""
+    """The goals of a plan in order, and the lines without a goal."""
 
     goals: tuple[Goal, ...]
     no_goals: tuple[str, ...] = ()
 
 
 def goal_docs(environment: Environment) -> ActionDocs:
-    """Return the docs of an environment's goals. Its helpers act and are left out."""
-    goals = tuple(map(shown, environment.goals.specs.values()))
+    """Return the docs of an environment's goals, without its helpers, since these act."""
+    goals = tuple(map(action_doc, environment.goals.specs.values()))
     return action_docs_of(environment).model_copy(update={"actions": goals, "helpers": ""})
 
 
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
-    """Read the goals of a plan. Raises ValueError that says why the reply is none.
+    """Read the goals of a plan. Raises ValueError if the reply is not a plan.
 
-    A line that is no valid call stands for the goal it is most like (appendix C.4); one that is like none names no
-    goal, and fails alone.
+    A line that is no valid call stands for the most similar goal (appendix C.4). A line similar to none names no goal;
+    the other lines are not affected.
     """
-    found = read_reply(reply)
-    code = found.code if found.problem is None else _line_by_line(found.code, reply, str(found.problem))
+    parsed = read_reply(reply)
+    code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
     collector = _Collector(episode.environment)
     with episode.frame("collect", collector.functions(), JSON_NAMES) as frame:
         collector.frame, collector.lines = frame, code.split("\n")
         code = collector.runnable(code)
-        feedback = episode.run(code, source=role, thought=read_thought(found.before))
-    if collector.endless:
+        feedback = episode.run(code, source=role, thought=read_thought(parsed.before))
+    if collector.too_many:
         raise ValueError(
             f"the plan names more than {MOST} goals. Nothing happens while they are listed, so a loop that waits for "
             "the effect of a goal does not end: name each goal as often as it is wanted"
@@ -79,33 +79,33 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe goals are only listed at first; their calls return nothing.")
     if collector.goals:
-        return GoalPlan(goals=tuple(collector.goals), no_goals=tuple(collector.unlike))
-    if collector.unlike:
+        return GoalPlan(goals=tuple(collector.goals), no_goals=tuple(collector.unmatched))
+    if collector.unmatched:
         goals = ", ".join(f"{AGENT}.{name}" for name in episode.environment.goals.specs)
-        listed = "\n".join(collector.unlike)
+        listed = "\n".join(collector.unmatched)
         raise ValueError(f"these lines name no goal:\n{listed}\nThe goals are {goals}, each with its arguments")
     raise ValueError("the plan names no goal")
 
 
 class _Collector:
-    """Stands for an environment's goals while a plan runs, and lists them."""
+    """Replaces an environment's goals while a plan runs, and lists their calls."""
 
     frame: Frame
 
     def __init__(self, environment: Environment) -> None:
-        self._environment, self._api = environment, environment.goals
-        self._likeness = GoalMatcher(self._api)
+        self._environment, self._goal_specs = environment, environment.goals.specs
+        self._matcher = GoalMatcher(environment.goals)
         self.goals: list[Goal] = []
-        self.unlike: list[str] = []
-        self.endless = False
+        self.unmatched: list[str] = []
+        self.too_many = False
         self.lines: Sequence[str] = ()
 
     def functions(self) -> Functions:
-        """Return the collecting functions, under ``agent`` and bare. Actions that are no goals do nothing."""
-        goals = {name: plan_function(spec, self._note) for name, spec in self._api.specs.items()}
+        """Return the collecting functions, under ``agent`` and bare. Actions that are no goals raise ValueError."""
+        goals = {name: plan_function(spec, self._collect) for name, spec in self._goal_specs.items()}
         bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
-        acting = {name: plan_function(spec, self._refuse) for name, spec in self._environment.offer.actions.items()}
-        dotted = {f"{AGENT}.{name}": function for name, function in {**acting, **goals}.items()}
+        actions = {name: plan_function(spec, self._refuse) for name, spec in self._environment.offer.actions.items()}
+        dotted = {f"{AGENT}.{name}": function for name, function in {**actions, **goals}.items()}
         return {**dotted, **bare, UNCLEAR: self._unclear}
 
     def runnable(self, code: str) -> str:
@@ -114,16 +114,15 @@ class _Collector:
         if any(fault.type == "only-definitions" for fault in faults):
             code = f"{code.rstrip()}\n\n\n{_last_function(code)}()\n"
             faults = self._faults(code)
-        return _marked(code, faults)
+        return _mark_unclear(code, faults)
 
     def _faults(self, code: str) -> list[Fault]:
-        goals = {f"{AGENT}.{name}" for name in self._api.specs}
-        no_goals = {f"{AGENT}.{name}" for name in self._environment.offer.actions} - goals
-        functions = {name: each for name, each in self.frame.functions.items() if name not in no_goals}
-        frame = self.frame
+        frame, no_goals = self.frame, self._environment.offer.actions.keys() - self._goal_specs.keys()
+        dotted = {f"{AGENT}.{name}" for name in no_goals}
+        functions = {name: function for name, function in frame.functions.items() if name not in dotted}
         return check(code, functions, attributes=frame.attributes, names=frame.names, modules=frame.modules)
 
-    def _note(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
+    def _collect(self, spec: ActionSpec, /, *args: JsonValue, **kwargs: JsonValue) -> JsonValue:
         self._add(spec.bind(*args, **kwargs))
         return ""
 
@@ -134,20 +133,20 @@ class _Collector:
 
     def _unclear(self, said: str) -> None:
         """Map a line to the known goal that it means."""
-        if goal := self._likeness.nearest(said):
+        if goal := self._matcher.nearest(said):
             self._add(goal, said)
         else:
-            self._count()
-            self.unlike.append(said[:LONGEST])
+            self._check_count()
+            self.unmatched.append(said[:LONGEST])
 
-    def _count(self) -> None:
-        """Raises CellOver if there are too many lines to be a plan."""
-        if len(self.goals) + len(self.unlike) == MOST:
-            self.endless = True
+    def _check_count(self) -> None:
+        """Raise CellOver if the plan has too many goals."""
+        if len(self.goals) + len(self.unmatched) == MOST:
+            self.too_many = True
             raise CellOver(f"These are more than {MOST} goals.")
 
     def _add(self, action: Action, said: str = "") -> None:
-        self._count()
+        self._check_count()
         line = self.frame.session.line
         source = self.lines[line - 1].strip() if line and line <= len(self.lines) else ""
         self.goals.append(Goal(action=action, line=line, source=said[:LONGEST] or source, said=said[:LONGEST]))
@@ -156,18 +155,17 @@ class _Collector:
 def _last_function(code: str) -> str:
     """Return the last function of a plan. Raises ValueError if it cannot be called without arguments."""
     tree = parse(code)
-    defined = [] if isinstance(tree, Fault) else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if not defined:
+    functions = [] if isinstance(tree, Fault) else [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if not functions:
         raise ValueError("the plan only defines things; nothing in it names a goal")
-    last, given = defined[-1], defined[-1].args
-    required = len(given.posonlyargs) + len(given.args) - len(given.defaults) + given.kw_defaults.count(None)
-    if required:
+    last, args = functions[-1], functions[-1].args
+    if len(args.posonlyargs) + len(args.args) - len(args.defaults) + args.kw_defaults.count(None):
         raise ValueError(f"the plan only defines {last.name}, which takes arguments; call it at the end of the plan")
     return last.name
 
 
-def _marked(code: str, faults: Sequence[Fault]) -> str:
-    """Return the code with each faulty call statement on lines of its own marked as unclear."""
+def _mark_unclear(code: str, faults: Sequence[Fault]) -> str:
+    """Mark each faulty call statement as unclear, unless it shares a line with another statement."""
     tree, lines = parse(code), code.split("\n")
     if isinstance(tree, Fault) or not faults:
         return code
@@ -175,35 +173,36 @@ def _marked(code: str, faults: Sequence[Fault]) -> str:
     faulty = {fault.line for fault in faults if fault.line}
     for node in calls:
         span = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        if faulty.isdisjoint(span) or not _alone(node, tree, lines):
+        if faulty.isdisjoint(span) or not _is_alone(node, tree, lines):
             continue
-        said = " ".join(line.strip() for line in lines[span.start - 1 : span.stop - 1])
+        call = " ".join(line.strip() for line in lines[span.start - 1 : span.stop - 1])
         lines[span.start - 1 : span.stop - 1] = [
-            f"{lines[node.lineno - 1][: node.col_offset]}{UNCLEAR}({said!r})",
+            f"{lines[node.lineno - 1][: node.col_offset]}{UNCLEAR}({call!r})",
             *[""] * (len(span) - 1),
         ]
     return "\n".join(lines)
 
 
-def _alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
-    """Return whether a statement shares no line with another."""
-    ends = [each for each in ast.walk(tree) if isinstance(each, ast.stmt) and each is not node]
-    shared = any(other.lineno in (node.lineno, node.end_lineno) for other in ends)
+def _is_alone(node: ast.Expr, tree: ast.Module, lines: Sequence[str]) -> bool:
+    """Return True if a statement shares no line with another."""
+    others = [other for other in ast.walk(tree) if isinstance(other, ast.stmt) and other is not node]
+    shared = any(other.lineno in (node.lineno, node.end_lineno) for other in others)
     return not shared and not lines[node.lineno - 1][: node.col_offset].strip()
 
 
 def _line_by_line(code: str, reply: str, problem: str) -> str:
-    """Return code for a reply without code: calls stay, other lines of the list are marked as unclear.
+    """Return code for a reply without valid code: calls stay, other lines of the list are marked as unclear.
 
-    Raises ValueError if nothing in it looks like a list of goals.
+    Raises ValueError if no line looks like a goal.
     """
-    listed = code.split("\n") if code else [line for line in reply.split("\n") if _MARK.match(line)]
     if code:
-        listed = [line for line in listed if not line.lstrip().startswith("#")]
-    told = [line for line in (_MARK.sub("", each).strip() for each in listed) if not _NO_GOAL.match(line)]
-    if not told:
+        listed = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
+    else:
+        listed = [line for line in reply.split("\n") if _MARK.match(line)]
+    goals = [goal for goal in (_MARK.sub("", line).strip() for line in listed) if not _NO_GOAL.match(goal)]
+    if not goals:
         raise ValueError(problem)
-    return "\n".join(line if _is_call(line) else f"{UNCLEAR}({line!r})" for line in told)
+    return "\n".join(goal if _is_call(goal) else f"{UNCLEAR}({goal!r})" for goal in goals)
 
 
 def _is_call(line: str) -> bool:

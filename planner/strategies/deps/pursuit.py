@@ -1,6 +1,6 @@
-"""Reaches goals one after the other, by one action or, where a goal takes several, by a controller (appendix A.1).
+"""Reach goals one after the other: by one action each, or by a controller if a goal takes several (appendix A.1).
 
-The controller is a model that chooses each action. The figures count rounds of planning, and goals tried.
+The controller is a model that chooses each action. The figures count rounds of planning and goals tried.
 """
 
 import re
@@ -30,7 +30,7 @@ _ANSWER = re.compile(r"(?:.*\banswer(?:\s+is)?\b\s*[:=]?)?\W*(\d{1,4}|done|impos
 
 
 class Move(NamedTuple):
-    """A controller's decision: the index of an action, or None to end, and whether the goal is done."""
+    """A controller's decision: the index of an action; or None to end, and whether the goal is done."""
 
     number: int | None
     done: bool = False
@@ -38,9 +38,7 @@ class Move(NamedTuple):
 
 
 def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
-    """Reach a goal with up to a number of the possible actions.
-
-    Return whether it was reached, and what was said about it.
+    """Try to reach a goal with at most ``most`` actions. Return the success, and the controller's reason.
 
     Raises EpisodeOver if the episode ends on the way.
     """
@@ -74,18 +72,18 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
 
 def read_move(text: str, count: int) -> Move:
     """Return the decision in a reply's last line. Raises ValueError if there is none, or no action of that number."""
-    said = [line for line in text.splitlines() if line.strip()]
-    found = _ANSWER.match(said[-1]) if said else None
-    if found is None:
+    lines = [line for line in text.splitlines() if line.strip()]
+    match = _ANSWER.match(lines[-1]) if lines else None
+    if match is None:
         raise ValueError(
             "the last line holds no decision; end with 'Answer: ' and a number, 'done' or 'impossible: why'"
         )
-    if found[1].isdecimal():
-        if not 1 <= int(found[1]) <= count:
-            raise ValueError(f"there is no action {found[1]}; the list goes from 1 to {count}")
-        return Move(int(found[1]) - 1)
-    done = found[1].lower() == "done"
-    return Move(None, done, found[2].strip() or ("" if done else "The controller found it impossible."))
+    if match[1].isdecimal():
+        if not 1 <= int(match[1]) <= count:
+            raise ValueError(f"there is no action {match[1]}; the list goes from 1 to {count}")
+        return Move(int(match[1]) - 1)
+    done = match[1].lower() == "done"
+    return Move(None, done, match[2].strip() or ("" if done else "The controller found it impossible."))
 
 
 def _possible(episode: Episode) -> Sequence[Action]:
@@ -103,20 +101,20 @@ CLAIMS = "the goals of the last plan"
 
 
 class GoalTried(Payload):
-    """A goal of a plan that was tried, as plan code calls it."""
+    """A goal that was tried. Goals are recorded as calls in plan code."""
 
     span = "goal"
 
     goal: str
-    """The goal as in the plan."""
+    """The goal in the plan."""
     chosen: str = ""
-    """The goal as tried, which may be another way to the same thing."""
+    """The goal as it was tried, which may be another way to the same result."""
     done: bool | None = None
     """None while it is being tried."""
     reason: str = ""
-    """What was said about it, above all why it failed."""
+    """The reason of the result, above all of a failure."""
     round: int | None = None
-    """Number of times the planner had replanned by then."""
+    """Number of earlier replans."""
     line: int | None = None
     """Line in the plan."""
     selector: str = ""
@@ -124,23 +122,23 @@ class GoalTried(Payload):
     candidates: tuple[str, ...] = ()
     """Goals that could be tried at that moment."""
     predicted: tuple[float | None, ...] = ()
-    """Time steps that the selector predicted for each candidate; None for never. Empty if it predicts none."""
+    """Number of time steps predicted for each candidate; None for never. Empty if the selector predicts none."""
     said: str = ""
     """Text of the plan that was no valid call and was mapped to this goal; empty for a valid call."""
     features: dict[str, JsonValue] = {}
-    """Features from which the prediction was made."""
+    """Features for the prediction."""
     horizon: float | None = None
-    """Time steps that it took; None for never."""
+    """Number of time steps that it takes by the environment; None for never."""
     actions: int = 0
 
     @property
     def title(self) -> str:
-        """Name it as it was tried."""
+        """The goal as it was tried."""
         return self.chosen or self.goal
 
     @property
     def status(self) -> str:
-        """Say what came of it."""
+        """The result as a status."""
         return status_of(self.done)
 
 
@@ -148,12 +146,12 @@ class PursuitOptions(Options):
     """Options of methods that pursue goals."""
 
     controller_steps: int = Field(
-        default=50, ge=1, description="Actions for each goal, in environments where a controller has to reach it."
+        default=50, ge=1, description="Number of actions for each goal, in environments that need a controller."
     )
 
 
 class Tried(NamedTuple):
-    """A goal and its result. ``call`` is the way in which it was tried, which may differ from the plan's."""
+    """A goal and its result. ``call`` is the goal as it was tried, which may differ from the plan's."""
 
     goal: Goal
     call: str
@@ -162,43 +160,43 @@ class Tried(NamedTuple):
 
 
 class Pursued(NamedTuple):
-    """The result of a plan: the goals tried, of which only the last may have failed, and the goals left."""
+    """The result of a plan: the goals tried and the goals left. Only the last goal tried may have failed."""
 
     tried: Sequence[Tried]
     left: Sequence[Goal]
     controlled: bool = False
-    """True if a controller reached the goals; then its word is all that is known about what it saw."""
+    """True if a controller reached the goals. Then its reasons are the only report."""
 
     @property
     def failed(self) -> Tried | None:
-        """Return the goal that stopped the plan, if one did."""
+        """The goal that failed and ended the plan; None if none did."""
         return self.tried[-1] if self.tried and not self.tried[-1].done else None
 
     @property
     def claim(self) -> bool | None:
-        """Return whether every goal was reached; None if there was none."""
+        """True if every goal was reached, False if one failed; None if no goal was tried."""
         return self.tried[-1].done if self.tried else None
 
     @property
     def done(self) -> Sequence[Tried]:
-        """Return the goals that were reached."""
+        """The goals that were reached."""
         return [tried for tried in self.tried if tried.done]
 
     @property
     def taken_for(self) -> Sequence[Goal]:
-        """Return the goals that stand for invalid calls."""
+        """The goals that stand for invalid calls."""
         return [goal for goal in (*(tried.goal for tried in self.tried), *self.left) if goal.said]
 
 
 class Pursuit:
-    """Reaches goals in the innermost frame. Without a selector it takes them in the plan's order."""
+    """Reaches goals in the innermost frame. Without a selector, it takes them in the plan's order."""
 
     def __init__(self, episode: Episode, scope: Scope, options: PursuitOptions, selector: Selector | None) -> None:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
         self._plans = 0
 
     def follow(self, plan: GoalPlan) -> Pursued:
-        """Try the goals until one fails. Raises EpisodeOver if the episode ends with one."""
+        """Try the goals until one fails. Raises EpisodeOver if the episode ends."""
         tried: list[Tried] = []
         left = list(plan.goals)
         self._plans += 1
@@ -213,7 +211,7 @@ class Pursuit:
         return select(self._episode.environment.goals, left, self._selector)
 
     def _try(self, goal: Goal, choice: Choice) -> Tried:
-        """Try one goal, and record what a selector can learn from it."""
+        """Try one goal, and record the data from which selectors learn."""
         action, goals = choice.chosen.action, self._episode.environment.goals
         span = self._scope.span(
             GoalTried(
@@ -223,10 +221,10 @@ class Pursuit:
                 said=goal.said,
                 selector=self._selector.name if self._selector else "",
                 candidates=tuple(call_of(candidate.action) for candidate in choice.candidates),
-                predicted=tuple(_plain(horizon) for horizon in choice.horizons),
+                predicted=tuple(map(_rounded, choice.horizons)),
                 chosen=call_of(action),
                 features=dict(goals.features(action)),
-                horizon=_plain(goals.horizon(action)),
+                horizon=_rounded(goals.horizon(action)),
             )
         )
         begun = len(self._episode.steps)
@@ -241,7 +239,7 @@ class Pursuit:
         return Tried(goal, call_of(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
-        """Return whether the goal was reached, and what was said about it."""
+        """Try to reach the goal. Return the success, and the reason."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
@@ -255,13 +253,13 @@ class Pursuit:
         span.end(actions=len(self._episode.steps) - begun, done=done, reason=reason)
 
 
-def _plain(number: float) -> float | None:
-    """Return the number in a short form that a journal repeats exactly; None if it is not finite."""
+def _rounded(number: float) -> float | None:
+    """Return the number rounded, so that a journal repeats it exactly; None if it is not finite."""
     return round(number, 3) if isfinite(number) else None
 
 
-MOST_REASONS, TOLD_REASONS, LONGEST_REASON = 20, 3, 200
-"""Number of reasons counted, number shown in the terminal, and characters of each."""
+MOST_REASONS, SHOWN_REASONS, LONGEST_REASON = 20, 3, 200
+"""Number of reasons counted, number of those shown in the terminal, and maximum characters of each."""
 
 
 class GoalFigures(Figures):
@@ -275,38 +273,38 @@ class GoalFigures(Figures):
     mean_rounds: float
     most_rounds: int
     rounds: dict[int, int]
-    """Episodes by the number of times they replanned."""
+    """Numbers of episodes, by number of replans."""
     solved_by_rounds: dict[int, int]
-    """Solved episodes by the number of times they replanned."""
+    """Numbers of solved episodes, by number of replans."""
     tried: int
     done: int
     failed: int
     mapped: int
-    """Plan lines that were no valid calls and were mapped to the nearest known goal."""
+    """Number of plan lines that were no valid calls and were mapped to a known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
-    """Most frequent reasons why goals failed, each by its first sentence."""
+    """Numbers of failed goals by reason (its first sentence), for the most frequent reasons."""
 
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
-        """Count over a run; None if no goal was tried."""
-        tried = [(played.ending, played.held(GoalTried)) for played in episodes]
-        begun = [(ending, goals) for ending, goals in tried if goals]
-        if not begun:
+        """Count over a run. Return None if no goal was tried."""
+        pairs = [(played.ending, played.held(GoalTried)) for played in episodes]
+        goals = [goal for _, of_episode in pairs for goal in of_episode]
+        if not goals:
             return None
-        every = [goal for _, goals in begun for goal in goals]
-        last = [(rounds(goals), ending.outcome.solved) for ending, goals in begun]
+        replans = [(rounds(of_episode), ending.outcome.solved) for ending, of_episode in pairs if of_episode]
+        failed = [goal for goal in goals if not goal.done]
         return cls(
-            mean_rounds=round(mean(number for number, _ in last), 2),
-            most_rounds=max(number for number, _ in last),
-            rounds=dict(sorted(Counter(number for number, _ in last).items())),
-            solved_by_rounds=dict(sorted(Counter(number for number, solved in last if solved).items())),
-            tried=len(every),
-            done=sum(goal.done for goal in every),
-            failed=sum(not goal.done for goal in every),
-            mapped=sum(bool(goal.said) for goal in every),
-            selectors=tuple(sorted({goal.selector for goal in every if goal.selector})),
-            reasons=dict(Counter(_sentence(goal.reason) for goal in every if not goal.done).most_common(MOST_REASONS)),
+            mean_rounds=round(mean(number for number, _ in replans), 2),
+            most_rounds=max(number for number, _ in replans),
+            rounds=dict(sorted(Counter(number for number, _ in replans).items())),
+            solved_by_rounds=dict(sorted(Counter(number for number, solved in replans if solved).items())),
+            tried=len(goals),
+            done=len(goals) - len(failed),
+            failed=len(failed),
+            mapped=sum(bool(goal.said) for goal in goals),
+            selectors=tuple(sorted({goal.selector for goal in goals if goal.selector})),
+            reasons=dict(Counter(_first_sentence(goal.reason) for goal in failed).most_common(MOST_REASONS)),
         )
 
     def tell(self) -> Iterable[str]:
@@ -317,20 +315,17 @@ class GoalFigures(Figures):
             f"Replanned {self.mean_rounds:.1f} times per task, {self.most_rounds} at most; "
             f"goals tried {self.tried}, done {self.done}, failed {self.failed}{chosen}{mapped}."
         )
-        told = [f"{reason} ({count})" for reason, count in list(self.reasons.items())[:TOLD_REASONS]]
-        if told:
-            yield f"Why goals failed: {'; '.join(told)}."
+        reasons = [f"{reason} ({count})" for reason, count in list(self.reasons.items())[:SHOWN_REASONS]]
+        if reasons:
+            yield f"Why goals failed: {'; '.join(reasons)}."
 
 
-def _sentence(reason: str) -> str:
-    """Return the first sentence; the rest is about the moment, such as the inventory."""
+def _first_sentence(reason: str) -> str:
+    """Return the first sentence. The rest describes the moment, such as the inventory."""
     return reason.partition(". ")[0].partition("\n")[0][:LONGEST_REASON]
 
 
 def rounds(goals: Sequence[GoalTried]) -> int:
-    """Return the number of times the episode replanned.
-
-    A failed goal ends a plan, so what follows belongs to a new one.
-    """
+    """Return the number of replans in an episode. In old runs it follows from the goals: each failure ends a plan."""
     recorded = [goal.round for goal in goals if goal.round is not None]
     return max(recorded, default=sum(not goal.done for goal in goals[:-1]))

@@ -1,4 +1,4 @@
-"""DEPS: describe, explain, plan and select (section 3); and its baselines, described by a ``Manner`` each."""
+"""DEPS: describe, explain, plan and select (section 3); and its baselines. A ``Manner`` describes each."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from planbook.planner.models.types import Message
 from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
-from planbook.planner.strategies.base import said_or_nothing
+from planbook.planner.strategies.base import ask_or_empty
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
 from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
@@ -22,8 +22,8 @@ from planbook.planner.strategies.deps.selectors import Selector, SelectorName, s
 EXPLAINER = "explainer"
 DEMONSTRATION, EXPLAINED = "deps", "explained"
 LISTS, THOUGHTS, ASSERTIONS, POLICIES = "goals", "thoughts", "assertions", "policies"
-"""Demonstrations: for DEPS's planner and explainer; for baselines that list goals, bare or with thoughts; and for those
-whose code acts, with assertions or freely.
+"""Demonstrations: for the planner and the explainer of DEPS; for baselines that list goals, without or with thoughts;
+and for baselines whose code acts, with or without assertions.
 """
 REPLANS = 20
 """Default number of replans; the paper continues until the context ends (table 4)."""
@@ -35,7 +35,7 @@ class ReplanningOptions(PursuitOptions):
     rounds: int | None = Field(
         default=None,
         ge=0,
-        description=f"Number of replans; null is until the task is done, {REPLANS} times at most.",
+        description=f"Maximum number of replans; null is {REPLANS}.",
     )
 
     def in_force(self, environment: str) -> dict[str, JsonValue]:
@@ -44,7 +44,7 @@ class ReplanningOptions(PursuitOptions):
 
     @property
     def replans(self) -> int:
-        """Return the maximum number of replans."""
+        """The maximum number of replans."""
         return REPLANS if self.rounds is None else self.rounds
 
 
@@ -53,13 +53,13 @@ class DepsOptions(ReplanningOptions):
 
     selector: SelectorName | None = Field(
         default=None,
-        description="What chooses the next goal; nearest is the oracle, null is horizon where goals were recorded, "
-        "else fixed.",
+        description="The choice of the next goal; nearest is the oracle; null is horizon if goals were recorded, else "
+        "fixed.",
     )
 
 
 class Manner(NamedTuple):
-    """The parts of DEPS that a method has: its prompt, what it is told about a failure, whether that is explained."""
+    """A variant of DEPS: its system prompt, its demonstration, its report of a failure, and whether it explains it."""
 
     system: str
     demonstration: str = LISTS
@@ -93,11 +93,11 @@ def follow_plans(
     history: Sequence[Message] = [system(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
-        prompt, about = PROMPTS["deps/task"], situation(episode)
+        prompt, variables = PROMPTS["deps/task"], situation(episode)
         for left in reversed(range(replans + 1)):
-            why, description = "", ""
+            explanation, description = "", ""
             try:
-                plan, history = ask_for_plan(episode, frame.scope, prompt, history, about)
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables)
             except UnusableReply as unusable:
                 if not (left and unusable.conversation):
                     raise NoPlan(str(unusable)) from unusable
@@ -108,9 +108,9 @@ def follow_plans(
                     episode.claim(pursued.claim, CLAIMS)
                 description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
                 if left and manner.explains:
-                    why = explain(episode, frame.scope, history[-1].content, description)
-            about = {"description": description, "explanation": why, "goal": episode.task.goal, "left": left - 1}
-            prompt = PROMPTS["deps/again"]
+                    explanation = explain(episode, frame.scope, history[-1].content, description)
+            prompt, goal = PROMPTS["deps/again"], episode.task.goal
+            variables = {"description": description, "explanation": explanation, "goal": goal, "left": left - 1}
 
 
 def ask_for_plan(
@@ -118,45 +118,45 @@ def ask_for_plan(
     scope: Scope,
     prompt: Prompt,
     history: Sequence[Message],
-    about: Mapping[str, Any],
+    variables: Mapping[str, Any],
     read: Callable[[Episode, str, str], GoalPlan] = collect,
 ) -> tuple[GoalPlan, Sequence[Message]]:
-    """Return the goals that the planner names, and the conversation. Raises UnusableReply."""
-    answer = scope.ask(PLANNER_ROLE, prompt, read=partial(read, episode, PLANNER_ROLE), history=history, **about)
+    """Ask the planner. Return the goals that it names, and the conversation. Raises UnusableReply."""
+    answer = scope.ask(PLANNER_ROLE, prompt, read=partial(read, episode, PLANNER_ROLE), history=history, **variables)
     return answer.value, answer.history
 
 
 def describe(episode: Episode, prompt: Prompt, pursued: Pursued, no_goals: Sequence[str]) -> str:
-    """Return what came of a plan, in words: no model is asked. A description that tells less needs no state.
+    """Return the description of a plan's result, without asking a model. Some prompts do not show the state.
 
-    ``no_goals`` are the lines of the plan that name none.
+    ``no_goals`` are the lines of the plan without a goal.
     """
-    known = {"pursued": pursued, "state": episode.environment.state(), "no_goals": no_goals}
-    return prompt.render(**{name: known[name] for name in prompt.variables})
+    variables = {"pursued": pursued, "state": episode.environment.state(), "no_goals": no_goals}
+    return prompt.render(**{name: variables[name] for name in prompt.variables})
 
 
 def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
-    """Return the explainer's reply about a failed plan; empty if it has none."""
+    """Return the explainer's reply about a failed plan; empty if no reply is usable."""
     shown = episode.recall().demonstrations.get(EXPLAINED, "")
-    about = {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
-    told = environment_told(episode, goal_docs(episode.environment))
-    return said_or_nothing(scope, EXPLAINER, PROMPTS["deps/explain"], **about, **told)
+    variables = environment_variables(episode, goal_docs(episode.environment))
+    variables |= {"plan": plan, "description": description, "goal": episode.task.goal, "examples": shown}
+    return ask_or_empty(scope, EXPLAINER, PROMPTS["deps/explain"], **variables)
 
 
-def system(episode: Episode, template: str, demonstration: str, usable: ActionDocs | None = None) -> Message:
+def system(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
     """Return the system message of a planner: its role, the environment, and the goals it may use."""
+    variables = environment_variables(episode, docs or goal_docs(episode.environment))
     shown = episode.recall().demonstrations.get(demonstration, "")
-    told = environment_told(episode, usable or goal_docs(episode.environment))
-    return PROMPTS[template].system(**told, demonstrations=shown)
+    return PROMPTS[template].system(**variables, demonstrations=shown)
 
 
-def environment_told(episode: Episode, usable: ActionDocs) -> dict[str, Any]:
-    """Return the environment, the names in it, and the knowledge about it."""
-    return {"about": episode.environment.about, "action_docs": usable, "knowledge": episode.recall().text}
+def environment_variables(episode: Episode, docs: ActionDocs) -> dict[str, Any]:
+    """Return the prompt variables for the environment, its docs, and the knowledge about it."""
+    return {"about": episode.environment.about, "action_docs": docs, "knowledge": episode.recall().text}
 
 
 def situation(episode: Episode) -> dict[str, Any]:
-    """Return what every planner is told about its task."""
+    """Return the prompt variables for the task."""
     environment = episode.environment
     return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
 
@@ -167,12 +167,12 @@ _DONE = re.compile(r"\W*(?:DONE|FINISHED)\W*")
 
 
 def zero_shot(episode: Episode, options: BaseModel) -> None:
-    """Plan once, and follow the plan as far as it goes."""
+    """Plan once, and follow the plan until a goal fails."""
     follow_plans(episode, ZERO_SHOT, PursuitOptions.model_validate(options), replans=0)
 
 
 def zero_shot_replan(episode: Episode, options: BaseModel) -> None:
-    """Plan like ``zero_shot``, and replan on the bare message of what failed."""
+    """Plan like ``zero_shot``, and replan on the bare message of each failure."""
     chosen = ReplanningOptions.model_validate(options)
     follow_plans(episode, ZERO_SHOT, chosen, chosen.replans)
 
@@ -183,25 +183,25 @@ def chain_of_thought(episode: Episode, options: BaseModel) -> None:
 
 
 def inner_monologue(episode: Episode, options: BaseModel) -> None:
-    """Name one goal, see what came of it, name the next, until the planner says that the task is done."""
+    """Name one goal, see the result, and name the next, until the planner declares the task done."""
     history: Sequence[Message] = [system(episode, "deps/inner_monologue", LISTS)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
-        prompt, about = PROMPTS["deps/task"], situation(episode)
+        prompt, variables = PROMPTS["deps/task"], situation(episode)
         for _ in range(episode.settings.actions):
             try:
-                plan, history = ask_for_plan(episode, frame.scope, prompt, history, about, _first_goal)
+                plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables, _first_goal)
             except UnusableReply as unusable:
                 raise NoPlan(str(unusable)) from unusable
             if not plan.goals:
                 episode.claim(True, SAYS_DONE)
                 return
             prompt = PROMPTS["deps/next"]
-            about = {"pursued": pursuit.follow(plan), "state": episode.environment.state()}
+            variables = {"pursued": pursuit.follow(plan), "state": episode.environment.state()}
 
 
 def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
-    """Return a plan of the first goal that a reply names, or of none if it says that the task is done.
+    """Return a plan of only the first goal in a reply; of no goal if the reply declares the task done.
 
     Raises ValueError.
     """
@@ -209,12 +209,12 @@ def _first_goal(episode: Episode, role: str, reply: str) -> GoalPlan:
 
 
 def says_done(reply: str) -> bool:
-    """Return whether a reply of Inner Monologue's planner ends by saying that the task is done."""
+    """Return True if a reply of Inner Monologue's planner ends with DONE or FINISHED."""
     return _DONE.fullmatch(reply.strip().rpartition("\n")[2]) is not None
 
 
 def prog_prompt(episode: Episode, options: BaseModel) -> None:
-    """Write one function with assertions on the needs of each step, and run it."""
+    """Write one function with assertions of the preconditions of each step, and run it."""
     _run_program(episode, "deps/prog_prompt", ASSERTIONS)
 
 
@@ -224,6 +224,6 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 
 
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
-    told = system(episode, template, demonstration, action_docs_of(episode.environment))
+    message = system(episode, template, demonstration, action_docs_of(episode.environment))
     with episode.frame("plan"):
-        episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[told], **situation(episode))
+        episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **situation(episode))

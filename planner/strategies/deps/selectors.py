@@ -1,14 +1,15 @@
-"""Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), by predicted nearness.
+"""Selectors: choose the next goal among those that are possible now (DEPS, section 3.3), the nearest by prediction.
 
-``HorizonPredictor`` predicts the number of time steps to a goal, learned from goals that were reached. Boosted trees
-over features of the environment's text (envs.Features) replace the paper's network over images. They learn the
-logarithm of the steps, so that near goals are told apart as well as distant ones. ``write_trees`` learns from a table
-of recorded goals with scikit-learn and writes the trees beside it; prediction needs only this module.
+``HorizonPredictor`` predicts the number of time steps to a goal. It is learned from goals that were reached. Boosted
+trees over features of the environment's text (envs.Features) replace the paper's network over images. They learn the
+logarithm of the steps, so that near goals are distinguished as well as distant ones. ``write_trees`` learns from a
+table of recorded goals with scikit-learn and writes the trees beside it; prediction needs only this module.
 """
 
 import csv
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from math import expm1, isfinite, log1p
@@ -21,22 +22,22 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
 TREES, DEPTH, RATE, LEAST_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
-"""Number of trees, their depth, the learning rate, the fewest rows in a leaf, and the share of columns tried at a
-split.
+"""Number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of columns tried
+at a split.
 """
 COMMENT = "#"
-"""Prefix of lines in a table of recorded goals that name its origin."""
+"""Prefix of comments in a table of recorded goals, which name its origin."""
 DIGITS = 9
-"""Digits of the numbers in the file of trees."""
+"""Number of decimal digits in the file of trees."""
 Node = tuple[int, float, int, int] | float
 """A leaf's value; or the column, the threshold, and the nodes for values up to it and above it."""
 
 
 class HorizonPredictor(BaseModel):
-    """Predicts time steps from features. Unknown words and missing features are treated as unknown.
+    """Predicts time steps from features. Words that were not learned are ignored; missing numbers get their median.
 
     ``columns`` are numbers by name and words as ``name=word``; ``usual`` is the median of each number; ``start`` is the
-    value to which the trees add; ``source`` is the digest of the table that they were learned from.
+    value to which the trees add; ``source`` is the digest of the table from which they were learned.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,27 +50,27 @@ class HorizonPredictor(BaseModel):
 
     @classmethod
     def fit(cls, rows: Iterable[tuple[Features, float]], seed: int = 0) -> "HorizonPredictor":
-        """Learn from reached goals: their features before, and the time steps taken. Raises ValueError for no rows."""
+        """Learn from reached goals: their initial features, and the time steps taken. Raises ValueError for no rows."""
         from sklearn.ensemble import GradientBoostingRegressor
         from sklearn.feature_extraction import DictVectorizer
 
-        features, steps = _parted(rows)
-        usual = _usual(features)
+        features, steps = _split(rows)
+        usual = _medians(features)
         columns = DictVectorizer(sparse=False)
-        table = columns.fit_transform([_complete(each, usual) for each in features])
-        learned = GradientBoostingRegressor(
+        table = columns.fit_transform([_complete(row, usual) for row in features])
+        trees = GradientBoostingRegressor(
             n_estimators=TREES,
             max_depth=DEPTH,
             learning_rate=RATE,
             min_samples_leaf=LEAST_ROWS,
             max_features=SHARE,
             random_state=seed,
-        ).fit(table, [log1p(each) for each in steps])
+        ).fit(table, [*map(log1p, steps)])
         return cls(
             columns=tuple(columns.get_feature_names_out()),
             usual=usual,
-            start=float(learned.init_.constant_[0][0]),
-            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in learned.estimators_),
+            start=float(trees.init_.constant_[0][0]),
+            trees=tuple(tuple(_nodes(tree.tree_)) for (tree,) in trees.estimators_),
         )
 
     def predict(self, features: Sequence[Features]) -> Sequence[float]:
@@ -77,18 +78,15 @@ class HorizonPredictor(BaseModel):
         return [expm1(self.start + sum(_value(tree, row) for tree in self.trees)) for row in map(self._row, features)]
 
     def _row(self, features: Features) -> Sequence[float]:
-        told = {
+        values = {
             f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
             for name, value in _complete(features, self.usual).items()
         }
-        return [told.get(column, 0.0) for column in self.columns]
+        return [values.get(column, 0.0) for column in self.columns]
 
 
 def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float]]:
-    """Return the features and the horizon of each recorded goal.
-
-    Raises MissingRequirement if the table cannot be read.
-    """
+    """Yield the features and the horizon of each recorded goal. Raises MissingRequirement for an unreadable table."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(line for line in file if not line.startswith(COMMENT)):
@@ -99,14 +97,12 @@ def recorded_rows(path: Path) -> Iterator[tuple[Mapping[str, float | str], float
 
 
 def predictor_for(table: Path) -> HorizonPredictor:
-    """Return the trees beside a table of recorded goals, or learn them. Raises MissingRequirement."""
+    """Return the predictor in the file beside a table of recorded goals, or learn it. Raises MissingRequirement."""
     source = _digest(table)
-    try:
-        found = HorizonPredictor.model_validate_json(table.with_suffix(".json").read_bytes())
-    except (OSError, ValidationError):
-        found = None
-    if found is not None and found.source == source:
-        return found
+    with suppress(OSError, ValidationError):
+        predictor = HorizonPredictor.model_validate_json(table.with_suffix(".json").read_bytes())
+        if predictor.source == source:
+            return predictor
     try:
         return HorizonPredictor.fit(recorded_rows(table))
     except ImportError as error:
@@ -117,10 +113,10 @@ def predictor_for(table: Path) -> HorizonPredictor:
 
 
 def write_trees(table: Path) -> Path:
-    """Learn from a table and write the trees beside it. Raises MissingRequirement, OSError."""
-    learned = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
+    """Learn from a table and write the predictor beside it. Raises MissingRequirement, OSError."""
+    predictor = HorizonPredictor.fit(recorded_rows(table)).model_copy(update={"source": _digest(table)})
     path = table.with_suffix(".json")
-    path.write_text(f"{learned.model_dump_json()}\n", encoding="utf-8")
+    path.write_text(f"{predictor.model_dump_json()}\n", encoding="utf-8")
     return path
 
 
@@ -146,34 +142,34 @@ def _value(tree: Sequence[Node], row: Sequence[float]) -> float:
     return node
 
 
-def _parted(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
+def _split(rows: Iterable[tuple[Features, float]]) -> tuple[list[Features], list[float]]:
     features, steps = [], []
-    for each, horizon in rows:
+    for row, horizon in rows:
         if not (isfinite(horizon) and horizon >= 0):
             raise ValueError(
                 f"a goal cannot take {horizon} time steps; only goals that were reached can be learned from"
             )
-        features.append(each)
+        features.append(row)
         steps.append(horizon)
     if not any(features):
         raise ValueError("there is nothing to learn horizons from: no recorded goal has features")
     return features, steps
 
 
-def _usual(features: Sequence[Features]) -> dict[str, float]:
+def _medians(features: Sequence[Features]) -> dict[str, float]:
     """Return the median of each numeric feature."""
-    found: dict[str, list[float]] = {}
-    for each in features:
-        for name, value in each.items():
+    values_by_name: dict[str, list[float]] = {}
+    for row in features:
+        for name, value in row.items():
             if _is_number(value):
-                found.setdefault(name, []).append(float(value))
-    return {name: median(values) for name, values in found.items()}
+                values_by_name.setdefault(name, []).append(float(value))
+    return {name: median(values) for name, values in values_by_name.items()}
 
 
 def _complete(features: Features, usual: Mapping[str, float]) -> dict[str, float | str]:
     """Return the features with the median in place of a missing number."""
-    told = {name: value for name, value in features.items() if isinstance(value, str) or _is_number(value)}
-    return {**usual, **told}
+    known = {name: value for name, value in features.items() if isinstance(value, str) or _is_number(value)}
+    return {**usual, **known}
 
 
 def _is_number(value: float | str) -> bool:
@@ -192,7 +188,7 @@ SelectorName = Literal["fixed", "random", "nearest", "horizon"]
 
 
 class Candidate(NamedTuple):
-    """A goal that is possible now: its ``place`` among the remaining ones, and the ``action`` that reaches it."""
+    """A goal that is possible now: its index (``place``) among the remaining goals, and the action that reaches it."""
 
     place: int
     action: Action
@@ -207,23 +203,23 @@ class Choice(NamedTuple):
 
 
 Predict = Callable[[Sequence[Features]], Sequence[float]]
-"""Return the predicted time steps to each goal."""
+"""Returns the predicted time steps to each goal."""
 
 
 class Selector(NamedTuple):
-    """Chooses the goal to do next among one or more candidates. Its name is recorded with its choices."""
+    """Chooses the next goal among one or more candidates. Its name is recorded with its choices."""
 
     name: str
     choose: Callable[[Goals, Sequence[Candidate]], Choice]
 
 
 def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
-    """Return the ways to reach a remaining goal that are open now, by the plan's own statements (section 3.3).
+    """Return the routes to a remaining goal that are open now, by the statements of the plan (section 3.3).
 
-    A way that needs a material which an earlier remaining goal also needs is excluded, since it might take it away. So
-    is a way that takes what its own goal would not have taken, if a later goal needs that.
+    A route is excluded if it takes a material that an earlier remaining goal needs, too. It is also excluded if it
+    takes more than its goal requires of a material that a later goal needs.
     """
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     materials = [goals.materials(goal) for goal in remaining]
     for index, goal in enumerate(remaining):
         earlier, later = set().union(*materials[:index]), set().union(*materials[index + 1 :])
@@ -231,53 +227,50 @@ def candidates_of(goals: Goals, remaining: Sequence[Action]) -> list[Candidate]:
             takes = goals.materials(route)
             extra = {kind for kind, count in takes.items() if count > materials[index].get(kind, 0)}
             if earlier.isdisjoint(takes) and later.isdisjoint(extra) and goals.is_open(route):
-                found.append(Candidate(index, route))
-    return found
+                candidates.append(Candidate(index, route))
+    return candidates
 
 
 def select(goals: Goals, remaining: Sequence[Action], selector: Selector) -> Choice:
-    """Return the goal to do next.
-
-    If none is possible, return the first one: it will fail, and the environment says why.
-    """
+    """Return the next goal. If none is possible, it is the first one, which fails with the environment's reason."""
     candidates = candidates_of(goals, remaining)
     return selector.choose(goals, candidates) if candidates else Choice(Candidate(0, remaining[0]), ())
 
 
 FIXED = Selector("fixed", lambda goals, candidates: Choice(candidates[0], candidates))
-"""Takes the first open goal, in the plan's own way if that is open."""
+"""Takes the first open goal, by the plan's own route if that is open."""
 
 
 def at_random(seed: str) -> Selector:
-    """Return a selector that takes the goals in random order, each by its first open way."""
+    """Return a selector that takes the goals in random order, each by its first open route."""
     dice = random.Random(seed)
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         place = dice.choice(sorted({candidate.place for candidate in candidates}))
-        return Choice(next(each for each in candidates if each.place == place), candidates)
+        return Choice(next(candidate for candidate in candidates if candidate.place == place), candidates)
 
     return Selector("random", choose)
 
 
 def by_horizon(predict: Predict) -> Selector:
-    """Return a selector that takes the goal with the fewest predicted steps, the most likely one by equation 2."""
+    """Return a selector that takes the goal with the fewest predicted steps (the most likely one by equation 2)."""
 
     def choose(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
         features = [goals.features(candidate.action) for candidate in candidates]
-        return _least(candidates, list(map(float, predict(features))))
+        return _choose_least(candidates, list(map(float, predict(features))))
 
     return Selector("horizon", choose)
 
 
 def _nearest(goals: Goals, candidates: Sequence[Candidate]) -> Choice:
-    return _least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
+    return _choose_least(candidates, [goals.horizon(candidate.action) for candidate in candidates])
 
 
 NEAREST = Selector("nearest (oracle)", _nearest)
-"""Asks the environment for the distance of each goal, which no agent can."""
+"""Asks the environment for the distance of each goal, which an agent cannot know."""
 
 
-def _least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
+def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) -> Choice:
     chosen = min(range(len(candidates)), key=lambda number: horizons[number])
     return Choice(candidates[chosen], candidates, horizons)
 

@@ -1,7 +1,7 @@
-"""Maps a plan line that is no valid call to the known goal that it means: a line in words, or a faulty call.
+"""Map a plan line that is no valid call, but a phrase or a faulty call, to the known goal that it means.
 
-Whole words are compared. The line must hold the goal's verb and name its object; counts are carried over. A line that
-could mean something else matches nothing, so its writer is asked again.
+Whole words are compared. The line must contain the goal's verb and name its object; counts are carried over. An
+ambiguous line matches nothing, so its author is asked again.
 """
 
 import re
@@ -14,12 +14,12 @@ from pydantic import JsonValue
 from planbook.envs import Action, Goals
 
 ALIKE = 0.6
-"""Share of a line's words that a goal must have to match."""
+"""Minimum share of a line's words that belong to the goal."""
 LONGEST = 200
-"""Number of characters of a line that are compared."""
+"""Maximum number of characters of a line that are compared."""
 COUNTS = range(1, 10_000)
 _TYPO = 0.8
-"""Similarity that a misspelled word needs; transposed letters always match."""
+"""Minimum similarity of a misspelled word; transposed letters always match."""
 _ALIASES = tuple(
     frozenset(words.split())
     for words in (
@@ -40,7 +40,7 @@ _ALIASES = tuple(
 )
 """Synonyms of verbs. A verb that fits two goals of an environment matches neither."""
 _BETWEEN = frozenset("from of with without using for out in on at by to into onto under via and then".split())
-"""Words after which a line speaks about something other than the object."""
+"""Words after which a line names something other than the object."""
 _FILLING = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time".split()
@@ -60,7 +60,7 @@ class _Item(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A goal by the words of its names: any name of its object, and all the names that are ``needed``."""
+    """The names in a goal. A line must contain one of its ``objects`` and all ``needed`` names."""
 
     action: Action
     objects: Sequence[Name]
@@ -69,14 +69,14 @@ class _Known(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line after its verb: words, and all numbers with their part of the line."""
+    """The rest of a line after its verb: the words, and all numbers with their part of the line."""
 
     items: Sequence[_Item]
     numbers: Sequence[tuple[int, int]]
 
 
 class GoalMatcher:
-    """Matches lines against the goals that an environment knows."""
+    """Matches lines with the known goals of an environment."""
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
@@ -84,52 +84,52 @@ class GoalMatcher:
         for action in goals.known():
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words: dict[str, set[str]] = {}
-        for known in (each for group in self._known.values() for each in group):
+        for known in (goal for goals_of_verb in self._known.values() for goal in goals_of_verb):
             for word in (word for name in (*known.objects, *known.needed, *known.others) for word in name):
                 self._words.setdefault(word[0], set()).add(word.partition("_")[0])
 
     def nearest(self, text: str) -> Action | None:
-        """Return the goal that a text means, the first if several match equally; None if none does."""
+        """Return the goal that a text means, the first if several match equally; None if none matches."""
         verb, parts = self._verb(_PART.findall(text[:LONGEST].partition("#")[0].lower()))
         line = self._line(parts, verb.split("_"))
         if not verb or not line.items:
             return None
-        best: tuple[float, ...] = (ALIKE,)
-        found: Action | None = None
+        best_rank: tuple[float, ...] = (ALIKE,)
+        best: Action | None = None
         objects = {name for known in self._known[verb] for name in known.objects}
         for known in self._known[verb]:
-            action, rank = self._meant(known, line, objects)
-            if action and rank > best:
-                best, found = rank, action
-        return found
+            action, rank = self._match(known, line, objects)
+            if action and rank > best_rank:
+                best_rank, best = rank, action
+        return best
 
     def _read(self, action: Action) -> _Known:
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
-        told = list(zip(parameters, action.args, strict=False))[1:]
-        needed = [each for each in told if isinstance(each[1], str) and each[0].default is each[0].empty]
-        sources = [name for each in self._goals.names(action) for name in _names(each)]
+        pairs = list(zip(parameters, action.args, strict=False))[1:]
+        needed = [pair for pair in pairs if isinstance(pair[1], str) and pair[0].default is pair[0].empty]
+        sources = [name for source in self._goals.names(action) for name in _names(source)]
         return _Known(
             action,
             [*_names(action.args[0]), *sources],
             [name for _, argument in needed for name in _names(argument)],
-            [*(name for each in told if each not in needed for name in _names(each[1])), *sources],
+            [*(name for pair in pairs if pair not in needed for name in _names(pair[1])), *sources],
         )
 
     def _verb(self, parts: Sequence[str]) -> tuple[str, Sequence[str]]:
-        """Return the first word that is the verb of exactly one goal, and what follows."""
+        """Return the first word that is the verb of exactly one goal, and the parts after it."""
         for index, part in enumerate(parts):
             if len(verbs := self._verbs(part, first=index == 0 or parts[:index] == ["agent"])) == 1:
                 return verbs[0], parts[index + 1 :]
         return "", ()
 
     def _verbs(self, word: str, first: bool) -> list[str]:
-        """Return the goals that a word calls: by name, by a synonym, or by a misspelling."""
+        """Return the goals whose verb is a word: by name, by a synonym, or by a misspelling."""
         names = {name: name.split("_") for name in self._known}
-        like = {other for alias in _ALIASES if word in alias for other in alias}
+        synonyms = {other for alias in _ALIASES if word in alias for other in alias}
         return (
             [name for name, words in names.items() if word in words]
-            or [name for name, words in names.items() if not like.isdisjoint(words)]
-            or [name for name, words in names.items() if first and any(_alike(word, each) > _TYPO for each in words)]
+            or [name for name, words in names.items() if not synonyms.isdisjoint(words)]
+            or [name for name, words in names.items() if first and any(_similarity(word, one) > _TYPO for one in words)]
         )
 
     def _line(self, parts: Sequence[str], verb: Sequence[str]) -> _Line:
@@ -142,42 +142,44 @@ class GoalMatcher:
             elif part.isdecimal():
                 numbers.append((int(part), place))
             elif _singular(part) not in _FILLING and part not in verb:
-                items.append(_Item(self._spelt(_singular(part)), int(after) if after.isdecimal() else None, place))
+                word = self._correct_spelling(_singular(part))
+                items.append(_Item(word, int(after) if after.isdecimal() else None, place))
         return _Line(items, numbers)
 
-    def _spelt(self, word: str) -> str:
-        """Return the known word that a word is, or misspells."""
+    def _correct_spelling(self, word: str) -> str:
+        """Return the most similar known word, if the word is a misspelling."""
         known = self._words.get(word[0], set())
         if word in known:
             return word
-        ranked = [(ratio, each) for each in sorted(known) if (ratio := _alike(word, each)) > _TYPO]
+        ranked = [(ratio, other) for other in sorted(known) if (ratio := _similarity(word, other)) > _TYPO]
         return max(ranked)[1] if ranked else word
 
-    def _meant(self, known: _Known, line: _Line, objects: Iterable[Name]) -> tuple[Action | None, tuple[float, ...]]:
-        """Return the goal with the line's count, and how well it matches; None if it does not."""
-        said = {form for item in line.items for form in _forms(item)}
-        named = [name for name in known.objects if name <= said]
-        if not named or not all(name <= said for name in known.needed):
+    def _match(self, known: _Known, line: _Line, objects: Iterable[Name]) -> tuple[Action | None, tuple[float, ...]]:
+        """Return the goal with the line's count, and the rank of the match; None if it does not match."""
+        line_words = {form for item in line.items for form in _forms(item)}
+        named = [name for name in known.objects if name <= line_words]
+        if not named or not all(name <= line_words for name in known.needed):
             return None, ()
-        words = frozenset[str]().union(*named, *known.needed, *(name for name in known.others if name <= said))
+        words = frozenset[str]().union(*named, *known.needed, *(name for name in known.others if name <= line_words))
         left = [item for item in line.items if words.isdisjoint(_forms(item))]
-        ahead = [item for item in line.items if item.part == line.items[0].part]
-        heading = {form for item in ahead for form in _forms(item)} & words
-        about = [name for name in named if name <= heading or heading <= name]
-        other = {item.word for item in left}
-        if not about or not other.isdisjoint(item.word for item in ahead) or any(name <= other for name in objects):
+        first_part = [item for item in line.items if item.part == line.items[0].part]
+        heading = {form for item in first_part for form in _forms(item)} & words
+        subjects = [name for name in named if name <= heading or heading <= name]
+        unknown = {item.word for item in left}
+        is_ambiguous = any(name <= unknown for name in objects)
+        if not subjects or is_ambiguous or not unknown.isdisjoint(item.word for item in first_part):
             return None, ()
-        name = max(about, key=lambda each: len(each & heading))
-        places = [next(n for n, item in enumerate(line.items) if word in _forms(item)) for word in name]
-        action = self._counted(known.action, line, words, {line.items[place].part for place in places})
+        subject = max(subjects, key=lambda name: len(name & heading))
+        places = [next(n for n, item in enumerate(line.items) if word in _forms(item)) for word in subject]
+        action = self._with_count(known.action, line, words, {line.items[place].part for place in places})
         if action is None:
             return None, ()
         share = (1 + len(line.items) - len(left)) / (1 + len(line.items))
-        untold = [each for each in (known.objects[0], *known.others) if not each <= said]
-        counted = {number for number, _ in line.numbers} & set(_numbers(action))
-        return action, (share, len(name & heading), -max(places), -len(untold), len(counted))
+        missing = [name for name in (known.objects[0], *known.others) if not name <= line_words]
+        counts = {number for number, _ in line.numbers} & set(_numbers(action))
+        return action, (share, len(subject & heading), -max(places), -len(missing), len(counts))
 
-    def _counted(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
+    def _with_count(self, action: Action, line: _Line, words: Name, parts: Set[int]) -> Action | None:
         """Return the goal with the line's count; None if that is impossible or ambiguous.
 
         ``words`` are those of the goal's names, ``parts`` the parts of the line that hold its object.
@@ -186,10 +188,9 @@ class GoalMatcher:
         for item in line.items:
             if item.number is not None and f"{item.word}_{item.number}" in words:
                 numbers.remove((item.number, item.part))
-        worded = {item.part for item in line.items}
-        beside = {part + step for part in parts for step in (-1, 1)} - worded
+        adjacent = {part + step for part in parts for step in (-1, 1)} - {item.part for item in line.items}
         counts = [number for number, part in numbers if part in parts]
-        counts = counts or [number for number, part in numbers if part in beside]
+        counts = counts or [number for number, part in numbers if part in adjacent]
         if not counts:
             return action if {number for number, _ in numbers} <= {1, *_numbers(action)} else None
         if len(counts) > 1 or counts[0] not in COUNTS:
@@ -199,16 +200,16 @@ class GoalMatcher:
 
 
 def _forms(item: _Item) -> Sequence[str]:
-    """Return the possible forms of a word of a line: a word of a name, alone or with its number as in drawer 3."""
+    """Return the forms in which a word may be part of a name: alone, or with its number, as in drawer 3."""
     return (item.word,) if item.number is None else (item.word, f"{item.word}_{item.number}")
 
 
 def _names(argument: JsonValue) -> list[Name]:
     """Return the names in an argument of a goal, without counts."""
-    told = argument.split(",") if isinstance(argument, str) else argument if isinstance(argument, dict) else ()
-    names = [[_singular(word) for word in _NAME.findall(name)] for name in told]
-    kept = [frozenset(word for word in name if word not in _FILLING | _BETWEEN) for name in names]
-    return [name for name in kept if name]
+    texts = argument.split(",") if isinstance(argument, str) else argument if isinstance(argument, dict) else ()
+    words = [map(_singular, _NAME.findall(text)) for text in texts]
+    names = [frozenset(name) - _FILLING - _BETWEEN for name in words]
+    return [name for name in names if name]
 
 
 def _numbers(action: Action) -> Iterator[int]:
@@ -224,7 +225,7 @@ def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _alike(word: str, known: str) -> float:
+def _similarity(word: str, known: str) -> float:
     """Return the similarity of two words, 0 to 1. A misspelling keeps the first letter and about the length."""
     if min(len(word), len(known)) < 3 or word[0] != known[0] or abs(len(word) - len(known)) > 2:
         return 0

@@ -221,8 +221,8 @@ def test_the_first_failure_in_order_of_definition_is_raised_and_what_was_answere
 def test_an_edge_may_be_for_the_order_alone() -> None:
     graph = chain("a", "b")
     graph.add_node(question("c", "c?"))
-    graph.add_edge("b", "c", told=False)
+    graph.add_edge("b", "c", shows_answer=False)
     answers = Answers()
     assert passed(graph, answers).order == ["a", "b", "c"]
     assert answers.prompt("c") == "c?"
-    assert graph.edges() == [Edge("a", "b"), Edge("b", "c", told=False)]
+    assert graph.edges() == [Edge("a", "b"), Edge("b", "c", shows_answer=False)]

@@ -61,7 +61,7 @@ def test_a_graph_with_many_implied_arrows_says_so_in_its_boxes() -> None:
     nodes = {name: question(name, "?", after=tuple(names[:place])) for place, name in enumerate(names)}
     drawn = mermaid(GraphFile(name="g", nodes=nodes))
     assert drawn.count("-->") == 11
-    assert '["n11<br/>told 10 more"]' in drawn
+    assert '["n11<br/>10 more answers"]' in drawn
 
 
 def test_without_graphviz_an_svg_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_outside_a_pass_nothing_is_temporary_and_what_is_permanent_stays() -> No
             edit("b")
     graph.add_node(question("c", "?"))
     graph.add_edge("b", "c")
-    assert graph.told("c") == ["b"]
+    assert graph.shown_sources("c") == ["b"]
     graph.remove_edge("b", "c")
     assert graph.layers() == [["a", "c"], ["b"]]
     with pytest.raises(GraphError, match="no edge was added from b to c"):
