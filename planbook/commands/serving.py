@@ -12,44 +12,45 @@ from planbook.config import LEARNED_LIBRARY, LIBRARIES
 from planbook.envs import Environment, Task, ToolEnvironment
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import read_knowledge
-from planbook.options import options
+from planbook.options import options as settings_options
 from planbook.planner import EpisodeSettings
 from planbook.rules import Knowledge, tell_environment
 from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
 
-MOST_ACTIONS = 10_000
-"""Number of actions that the plans of one task may take unless --actions says otherwise."""
+DEFAULT_ACTIONS = 10_000
+"""Default of --actions: maximum number of actions of the plans of one task."""
 FREE = "session"
-"""Task id and type where an environment has no tasks: the client knows what it is for."""
+"""Id and type of the task of an environment without tasks, which the client defines."""
 
 
 @click.command()
-@options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
+@settings_options(
+    "Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox"
+)
 def mcp(settings: Settings) -> int:
-    """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures, the manual."""
+    """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
     from planbook.serving.session import PlanSession
 
-    environment, chosen = settings.environment(), settings.environment_options()
-    tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
-    actions = MOST_ACTIONS if settings.actions is None else settings.actions
+    environment, options = settings.environment(), settings.environment_options()
+    tasks = tasks_of(settings, environment, options)
+    actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(
-            lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
-            tell_environment(environment, chosen),
+            lambda: PlanSession(environment(options), sandbox, tasks, limits),
+            tell_environment(environment, options),
             tasks,
-            known,
+            knowledge(settings),
         )
     return errors.OK
 
 
-def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks; one that is free for tools without a file of tasks. Raises BadSelection."""
-
-    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
+def tasks_of(settings: Settings, environment: type[Environment], options: BaseModel) -> Sequence[Task]:
+    """Return the selected tasks, or one free task for tools without a file of tasks. Raises BadSelection."""
+    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(options):
         return [
             Task(
                 id=FREE,
@@ -59,11 +60,11 @@ def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseMod
                 goal="Do what the client asks for.",
             )
         ]
-    return environment.select(settings.selection(), chosen)
+    return environment.select(settings.selection(), options)
 
 
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
-    """Return what is known about the environment: the named library, by default what ships."""
+    """Return the knowledge about the environment from the named library, by default from one that ships."""
     environment, library = settings.environment(), settings.library
     if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / environment.name).is_dir():
         library = LEARNED_LIBRARY

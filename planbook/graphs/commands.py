@@ -32,7 +32,7 @@ from planbook.planner import (
     value_text,
     whole_graph,
 )
-from planbook.settings import Settings, lasting_model
+from planbook.settings import Settings, absolute_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import opened
@@ -187,7 +187,7 @@ def run(
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     """Return a model for every role that the graph asks. Raises BadArgument, ModelError."""
-    models = {role: lasting_model(model) for role, model in named.items()}
+    models = {role: absolute_model(model) for role, model in named.items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")

@@ -77,7 +77,7 @@ class EpisodeWorker:
             memory=memory,
             roles=self.roles.seeded(config.seed + entry.repeat),
             guard=self.guard,
-            told=config.told(entry.task),
+            told=config.task_overrides(entry.task),
         )
         return episode, strategy.play, strategy.options.model_validate(config.planner_options)
 
