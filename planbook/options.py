@@ -41,13 +41,11 @@ class Command(click.Command):
         visible = [option for option in self.get_params(ctx) if option.get_help_record(ctx)]
         grouped = [option for option in visible if isinstance(option, SettingOption)]
         for title, options in groupby(grouped, lambda option: option.group):
-            _write_section(ctx, formatter, title, options)
-        _write_section(ctx, formatter, "Output", (option for option in visible if option not in grouped))
+            _write(ctx, formatter, title, options)
+        _write(ctx, formatter, "Output", (option for option in visible if option not in grouped))
 
 
-def _write_section(
-    ctx: click.Context, formatter: click.HelpFormatter, title: str, options: Iterator[click.Parameter]
-) -> None:
+def _write(ctx: click.Context, formatter: click.HelpFormatter, title: str, options: Iterator[click.Parameter]) -> None:
     with formatter.section(title):
         formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
 

@@ -225,12 +225,11 @@ class Settings(Playing, Building, Invocation):
         folder = LIBRARIES.get(self.library) or Path(self.library)
         if is_run(folder):
             return RunFile.read(folder).config.types
-        if (folder / self.environment().name / TYPES_FILE).exists():
+        environment = self.environment()
+        if (folder / environment.name / TYPES_FILE).exists():
             return FOUND
         can_find = building and not self.per_type
-        return (
-            FOUND if can_find and set(self.environment().task_types(self.environment_options())) <= UNTYPED else GIVEN
-        )
+        return FOUND if can_find and set(environment.task_types(self.environment_options())) <= UNTYPED else GIVEN
 
     def other_goals(self) -> dict[str, str]:
         """Return the other wordings of goals by task id. Raises BadArgument."""

@@ -184,7 +184,7 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
 
 
 def test_config(settings: Settings) -> Config:
-    """Return the configuration of a test. By default, procedures play if no model is named, from the learned library."""
+    """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
     if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.environment().name).is_dir():
         settings = settings.model_copy(update={"library": LEARNED_LIBRARY})

@@ -113,7 +113,7 @@ def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int,
 
 
 def plan_code(plan: Path, settings: Settings) -> GivenCode:
-    """Return the code of a plan file, or that of a checked procedure with its call. Raises BadArgument, BadProcedure."""
+    """Return the code of a plan file, or of a checked procedure with its call. Raises BadArgument, BadProcedure."""
     procedures = procedures_in(plan)
     if not procedures:
         return GivenCode(code=read_plan(plan), source=plan.name)

@@ -15,8 +15,8 @@ from planbook.commands.beforehand import (
     check_naive,
     check_procedures,
     check_streams,
-    warn_missing_demonstrations,
     print_paper_settings,
+    warn_missing_demonstrations,
 )
 from planbook.config import Config
 from planbook.console import ERRORS, console

@@ -12,7 +12,7 @@ from planbook.config import LEARNED_LIBRARY, LIBRARIES
 from planbook.envs import Environment, Task, ToolEnvironment
 from planbook.knowledge import learned_in, with_manual
 from planbook.manuals import read_knowledge
-from planbook.options import options as settings_options
+from planbook.options import options
 from planbook.planner import EpisodeSettings
 from planbook.rules import Knowledge, tell_environment
 from planbook.runs import Run, is_run
@@ -26,31 +26,29 @@ FREE = "session"
 
 
 @click.command()
-@settings_options(
-    "Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox"
-)
+@options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
 def mcp(settings: Settings) -> int:
     """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
     from planbook.serving.session import PlanSession
 
-    environment, options = settings.environment(), settings.environment_options()
-    tasks = tasks_of(settings, environment, options)
+    environment, chosen = settings.environment(), settings.environment_options()
+    tasks = tasks_of(settings, environment, chosen)
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(
-            lambda: PlanSession(environment(options), sandbox, tasks, limits),
-            tell_environment(environment, options),
+            lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
+            tell_environment(environment, chosen),
             tasks,
             knowledge(settings),
         )
     return errors.OK
 
 
-def tasks_of(settings: Settings, environment: type[Environment], options: BaseModel) -> Sequence[Task]:
+def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
     """Return the selected tasks, or one free task for tools without a file of tasks. Raises BadSelection."""
-    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(options):
+    if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         return [
             Task(
                 id=FREE,
@@ -60,7 +58,7 @@ def tasks_of(settings: Settings, environment: type[Environment], options: BaseMo
                 goal="Do what the client asks for.",
             )
         ]
-    return environment.select(settings.selection(), options)
+    return environment.select(settings.selection(), chosen)
 
 
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
