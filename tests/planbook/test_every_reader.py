@@ -11,7 +11,7 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.following import Following, Steered
+from planbook.watching.following import Following, Steering
 from planbook.watching.pages import Pages
 from tests.command import ROOT
 from tests.executing import wait_until
@@ -225,7 +225,7 @@ def watching(folder: Path) -> Iterator[tuple[Following, Pages]]:
     """What `planbook watch` serves of a run."""
     following = Following(folder)
     with closing(following.run):
-        yield following, Pages(following, Steered(following))
+        yield following, Pages(following, Steering(following))
 
 
 def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ function takeRow(row) {
   const episode = document.getElementById(row.id);
   Object.assign(episode.dataset, { outcome: row.outcome, type: row.type, cause: row.cause });
   const head = make("summary", {}, make("span", { class: "n" }, row.n), make("span", { class: `outcome ${row.outcome}` }, row.shown),
-    make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.said));
+    make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.detail));
   become(episode.querySelector(".head"), head);
   if (unpacking.has(episode)) stale.add(episode);
   for (const select of document.querySelectorAll(".filter select")) {
@@ -72,7 +72,7 @@ function takeRow(row) {
   }
 }
 function drawState({ doing, ended, total, solved, broken, spending, left, problem, now }) {
-  const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.said && make("code", {}, each.said)));
+  const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.detail && make("code", {}, each.detail)));
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing.replaceAll(" ", "-")}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending), " ", left && make("span", {}, left)),
