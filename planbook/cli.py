@@ -18,8 +18,8 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "run": "Play tasks with a planning method.",
         "join": "Help to play a run that another process plays.",
         "exec": "Run one plan file and print its steps.",
-        "replay": "Play tasks with stored procedures, or a run again.",
-        "rerun": "Play a run once more and compare.",
+        "replay": "Play tasks with stored procedures, or replay a run.",
+        "rerun": "Play a run again and compare.",
         "fork": "Continue an episode differently from one of its actions.",
     },
     "Learn": {

@@ -125,7 +125,7 @@ def build(settings: Settings, as_json: bool) -> int:
 @options("models", "Spending")
 @JSON
 def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) -> int:
-    """Write the manual from the rules of a building run, by that run's models unless --model names others."""
+    """Write the manual from the rules of a building run, with its models unless --model names others."""
     from planbook.commands import building
 
     code, summary = building.formulate(run, settings.models, tokens, settings.hosting(), as_json=as_json)

@@ -3,7 +3,7 @@
 pydantic-settings and cyclopts have no repeated NAME=VALUE options, so either would need more code than this.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
@@ -33,21 +33,22 @@ class SettingOption(click.Option):
     group = ""
 
 
+def _heading(option: click.Option) -> str:
+    if isinstance(option, SettingOption):
+        return option.group
+    return "Output" if {"--table", "--json", "--help"} & {*option.opts} else "Options"
+
+
 class Command(click.Command):
-    """A command whose help lists its options by group."""
+    """A command whose help lists its options by heading: its own first, those of the output last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those without a group last."""
-        visible = [option for option in self.get_params(ctx) if option.get_help_record(ctx)]
-        grouped = [option for option in visible if isinstance(option, SettingOption)]
-        for title, options in groupby(grouped, lambda option: option.group):
-            _write(ctx, formatter, title, options)
-        _write(ctx, formatter, "Output", (option for option in visible if option not in grouped))
-
-
-def _write(ctx: click.Context, formatter: click.HelpFormatter, title: str, options: Iterator[click.Parameter]) -> None:
-    with formatter.section(title):
-        formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+        """Write the options of each heading."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        options.sort(key=lambda option: {"Options": 0, "Output": 2}.get(_heading(option), 1))
+        for title, group in groupby(options, _heading):
+            with formatter.section(title):
+                formatter.write_dl([record for option in group if (record := option.get_help_record(ctx))])
 
 
 def options(*names: str, planner: str = "") -> Callable[[Body], Body]:

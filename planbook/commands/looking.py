@@ -204,7 +204,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     default="",
     show_default=False,
     metavar="NAME,...",
-    help="Group runs that have these settings in common, in one row each.",
+    help="Show runs with equal values of these settings in one row.",
 )
 @click.option(
     "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."

@@ -327,7 +327,7 @@ def _play_with_progress(
     """Play the open episodes, with Ctrl-C and `planbook watch` in control. Return why it stopped early, else None."""
     ended = () if run.config.learning else recorded_endings(run).values()  # building visits all of its episodes again
     progress = Progress(run, title, len(run.entries()), ended, lambda: control.steering.paused)
-    with control.listens(), progress.shown():
+    with control.listens(), progress.show():
         try:
             finished = _play_open(run, progress, hosting.model_copy(update={"steering": control.steering}), watch)
         except BudgetEnded as error:
@@ -340,12 +340,12 @@ def _play_with_progress(
 def _play_open(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
     """Play the open episodes. Return False if the run was stopped."""
     if not run.config.learning:
-        return play_episodes(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+        return play_episodes(run, memory_of(run.config), progress.count, hosting=hosting, watch=watch)
 
     from planbook.learning import build  # most runs learn nothing
 
     def on_ending(entry: Entry, ending: Ending) -> None:
-        progress.ended(entry, ending)
+        progress.count(entry, ending)
         ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
 
     return build(run, on_ending, hosting=hosting, watch=watch)

@@ -46,7 +46,7 @@ class PublishedRow(PaperData):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def quoted_only(self) -> bool:
-        """True if the figures are only quoted: the method cannot be played here, or its LLaMA model never was."""
+        """True if the figures are only quoted: the method cannot be played here, or LLaMA planned."""
         return self.planner is None or "LLaMA" in self.model
 
 

@@ -65,7 +65,7 @@ def view(number: int, run: RunResults, *, live: bool = False) -> View:
     anchor = f"run-{number}"
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
-    facts = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
+    facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
     facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
     return {**visible(facts), "choice": "", "outside": None}
 

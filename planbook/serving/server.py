@@ -75,12 +75,12 @@ class PlanTools:
             raise ToolError(str(failed)) from failed
 
 
-def serve(make: Callable[[], PlanSession], about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
+def serve(make: Callable[[], PlanSession], description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
     """Serve a session until the client closes the connection."""
     with ThreadPoolExecutor(1) as thread:
         session = thread.submit(make).result()
         server = build_server(PlanTools(session, thread), tasks, known)
-        for resource in resources(about, tasks, known):
+        for resource in resources(description, tasks, known):
             server.add_resource(resource)
         try:
             asyncio.run(server.run_stdio_async())
@@ -132,11 +132,11 @@ def _describe(procedure: Procedure, tasks: Sequence[Task]) -> str:
     )
 
 
-def resources(about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
+def resources(description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
     """Yield the resources of the client: the environment, its tasks, and the manual if there is one."""
     rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
     manual = "\n\n".join(filter(None, (unmarked(tell_manual(part)) for part in known)))
-    yield _text("environment", "What the environment is, and all that plans can call.", about, MARKDOWN)
+    yield _text("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
     yield _text("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
     if manual:
         yield _text("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)

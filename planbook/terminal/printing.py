@@ -169,12 +169,12 @@ class Progress:
         self._endings = list(endings)
         self._before, self._earlier = run.meter.spent.seconds, len(self._endings)
 
-    def ended(self, entry: Entry, ending: Ending) -> None:
+    def count(self, entry: Entry, ending: Ending) -> None:
         """Count an episode."""
         self._endings.append(ending)
 
     @contextmanager
-    def shown(self, out: Console = ERRORS, every: float = LINE_INTERVAL) -> Iterator[None]:
+    def show(self, out: Console = ERRORS, every: float = LINE_INTERVAL) -> Iterator[None]:
         """Show the progress until the block ends; nothing if the thread is quiet."""
         if out.quiet:
             yield

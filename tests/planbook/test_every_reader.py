@@ -232,7 +232,7 @@ def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> No
     folder = an_unfinished_run(tmp_path)
     with watching(folder) as (following, pages):
         following.catch_up()
-        pages._steered.ask("go on")
+        pages._steering.ask("go on")
         wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"]["problem"])
 
 
@@ -286,6 +286,6 @@ def test_a_run_in_postgresql_is_gone_on_with_from_watching(
     file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": {}}))
     with watching(folder) as (following, pages):
         following.catch_up()
-        pages._steered.ask("go on")
+        pages._steering.ask("go on")
         wait_until(lambda: "over" in pages.news(0)[1]["title"])
         assert following.ended == 2
