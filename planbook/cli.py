@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "exec": "Run one plan file and print its steps.",
         "replay": "Play tasks with stored procedures, or replay a run.",
         "rerun": "Play a run again and compare.",
-        "fork": "Continue an episode differently from one of its actions.",
+        "fork": "Continue an episode from one of its actions, with a change.",
     },
     "Learn": {
         "build": "Learn rules, skills and procedures from episodes.",

@@ -33,7 +33,7 @@ def mcp(settings: Settings) -> int:
     from planbook.serving.session import PlanSession
 
     environment, chosen = settings.environment(), settings.environment_options()
-    tasks = tasks_of(settings, environment, chosen)
+    tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
     actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
@@ -41,7 +41,7 @@ def mcp(settings: Settings) -> int:
             lambda: PlanSession(environment(chosen), sandbox, tasks, limits),
             tell_environment(environment, chosen),
             tasks,
-            knowledge(settings),
+            known,
         )
     return errors.OK
 
