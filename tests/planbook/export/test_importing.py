@@ -61,7 +61,7 @@ def changed(change: Callable[[Any], object]) -> Any:
     return told
 
 
-def test_a_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
+def test_an_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
     failed = changed(
         lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
     )
