@@ -150,7 +150,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
     },
-    "an_imported_run_of_a_world_unknown_here": {
+    "an_imported_run_of_an_environment_unknown_here": {
         **NO_RULES,
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
