@@ -128,12 +128,12 @@ def run_graph(file: GraphFile, text: str, arguments: GraphArguments, out: Path |
     with closing(GraphRun.create(out or new_folder(config), config, [task], made_of=made)) as run:
         run.begin_invocation(Invocation(budget=arguments.budget, prices=arguments.prices, timeouts=arguments.timeouts))
         try:
-            return _Passes(run, file, arguments).run_all()
+            return _GraphPasses(run, file, arguments).run_all()
         finally:
             run.end_invocation()
 
 
-class _Passes:
+class _GraphPasses:
     """The passes of one invocation, in their own thread so that Ctrl-C interrupts any wait."""
 
     def __init__(self, run: GraphRun, file: GraphFile, arguments: GraphArguments) -> None:

@@ -124,7 +124,7 @@ Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "s
 PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
-class Steering:
+class RunControl:
     """Sends requests to the run that is followed; resumes it if no process plays it."""
 
     def __init__(self, following: Following) -> None:

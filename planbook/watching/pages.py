@@ -6,7 +6,7 @@ from planbook.planner import Budget, Outcome, Step, call_of
 from planbook.report import episode_document, rendered, row, sections, view, visible
 from planbook.results import Result
 from planbook.terminal.printing import spending
-from planbook.watching.following import Doing, Following, Steering
+from planbook.watching.following import Doing, Following, RunControl
 from planbook.wording import clock, counted, first_line
 from planbook.workers import Request
 
@@ -28,8 +28,8 @@ MAX_OPEN, MAX_CHARS = 8, 160
 class Pages:
     """Renders the run that is followed; new events are read first."""
 
-    def __init__(self, following: Following, steering: Steering) -> None:
-        self._run, self._steering = following, steering
+    def __init__(self, following: Following, control: RunControl) -> None:
+        self._run, self._control = following, control
 
     def page(self) -> str:
         """Return the whole page."""
@@ -57,7 +57,7 @@ class Pages:
             news: dict[str, Any] = {
                 "state": state,
                 "title": f"{state['ended']}/{state['total']} {state['doing']} · {run.read.name}",
-                "can": OFFERED[self._steering.doing],
+                "can": OFFERED[self._control.doing],
                 "under_way": [f"{ANCHOR}-{episode.index}" for episode in run.under_way()] if run.played else [],
             }
             if run.version > since:
@@ -68,13 +68,13 @@ class Pages:
 
     def _state(self) -> dict[str, Any]:
         """Return the figures at the top, and the open episodes."""
-        run, doing = self._run, self._steering.doing
+        run, doing = self._run, self._control.doing
         endings = [episode.ending for episode in run.so_far()]
         unfinished = doing in ("playing", "paused", "pausing") and len(endings) < run.entries
         left = run.left()
         return {
             "doing": doing,
-            "problem": self._steering.problem,
+            "problem": self._control.problem,
             "total": run.entries,
             "ended": len(endings),
             "solved": sum(ending.outcome.solved for ending in endings),

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planbook.errors import BadArgument, BadRun
 from planbook.report import script_hash
-from planbook.watching.following import Following, Steering
+from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
 from planbook.workers import Request as Action
 
@@ -63,8 +63,8 @@ class Server(uvicorn.Server):
 
 def application(following: Following, token: str, port: int, over: asyncio.Event) -> ASGIApp:
     """Return the application behind its access control."""
-    steering = Steering(following)
-    pages = Pages(following, steering)
+    control = RunControl(following)
+    pages = Pages(following, control)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(pages.page))
@@ -78,7 +78,7 @@ def application(following: Following, token: str, port: int, over: asyncio.Event
         if what not in get_args(Action):
             return PlainTextResponse("There is no such request.\n", 404)
         try:
-            await run_in_threadpool(steering.ask, what)
+            await run_in_threadpool(control.ask, what)
         except BadRun as error:
             return PlainTextResponse(f"{error}\n", 409)
         return PlainTextResponse("asked\n")
