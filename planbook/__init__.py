@@ -6,17 +6,17 @@ folders stand beside this one in the repository; each lists its public names in 
 
 This package puts the parts together.
 
-- What is asked: the fields of ``config`` and ``settings`` are the options of the command line (``options``,
+- Input: the fields of ``config`` and ``settings`` are the options of the command line (``options``,
   ``option_values``), the keyword arguments of the ``api``, and what a run records. ``cli`` and ``command_line`` parse
   and call ``commands``.
-- What comes of it: a folder of ``runs``, with its ``store`` of events, its ``spending`` and its ``inputs``;
-  ``resuming`` compares these before it is continued or repeated.
-- Who does it: ``workers`` play with the ``knowledge`` that there is, ``replay`` plays again, ``learning`` learns from
-  episodes, ``graphs`` runs prompt graphs alone.
-- What it comes to: ``results``; ``compare`` compares runs, ``papers`` compares them with publications.
-- Who sees it: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and other programs
-  (``export``). ``wording`` formats figures and outcomes; ``writing`` writes files, ``console`` prints.
-- ``errors`` are what the command line reports. ``lazily`` loads a package's modules when a name is first used.
+- Runs on disk: ``runs`` are folders, each with a ``store`` of events, its ``spending`` and its ``inputs``.
+  ``resuming`` compares the inputs before a run is resumed or repeated.
+- Playing and learning: ``workers`` play episodes with the ``knowledge`` of the run, ``replay`` plays them again,
+  ``learning`` learns from them, ``graphs`` runs prompt graphs alone.
+- Results: ``results`` computes them; ``compare`` compares runs, ``papers`` compares them with publications.
+- Output: the ``terminal``, the page of ``report``, the browser during the run (``watching``), and files for other
+  programs (``export``). ``wording`` formats figures and outcomes; ``writing`` writes files, ``console`` prints.
+- ``errors`` defines the errors and exit codes of the command line. ``lazily`` loads a package's modules on demand.
 
 Imports go one way: ``pyproject.toml`` has the order, and a test checks it.
 """
@@ -31,17 +31,18 @@ from typing import TYPE_CHECKING, Any
 def lazily(package: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose public names are imported below ``if TYPE_CHECKING``.
 
-    Type checkers and readers see plain imports; at run time each happens when its name is first asked for.
+    Type checkers and readers see plain imports. At run time, each module is imported when one of its names is first
+    used.
     """
 
     def load(name: str) -> Any:
-        place = _places(package).get(name)
-        if place is None:
+        module = _modules_by_name(package).get(name)
+        if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
-            value = getattr(import_module(place), name)
-        except AttributeError as error:  # `from package import name` would tell it as a missing name
-            raise ImportError(f"{package}.{name}: {place} cannot be imported: {error}", name=place) from error
+            value = getattr(import_module(module), name)
+        except AttributeError as error:  # `from package import name` would report a missing name
+            raise ImportError(f"{package}.{name}: {module} cannot be imported: {error}", name=module) from error
         setattr(sys.modules[package], name, value)
         return value
 
@@ -49,19 +50,19 @@ def lazily(package: str) -> Callable[[str], Any]:
 
 
 @cache
-def _places(package: str) -> dict[str, str]:
+def _modules_by_name(package: str) -> dict[str, str]:
     """Return the module of each name that is imported for type checkers."""
-    import ast  # not in a worker of the sandbox, which asks for no name
+    import ast  # a worker of the sandbox uses no such name, and does without this import
     from pathlib import Path
 
     tree = ast.parse(Path(str(sys.modules[package].__file__)).read_text(encoding="utf-8"))
     return {
-        each.name: node.module
+        alias.name: node.module
         for block in tree.body
         if isinstance(block, ast.If)
         for node in block.body
         if isinstance(node, ast.ImportFrom) and node.module
-        for each in node.names
+        for alias in node.names
     }
 
 

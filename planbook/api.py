@@ -40,7 +40,7 @@ class PlayedRun:
 
     folder: Path
     stopped: str = ""
-    """Why it ended before all episodes were played: "budget" or "interrupted"; empty if it is finished."""
+    """The reason why it ended early: "budget" or "interrupted"; empty if it is finished."""
 
     @classmethod
     def read(cls, folder: Path | str) -> Self:
@@ -51,7 +51,7 @@ class PlayedRun:
 
     @cached_property
     def results(self) -> RunResults:
-        """The table of results, with everything that was counted."""
+        """The table of results, with all counts."""
         return read_folder(self.folder)
 
     @property
@@ -75,13 +75,13 @@ class PlayedRun:
 
         ``score`` is from 0 to 1, ``money`` in US dollars (None if a price is unknown), ``seconds`` without pauses.
         """
-        return [_row(each) for each in self.results.episodes.values()]
+        return [_row(result) for result in self.results.episodes.values()]
 
     def __repr__(self) -> str:
-        """Describe it in a line."""
-        ended = f", stopped ({self.stopped})" if self.stopped else ""
+        """Describe the run in one line."""
+        stopped = f", stopped ({self.stopped})" if self.stopped else ""
         cost = self.results.cost
-        return f"<PlayedRun {self.solved} of {self.tasks} solved, {cost.calls} model calls{ended}, in {self.folder}>"
+        return f"<PlayedRun {self.solved} of {self.tasks} solved, {cost.calls} model calls{stopped}, in {self.folder}>"
 
 
 def _row(result: Result) -> dict[str, Any]:
@@ -109,62 +109,62 @@ def _row(result: Result) -> dict[str, Any]:
 def run(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """Play tasks of an environment with a planning method, as `planbook run` does.
 
-    Every option of the command is a keyword argument, named as the field of ``planbook.settings.Settings`` that it is:
+    Every option of the command is a keyword argument, named like the field of ``planbook.settings.Settings``:
 
     - ``env``: a name, FILE.py:Class, an Environment class, or an instance, whose options are used. Each episode has an
-      instance of its own. A class that is in no file is recorded as ``object:NAME``; such a run can only be resumed by
-      passing the class again, and its episodes are played in threads.
-    - ``planner``: "procedures" unless another is named; ``planner_options`` and ``env_options`` are mappings.
+      instance of its own. A class that is not in a file is recorded as ``object:NAME``; such a run can only be resumed
+      by passing the class again, and its episodes are played in threads.
+    - ``planner``: by default "procedures"; ``planner_options`` and ``env_options`` are mappings.
     - ``split`` ("valid_unseen:20"), ``types``, ``seeds`` ("0-9", or numbers), ``tasks`` (ids), ``repeats``.
     - ``model``: a name, such as "openai:NAME" or "recorded:FILE", or an object with the Model protocol, which may be
       called from several threads and is recorded as ``object:NAME``; or ``models``, a mapping by role.
     - ``sampling``: a mapping such as {"temperature": 0.7}, or one for each role.
     - ``actions``, ``limits``, ``budget`` (calls, tokens, actions, seconds, money in dollars), ``timeouts`` (seconds).
     - ``jobs``, ``executor``: how many episodes are played at the same time, and where.
-    - ``out``: the run's folder. If it holds the same run, that one is resumed. ``resume`` names a run to resume.
+    - ``out``: the run's folder. If it holds the same run, that run is resumed. ``resume`` names a run to resume.
 
     ``verbose`` prints what the command prints. A run that ends early (budget, Ctrl-C) is returned, too; see
     ``PlayedRun.stopped``.
 
     Raises an error with the message that the command prints: BadArgument for a wrong value, BadRun for a folder that
-    does not fit, EnvsError, PlannerError (ModelError if a model cannot be had), ManualsError or SandboxError.
+    does not fit, EnvsError, PlannerError (ModelError for a model that is not available), ManualsError or SandboxError.
 
         played = planbook.run(env="alfworld", split="generated:6", jobs=2)
         assert played.solved == played.tasks
     """
-    given = _settings(settings)
+    chosen = _settings(settings)
     with nullcontext() if verbose else quiet():
-        return _played(*play_settings(given, "procedures", as_json=False))
+        return _played(*play_settings(chosen, "procedures", as_json=False))
 
 
 def build(*, verbose: bool = False, **settings: Any) -> PlayedRun:
     """Learn rules, skills and procedures from episodes, one after the other, as `planbook build` does.
 
-    Takes what ``run`` takes, and the options of building: ``start``, ``tasks_per_type``, ``solved_after``,
-    ``max_rules``, ``per_type``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``. What
-    was learned is in the folder's ``learnt``. Raises what ``run`` raises.
+    Takes the arguments of ``run`` and those of building: ``start``, ``tasks_per_type``, ``solved_after``,
+    ``max_rules``, ``per_type``, ``libraries_only``, ``procedures``, ``conclusions``, ``verify`` and ``sources``.
+    The result is in the folder's ``learnt``. Raises the errors of ``run``.
 
         built = planbook.build(env="alfworld", split="generated", model="openai:gpt-4o", tasks_per_type=3)
         tested = planbook.test(env="alfworld", library=built.folder)
     """
-    given = _settings(settings)
+    chosen = _settings(settings)
     with nullcontext() if verbose else quiet():
-        return _played(*build_rules(given, as_json=False))
+        return _played(*build_rules(chosen, as_json=False))
 
 
 def test(*, verbose: bool = False, **settings: Any) -> PlayedRun:  # noqa: PT028
-    """Play test tasks with what was learned, as `planbook test` does; nothing is learned from them.
+    """Play test tasks with what was learned, as `planbook test` does, and learn nothing from them.
 
-    Takes what ``run`` takes. ``library`` is a building run (or its folder); ``after`` uses what it knew after that many
-    tasks. Without a model the stored procedures play. Raises what ``run`` raises.
+    Takes the arguments of ``run``. ``library`` is a building run (or its folder); ``after`` uses its knowledge after
+    that many tasks. Without a model the stored procedures play. Raises the errors of ``run``.
 
         tested = planbook.test(env="alfworld", split="valid_unseen", library=built.folder, after=12)
     """
-    given = _settings(settings)
-    if len(given.after) > 1:
+    chosen = _settings(settings)
+    if len(chosen.after) > 1:
         raise BadArgument("after: a learning curve is several runs; call planbook.test with one number at a time")
     with nullcontext() if verbose else quiet():
-        code, summary = play_tests(given, table=False, as_json=False)
+        code, summary = play_tests(chosen, table=False, as_json=False)
     assert isinstance(summary, Summary)
     return _played(code, summary)
 
@@ -173,21 +173,21 @@ def _played(code: int, summary: Summary) -> PlayedRun:
     return PlayedRun(Path(summary.run), STOPPED.get(code, ""))
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    """Return what was given as settings; objects get the names by which they are recorded. Raises BadArgument."""
-    given = {name: value for name, value in given.items() if value is not None}
-    if "model" in given:
-        if "models" in given:
+def _settings(arguments: dict[str, Any]) -> Settings:
+    """Return the arguments as settings. Objects get the names by which they are recorded. Raises BadArgument."""
+    values = {name: value for name, value in arguments.items() if value is not None}
+    if "model" in values:
+        if "models" in values:
             raise BadArgument("model is for all roles and models is by role; give one of the two")
-        given["models"] = {"default": given.pop("model")}
-    objects = {**_environment(given.get("env")), **_models(given.get("models"))}
-    if "resume" in given:  # which has the names of the objects already
-        given = {name: value for name, value in given.items() if name not in objects}
+        values["models"] = {"default": values.pop("model")}
+    objects = {**_environment(values.get("env")), **_models(values.get("models"))}
+    if "resume" in values:  # the run has recorded the names of the objects
+        values = {name: value for name, value in values.items() if name not in objects}
     else:
-        given |= {name: value for name, value in objects.items() if name != "env_options" or name not in given}
-    if isinstance(library := given.get("library"), PlayedRun | Path):
-        given["library"] = str(library.folder if isinstance(library, PlayedRun) else library)
-    return Settings.of(**given)
+        values |= {name: value for name, value in objects.items() if name != "env_options" or name not in values}
+    if isinstance(library := values.get("library"), PlayedRun | Path):
+        values["library"] = str(library.folder if isinstance(library, PlayedRun) else library)
+    return Settings.of(**values)
 
 
 def _environment(env: Any) -> dict[str, Any]:
@@ -211,17 +211,17 @@ def _model_name(model: Any) -> str:
     return register_model(model)
 
 
-def _signature(*groups: str) -> inspect.Signature:
-    """Return the signature that help shows: the settings of all groups but these, by keyword."""
+def _signature(*without_groups: str) -> inspect.Signature:
+    """Return the signature that help shows: settings as keyword arguments, without those of some groups."""
     defaults = {"env": "", "planner": "", "model": None}
     for name, field in Settings.model_fields.items():
-        if (how := option_of(name, field)) and how.group not in groups:
+        if (how := option_of(name, field)) and how.group not in without_groups:
             defaults[name] = field.get_default(call_default_factory=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
-    shown = [inspect.Parameter(name, keyword, default=default) for name, default in defaults.items()]
-    return inspect.Signature(
-        [*shown, inspect.Parameter("verbose", keyword, default=False)], return_annotation=PlayedRun
-    )
+    parameters = [
+        inspect.Parameter(name, keyword, default=default) for name, default in [*defaults.items(), ("verbose", False)]
+    ]
+    return inspect.Signature(parameters, return_annotation=PlayedRun)
 
 
 run.__signature__ = _signature("Learning")  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
-"""The entry of the command line: what ``planbook --help`` lists, and errors as one line and an exit code.
+"""Entry point of the command line: the list of ``planbook --help``, and errors as one line and an exit code.
 
-The commands themselves are in ``command_line``, which is loaded when one of them is wanted.
+The commands themselves are in ``command_line``, which is loaded when one of them is called.
 """
 
 import gc
@@ -16,11 +16,11 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
     "Play": {
         "demo": "Show the main features with what ships: no key, no download.",
         "run": "Play tasks with a planning method.",
-        "join": "Play episodes of a run beside the process that plays it.",
+        "join": "Help to play a run that another process plays.",
         "exec": "Run one plan file and print its steps.",
-        "replay": "Play tasks with stored procedures, or a run again.",
-        "rerun": "Play a run once more and compare.",
-        "fork": "Play an episode on from one of its actions.",
+        "replay": "Play tasks with stored procedures, or replay a run.",
+        "rerun": "Play a run again and compare.",
+        "fork": "Continue an episode from one of its actions, with a change.",
     },
     "Learn": {
         "build": "Learn rules, skills and procedures from episodes.",
@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
     },
     "Tools": {
         "check": "Check a plan without running it.",
-        "check-env": "Check an environment of yours.",
+        "check-env": "Check your own environment.",
         "envs": "List environments, and what is installed or missing.",
         "planners": "List planning methods and their options.",
         "graph": "Make, check, draw and run prompt graphs.",
@@ -53,15 +53,15 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
 
 
 class Commands(click.Group):
-    """The commands by subject; none is loaded to be listed."""
+    """Lists the commands by subject, without loading them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names."""
+        """Return the names of all commands."""
         return [name for group in COMMANDS.values() for name in group]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load the commands and return one, or None."""
-        gc.disable()  # nothing of what is imported is garbage: looking for some is an eighth of the time that it takes
+        gc.disable()  # imports leave no garbage, and looking for it takes an eighth of their time
         from planbook.command_line import commands
         from planbook.terminal.printing import show_log
 
@@ -73,7 +73,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named, or say which name is nearest."""
+        """Return the named command, or fail and suggest the nearest name."""
         if args[0] not in self.list_commands(ctx):
             from planbook.sandbox import closest
 
@@ -82,7 +82,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of the help."""
+        """Write the commands of each subject."""
         for title, group in COMMANDS.items():
             with formatter.section(title):
                 formatter.write_dl(list(group.items()))
@@ -98,7 +98,7 @@ def planbook() -> None:
 
 
 def main() -> None:
-    """Entry point. Errors of ours are told in one line; anything else keeps its traceback."""
+    """Run the command line. Errors of planbook are reported in one line; any other keeps its traceback."""
     sys.stdout, sys.stderr = sys.stdout or StringIO(), sys.stderr or StringIO()  # None where closed, by >&-
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -1,4 +1,4 @@
-"""Every command with its options: it parses and calls. Each loads what it needs when it is called."""
+"""The commands with their options. Each parses, imports what it needs and calls it."""
 
 from importlib import import_module
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 from planbook import errors
 from planbook.options import JSON, PLAN_FILE, PRICES, RUN_FOLDER, TABLE, Command, options
-from planbook.settings import Settings, parts_of
+from planbook.settings import Settings, split_names
 from planbook.terminal.printing import answer
 
 WHAT = ("Environment", "Tasks", "Episodes")
@@ -33,11 +33,11 @@ ELSEWHERE = {
     "stats": "commands.looking:stats",
     "watch": "commands.looking:watch",
 }
-"""Commands that are declared beside what they do."""
+"""Commands that are declared next to their implementation."""
 
 
 class CommandGroup(click.Group):
-    """Holds the commands, and loads those of ``ELSEWHERE`` when one is wanted."""
+    """Holds the commands, and loads those of ``ELSEWHERE`` on demand."""
 
     command_class = Command
 
@@ -85,10 +85,10 @@ def run(settings: Settings, table: bool, as_json: bool) -> int:
 @options("prices", "jobs", "unsafe_no_sandbox")
 @JSON
 def join(run: Path, settings: Settings, as_json: bool) -> int:
-    """Play episodes of a RUN beside the process that plays it, from here or from another machine.
+    """Help to play a RUN that another process plays, on this machine or another one.
 
     If the events of the run are in PostgreSQL, a copy of its folder is enough. If this process is lost, another one
-    continues its episodes; when the process that plays the run ends, so does this one.
+    continues its episodes. This process ends when the process that plays the run ends.
     """
     from planbook.commands import playing
 
@@ -121,11 +121,11 @@ def build(settings: Settings, as_json: bool) -> int:
 
 @commands.command()
 @click.argument("run", type=RUN_FOLDER)
-@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Tokens that the manual may have.")
+@click.option("--tokens", default=None, type=click.IntRange(min=100), help="Maximum number of tokens of the manual.")
 @options("models", "Spending")
 @JSON
 def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) -> int:
-    """Write the manual from the rules of a building run, by that run's models unless --model names others."""
+    """Write the manual from the rules of a building run, with its models unless --model names others."""
     from planbook.commands import building
 
     code, summary = building.formulate(run, settings.models, tokens, settings.hosting(), as_json=as_json)
@@ -137,7 +137,7 @@ def formulate(run: Path, tokens: int | None, settings: Settings, as_json: bool) 
 @TABLE
 @JSON
 def test(settings: Settings, table: bool, as_json: bool) -> int:
-    """Play test tasks with what was learned; nothing is learned from them."""
+    """Play test tasks with what was learned, and learn nothing from them."""
     from planbook.commands import building
 
     code, tested = building.test(settings, table=table or settings.paper, as_json=as_json)
@@ -152,12 +152,12 @@ def test(settings: Settings, table: bool, as_json: bool) -> int:
 def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
     """Measure what each rule and skill of a building run RUN is worth, by playing test tasks without it.
 
-    There is a run with everything, and one without each part, of the tasks whose planner is told something else then.
+    One run plays with everything. Then, for each part, a run without it plays the tasks whose prompts it changes.
     """
     from planbook.commands import building
 
-    code, found = building.effect(library, parts_of(parts), settings, as_json=as_json)
-    return answer(code, found, as_json=as_json)
+    code, effects = building.effect(library, split_names(parts), settings, as_json=as_json)
+    return answer(code, effects, as_json=as_json)
 
 
 @commands.command(name="cost")
@@ -165,7 +165,7 @@ def effect(library: Path, parts: str, settings: Settings, as_json: bool) -> int:
 @PRICES
 @JSON
 def cost_command(run: Path, prices: Path | None, as_json: bool) -> int:
-    """Show what building had cost after each task, and how many task types had a procedure by then."""
+    """Show the cost of building after each task, and how many task types had a procedure by then."""
     from planbook.learning import show_cost
 
     return answer(errors.OK, show_cost(run, prices, as_json=as_json), as_json=as_json)
@@ -192,10 +192,10 @@ def replay(recorded: Path | None, settings: Settings, as_json: bool) -> int:
 @options("Environment", "tasks")
 @JSON
 def check(plan: Path, settings: Settings, as_json: bool) -> int:
-    """Check a plan file or a procedure without running it: every fault at once, with lines.
+    """Check a plan file or a procedure without running it, and list every fault with its line.
 
-    With --task, a plan without other faults is followed on that task as far as is certain without acting, and each
-    action that cannot succeed is reported, if the environment declares what its actions need.
+    With --task, a plan without such faults is followed on that task as far as that is possible without acting. Actions
+    that are certain to fail are reported, if the environment declares the preconditions of its actions.
     """
     from planbook.commands import checking
 

@@ -1,8 +1,8 @@
-"""What a run is asked to do: the fields of run.json's ``config``, which are options of the command line as well.
+"""The configuration of a run: the fields of run.json's ``config``, most of which are command-line options, too.
 
-A field is described once: ``Playing`` has what is both given and recorded as it is, ``Building`` what is about
-learning, ``Invocation`` what may change each time that a run goes on. ``Config`` is recorded and compared;
-``planbook.settings.Settings`` is what a command or a caller gives, and makes a ``Config`` of it.
+Each field is declared once: in ``Playing`` if it is recorded as it was given, in ``Building`` if it is about learning,
+in ``Invocation`` if it may change on resume. ``Config`` is recorded and compared. A command or a caller gives
+``planbook.settings.Settings``, which makes a ``Config``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,80 +20,80 @@ from planbook.sandbox import Limits
 
 SHIPPED_LIBRARY, LEARNED_LIBRARY = "shipped", "learnt"
 LIBRARIES = {SHIPPED_LIBRARY: SHIPPED, LEARNED_LIBRARY: SHIPPED / "learnt"}
-"""The libraries that ship: procedures written by hand, and what a recorded building run has learned."""
+"""The libraries that ship: procedures written by hand, and those that a recorded building run learned."""
 RECORDINGS = SHIPPED / "recordings"
 """The recordings that ship, for ``recorded:NAME``."""
 NO_MODEL = "none"
 SourceOfTypes = Literal["found", "given"]
 FOUND: SourceOfTypes = "found"
 GIVEN: SourceOfTypes = "given"
-"""Where task types come from: the plans that solve them, or the environment."""
+"""Source of task types: found from the plans that solve the tasks, or given by the environment."""
 UNTYPED = frozenset({"", "task"})
-"""Task types that say nothing."""
+"""Placeholders that environments without task types use."""
 Executor = Literal["threads", "processes", "ray"]
 
 
-# How options are read
+# Readers of option values
 
 
-def _of_role(text: str, mark: str) -> tuple[str, str]:
+def _split_role(text: str, separator: str) -> tuple[str, str]:
     """Return the role that an option is for, and the rest; without a role it is for all."""
-    role, found, rest = text.partition(mark)
+    role, found, rest = text.partition(separator)
     return (role, rest) if found and role.isidentifier() else (DEFAULT_ROLE, text)
 
 
-def by_role(given: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
-    """Return models by role, ``none`` left out. Raises BadArgument for two of one role."""
-    if isinstance(given, Mapping):
-        return {role: model for role, model in given.items() if model != NO_MODEL}
-    named: dict[str, str] = {}
-    for text in [given] if isinstance(given, str) else given:
-        role, model = _of_role(text, "=")
-        if role in named:
-            raise BadArgument(f"--model {text}: {role} has the model {named[role]} already; name each role once")
-        named[role] = model
-    return by_role(named)
+def by_role(values: str | Iterable[str] | Mapping[str, str]) -> dict[str, str]:
+    """Return models by role, without ``none``. Raises BadArgument for two models of one role."""
+    if isinstance(values, Mapping):
+        return {role: model for role, model in values.items() if model != NO_MODEL}
+    models: dict[str, str] = {}
+    for text in [values] if isinstance(values, str) else values:
+        role, model = _split_role(text, "=")
+        if role in models:
+            raise BadArgument(f"--model {text}: {role} has the model {models[role]} already; name each role once")
+        models[role] = model
+    return by_role(models)
 
 
-def _sampling_by_role(given: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs(given, "--sampling").items():
+def _sampling_by_role(values: Any) -> dict[str, Any]:
+    sampling: dict[str, Any] = {}
+    for name, value in pairs(values, "--sampling").items():
         if isinstance(value, Sampling | Mapping):
-            found[name] = value
+            sampling[name] = value
         else:
-            role, field = _of_role(name, ".")
-            found.setdefault(role, {})[field] = value
-    return found
+            role, field = _split_role(name, ".")
+            sampling.setdefault(role, {})[field] = value
+    return sampling
 
 
-def _named(flag: str) -> Callable[[Any], Any]:
-    def read(given: Any) -> Any:
-        return given if given is None or isinstance(given, BaseModel) else pairs(given, flag)
+def _pairs_of(flag: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        return value if value is None or isinstance(value, BaseModel) else pairs(value, flag)
 
     return read
 
 
-def parts_of(given: Any) -> Any:
-    """Return the parts of a text with commas; anything else as it is."""
-    return tuple(filter(None, given.split(","))) if isinstance(given, str) else given
+def split_names(value: Any) -> Any:
+    """Split a text at its commas; return anything else unchanged."""
+    return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(parts_of)]
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 class Fields(BaseModel):
-    """Base of models whose fields are given or recorded."""
+    """Base of models of settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Playing(Fields):
-    """How episodes are played."""
+    """Settings of playing episodes."""
 
     planner: str = option(
         "", "The planning method: a name that `planbook planners` lists, or FILE.py:NAME.", Option("Planning")
     )
-    planner_options: Annotated[dict[str, JsonValue], BeforeValidator(_named("--planner-option"))] = option(
+    planner_options: Annotated[dict[str, JsonValue], BeforeValidator(_pairs_of("--planner-option"))] = option(
         {},
         "An option of the planner: `planbook planners NAME` lists them.",
         Option("Planning", "--planner-option", metavar="NAME=VALUE", many=True),
@@ -101,15 +101,15 @@ class Playing(Fields):
     env: str = option(
         "", "The environment: a name that `planbook envs` lists, or FILE.py:Class.", Option("Environment")
     )
-    env_options: Annotated[dict[str, JsonValue], BeforeValidator(_named("--option"))] = option(
+    env_options: Annotated[dict[str, JsonValue], BeforeValidator(_pairs_of("--option"))] = option(
         {},
         "An option of the environment: `planbook envs --env NAME` lists them.",
         Option("Environment", "--option", "-o", metavar="NAME=VALUE", many=True),
     )
     repeats: int = option(1, "Play every task this many times.", Option("Tasks"), ge=1)
-    limits: Annotated[Limits, BeforeValidator(_named("--limit"))] = option(
+    limits: Annotated[Limits, BeforeValidator(_pairs_of("--limit"))] = option(
         Limits(),
-        "A limit of one plan, such as wall_seconds=20.",
+        "A limit of each plan, for example wall_seconds=20.",
         Option("Episodes", "--limit", metavar="NAME=VALUE", many=True),
     )
     seed: int = option(0, "Seed of the random numbers in plans.", Option("Episodes"))
@@ -121,12 +121,12 @@ class Playing(Fields):
     )
     library: str = option(
         SHIPPED_LIBRARY,
-        "What the planner knows already: shipped, learnt (the default of `test`), a building run, or a folder.",
+        "The planner's knowledge: shipped, learnt (the default of `test`), a building run, or a folder.",
         Option("Library", metavar="NAME|FOLDER"),
     )
     rule_tokens: int | None = option(
         None,
-        "Tokens of a prompt that rules may take: the manual is shortened, or the rules that fit are chosen.",
+        "Maximum tokens of the rules in a prompt: the manual is shortened, or the rules that fit best are chosen.",
         Option("Library"),
         ge=100,
     )
@@ -159,7 +159,7 @@ class Playing(Fields):
 
 
 class Building(Fields):
-    """How rules are built (AutoManual, appendix D)."""
+    """Settings of building rules (AutoManual, appendix D)."""
 
     start: Names = option(
         (),
@@ -170,7 +170,7 @@ class Building(Fields):
     solved_after: int = option(
         3, "Leave out the rest of a task type after this many successes in a row.", Option("Learning"), ge=1
     )
-    max_rules: int = option(12, "Number of rules above which some are consolidated.", Option("Learning"), ge=1)
+    max_rules: int = option(12, "Consolidate the rules when there are more than this.", Option("Learning"), ge=1)
     per_type: bool = option(False, "Keep separate rules for each task type.", Option("Learning"))
     libraries_only: bool = option(
         False, "Leave the rules as they are: learn only skills, reflections and procedures.", Option("Learning")
@@ -185,7 +185,7 @@ class Building(Fields):
     )
     checks: bool = option(
         False,
-        "Let the Builder write checks of rules as code, and measure with them whether plans obey the rules.",
+        "Let the Builder write checks as code, which measure whether plans obey the rules.",
         Option("Learning"),
         exclude_if=lambda checks: not checks,
     )
@@ -195,7 +195,7 @@ class Building(Fields):
 
 
 class Invocation(Fields):
-    """How one command plays a run; None leaves a setting of the run as it is. All of it may change on resume."""
+    """Settings of one invocation, all of which may change on resume; None keeps the setting of the run."""
 
     jobs: int = option(1, "Number of episodes to play at the same time.", Option("Running", on_resume=True), ge=1)
     executor: Executor = option(
@@ -208,14 +208,14 @@ class Invocation(Fields):
         "Run plans even if the kernel cannot confine them: they have your permissions.",
         Option("Running", on_resume=True),
     )
-    budget: Annotated[Budget | None, BeforeValidator(_named("--budget"))] = option(
+    budget: Annotated[Budget | None, BeforeValidator(_pairs_of("--budget"))] = option(
         None,
         "A limit of the whole run, or of all runs of a command together: calls, tokens, actions, seconds or money "
         "(US dollars). A building run keeps a tenth for its manual, or formulator=SHARE.",
         Option("Spending", metavar="NAME=VALUE", many=True, on_resume=True),
     )
     prices: Path | None = option(None, "A price table of your own.", Option("Spending", metavar="FILE", on_resume=True))
-    timeouts: Annotated[Timeouts | None, BeforeValidator(_named("--timeout"))] = option(
+    timeouts: Annotated[Timeouts | None, BeforeValidator(_pairs_of("--timeout"))] = option(
         None,
         "Wait at most this long for a model's server: connect=10 to accept a connection, idle=300 to send a token.",
         Option("Spending", "--timeout", metavar="NAME=SECONDS", many=True, on_resume=True),
@@ -228,9 +228,9 @@ class Invocation(Fields):
 
 
 class Given(Fields):
-    """Where a building run copies episodes from: a run's folder, or a file.
+    """A source of a building run's episodes: a run's folder, or a file.
 
-    ``sha256`` is of its episodes as JSON Lines, which is the same for the run and for any file exported from it.
+    ``sha256`` is the digest of its episodes as JSON Lines: the same for the run and for any file exported from it.
     """
 
     path: str
@@ -239,46 +239,46 @@ class Given(Fields):
 
 
 class Learning(Building):
-    """How rules are built, as a run records it."""
+    """Settings of building rules, as a run records them."""
 
     given: tuple[Given, ...] = Field(default=(), exclude_if=lambda given: not given)
-    """Where the episodes are copied from; empty if they are played."""
+    """Sources that the episodes are copied from; empty if they are played."""
 
 
 class Config(Playing):
-    """What a run was asked to do. Two configurations that are equal give the same episodes.
+    """The recorded configuration of a run. Equal configurations give the same episodes.
 
-    ``models`` and ``sampling`` are by role; ``default`` stands for the roles that are not named.
+    ``models`` and ``sampling`` are by role; ``default`` stands for all other roles.
     """
 
     selection: Selection = Selection()
     actions: int = Field(ge=0)
-    """Actions that one episode may take."""
+    """Maximum number of actions of an episode."""
     after: int | None = Field(default=None, ge=0)
-    """Of a building run as library: what it knew after this many episodes."""
+    """With a building run as library: use its knowledge after this many episodes."""
     paper: str = Field(default="", exclude_if=lambda paper: not paper)
-    """The paper whose settings these are, where nothing else was given (``--paper``)."""
+    """The paper whose settings are the defaults (``--paper``)."""
     types: SourceOfTypes = Field(default="given", exclude_if=lambda types: types == GIVEN)
-    """Whether task types and params are the environment's, or found from plans and goals: nobody is told them then."""
+    """Source of task types and params: the environment, or plans and goals, which hides the environment's."""
     goals: dict[str, str] = Field(default_factory=dict, exclude_if=lambda goals: not goals)
-    """Other wordings of goals, by task id, which planners get instead of the environment's."""
+    """Other wordings of goals, by task id; planners get them instead of the environment's."""
     learning: Learning | None = None
-    """How rules are built from the episodes; None if nothing is learned."""
+    """Settings of building rules; None if nothing is learned."""
 
     @property
     def title(self) -> str:
-        """The name of what plays: the planner, or the plan file that was given."""
+        """The name of the planner, or of the plan file that is played."""
         planner = Path(self.planner).name if is_method_file(self.planner) else self.planner
         return str(self.planner_options.get("source", planner))
 
-    def told(self, task: Task) -> dict[str, Any]:
-        """Return the fields of a task that differ from the environment's for all but the environment itself."""
+    def task_overrides(self, task: Task) -> dict[str, Any]:
+        """Return the fields of a task that planners and learners see differently from the environment."""
         untyped = {"type": "", "params": {}} if self.types == FOUND else {}
         return untyped | ({"goal": self.goals[task.id]} if task.id in self.goals else {})
 
     @property
     def copies(self) -> bool:
-        """True if rules are built from episodes that are copied from elsewhere, so that nobody plays."""
+        """True if rules are built from copied episodes, so that none are played."""
         return self.learning is not None and bool(self.learning.given)
 
     @property
@@ -298,10 +298,10 @@ class Config(Playing):
 
 
 def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Yield settings within settings, each by its whole name, in words; what was left empty is left out."""
+    """Yield nested settings as pairs of dotted name and text; empty ones are left out."""
     if isinstance(value, Mapping):
-        for inner, each in value.items():
-            yield from by_dotted_name(each, f"{name}.{inner}" if name else str(inner))
+        for key, inner in value.items():
+            yield from by_dotted_name(inner, f"{name}.{key}" if name else str(key))
     elif isinstance(value, list | tuple):
         if value:
             yield name, ", ".join(map(str, value))
@@ -310,12 +310,12 @@ def by_dotted_name(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def chosen_options(config: Config, environment: str) -> dict[str, JsonValue]:
-    """Return all options that the method plays with, with those that follow from the environment of that name.
+    """Return all options of the method, including those that follow from the environment of that name.
 
-    Of a method that is not available, or has other options by now, those that were given.
+    If the method is not available, or no longer takes these options, returns the given options.
     """
     try:
-        chosen = method(config.planner)
-        return chosen.options.model_validate(config.planner_options).in_force(environment)
+        options = method(config.planner).options
+        return options.model_validate(config.planner_options).in_force(environment)
     except (UnknownStrategy, ValidationError):
         return config.planner_options

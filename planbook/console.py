@@ -1,4 +1,4 @@
-"""Where a command prints for people, and tables of figures: a column of names, figures that stand below each other."""
+"""Consoles for human-readable output, and tables of figures: a column of names, then right-aligned figures."""
 
 import re
 import sys
@@ -16,34 +16,34 @@ from rich.table import Table
 from planbook.planner import Grid
 
 PLAIN_WIDTH = 110
-"""Columns where the output is no terminal."""
+"""Columns of output that is not a terminal."""
 GAP = 2
-"""Spaces between the figures of a table whose names stand on lines of their own."""
+"""Spaces between the figures of a stacked table."""
 ALL = "all"
-"""Names the row of a table that sums up the others."""
+"""Name of the row that sums up the others."""
 
 
 class FigureTable(Table):
-    """A table that never cuts a figure off, whatever the width of the terminal.
+    """A table that never cuts off a figure, whatever the width of the terminal.
 
-    Where there is no room, it gives up its lines and breaks its headings; then each name stands on a line above its
-    figures; then the table becomes a list.
+    If the terminal is too narrow, the table drops its lines and wraps its headings. If that is not enough, each name
+    gets a line above its figures. As a last resort, the table becomes a list.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render the widest form for which the terminal has room."""
-        every = options.update(max_width=1_000)
+        """Render the widest form that fits the terminal."""
+        unlimited = options.update(max_width=1_000)
         narrow = self._narrow(options)
-        if Measurement.get(console, every, self).maximum <= options.max_width:
+        if Measurement.get(console, unlimited, self).maximum <= options.max_width:
             yield from Table.__rich_console__(self, console, options)
-        elif Measurement.get(console, every, narrow).minimum <= options.max_width:
+        elif Measurement.get(console, unlimited, narrow).minimum <= options.max_width:
             yield from Table.__rich_console__(narrow, console, options)
         else:
             yield from narrow._stacked(options.max_width) or self._list()
 
     def _stacked(self, width: int) -> list[str]:
-        """Return a line for each name, and one for its figures below it; nothing if these have no room either."""
-        names, *figures = ([str(each.header), *map(str, each.cells)] for each in self.columns)
+        """Return each name with its figures in the line below; nothing if the figures do not fit either."""
+        names, *figures = ([str(column.header), *map(str, column.cells)] for column in self.columns)
         if self.columns[0].justify == "right" or not figures:
             return []
         widths = [max(len(line) for cell in column for line in cell.split("\n")) for column in figures]
@@ -63,9 +63,9 @@ class FigureTable(Table):
         """Return the title and a sentence for each row."""
         if self.title:
             yield str(self.title)
-        first, *others = ([" ".join(str(each.header).split()), *map(str, each.cells)] for each in self.columns)
+        first, *others = ([" ".join(str(column.header).split()), *map(str, column.cells)] for column in self.columns)
         for number, name in enumerate(first[1:], start=1):
-            figures = "; ".join(f"{each[0].rstrip(':')} {each[number]}" for each in others)
+            figures = "; ".join(f"{column[0].rstrip(':')} {column[number]}" for column in others)
             yield f"{first[0]} {name}: {figures}"
 
     def _narrow(self, options: ConsoleOptions) -> "FigureTable":
@@ -89,9 +89,9 @@ def right_aligned(
     long: Literal["whole", "folded"] = "folded",
     unbroken: bool = False,
 ) -> Table:
-    """An empty table of these columns, all right-aligned but for the names; without names where ``name`` is None.
+    """Return an empty table with a column of names (unless ``name`` is None) and right-aligned columns.
 
-    ``long`` names are folded where the terminal is narrow, or left whole; ``unbroken`` figures never go over two lines.
+    ``long`` names are folded in a narrow terminal, or left whole; ``unbroken`` figures are never wrapped.
     """
     table = FigureTable(title=title, title_justify="left")
     if name is not None:
@@ -102,7 +102,7 @@ def right_aligned(
 
 
 def table_of(grid: Grid, *, long: Literal["whole", "folded"] = "whole") -> Table:
-    """Draw a small table; its row ``all`` stands below a line."""
+    """Return a grid as a table, with a line above its row ``all``."""
     table = right_aligned(grid.name, grid.columns, title=grid.title, long=long)
     for row in grid.rows:
         total = row[0] == ALL and len(grid.rows) > 1
@@ -120,7 +120,7 @@ _QUIET = ContextVar("quiet", default=False)
 
 
 class QuietableConsole(Console):
-    """A console that prints nothing in a thread that is ``quiet`` at the moment."""
+    """A console that prints nothing from a thread inside ``quiet``."""
 
     @property
     def quiet(self) -> bool:
@@ -136,7 +136,7 @@ ERRORS = QuietableConsole(stderr=True, highlight=False, emoji=False, markup=Fals
 
 
 def console(as_json: bool) -> Console:
-    """Return where tables go: standard output, or standard error when JSON ends standard output."""
+    """Return the console for tables: standard output, or standard error when JSON ends standard output."""
     if as_json:
         return ERRORS
     return QuietableConsole(highlight=False, emoji=False, markup=False, width=_width(sys.stdout))

@@ -1,8 +1,8 @@
-"""What the command line reports: every error of the layers below ends up as one of these exit codes.
+"""Errors of the application, and the exit code of every reported error.
 
 PlanbookError
-├── BadArgument     an option whose value cannot be read
-├── BadRun          a run folder that cannot be read, or does not fit what was asked
+├── BadArgument     an option with an invalid value
+├── BadRun          a run folder that cannot be read, or does not fit the request
 └── ClusterLost     the Ray cluster that plays a run is gone
 """
 
@@ -22,11 +22,11 @@ class PlanbookError(Exception):
 
 
 class BadArgument(PlanbookError):
-    """An option whose value cannot be read."""
+    """An option with an invalid value."""
 
 
 class BadRun(PlanbookError):
-    """A run folder that cannot be read, or does not fit what was asked."""
+    """A run folder that cannot be read, or does not fit the request."""
 
 
 class ClusterLost(PlanbookError):
@@ -34,7 +34,7 @@ class ClusterLost(PlanbookError):
 
 
 REPORTED = (PlanbookError, EnvsError, PlannerError, RulesError, ManualsError, SandboxError)
-"""Errors that are told in one line; anything else is a fault of ours and keeps its traceback."""
+"""Errors that are reported in one line; any other is a bug and keeps its traceback."""
 
 EXIT_CODES: Mapping[type[Exception], int] = {
     MissingRequirement: MISSING,
@@ -46,5 +46,5 @@ EXIT_CODES: Mapping[type[Exception], int] = {
 
 
 def exit_code(error: Exception) -> int:
-    """The exit code for a reported error."""
+    """Return the exit code of a reported error."""
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), BAD_INPUT)

@@ -1,9 +1,9 @@
-"""Options of the command line, made of the fields of ``Settings``.
+"""Command-line options, made from the fields of ``Settings``.
 
-Neither pydantic-settings nor cyclopts has repeated NAME=VALUE options, so that either would add code to what is here.
+pydantic-settings and cyclopts have no repeated NAME=VALUE options, so either would need more code than this.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import wraps
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +20,7 @@ RUN_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 PRICES = click.option(
     "--prices", default=None, type=click.Path(path_type=Path, dir_okay=False), help="A price table of your own."
 )
-TABLE = click.option("--table", is_flag=True, help="Print the figures of the method's papers beside those of the run.")
+TABLE = click.option("--table", is_flag=True, help="Compare the figures of the run with those of the method's papers.")
 JSON = click.option("--json", "as_json", is_flag=True, help="End standard output with one JSON object.")
 METAVARS: Mapping[Any, str] = {int: "N", int | None: "N"}
 
@@ -28,50 +28,50 @@ Body = Callable[..., Any]
 
 
 class SettingOption(click.Option):
-    """An option of a field; ``group`` is the heading that it has in the help."""
+    """An option of a field; ``group`` is its heading in the help."""
 
     group = ""
 
 
+def _heading(option: click.Option) -> str:
+    if isinstance(option, SettingOption):
+        return option.group
+    return "Output" if {"--table", "--json", "--help"} & {*option.opts} else "Options"
+
+
 class Command(click.Command):
-    """A command whose help lists its options by subject."""
+    """A command whose help lists its options by heading: its own first, those of the output last."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those without a subject last."""
-        shown = [option for option in self.get_params(ctx) if option.get_help_record(ctx)]
-        grouped = [option for option in shown if isinstance(option, SettingOption)]
-        for title, options in groupby(grouped, lambda option: option.group):
-            _write(ctx, formatter, title, options)
-        _write(ctx, formatter, "Output", (option for option in shown if option not in grouped))
+        """Write the options of each heading."""
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        options.sort(key=lambda option: {"Options": 0, "Output": 2}.get(_heading(option), 1))
+        for title, group in groupby(options, _heading):
+            with formatter.section(title):
+                formatter.write_dl([record for option in group if (record := option.get_help_record(ctx))])
 
 
-def _write(ctx: click.Context, formatter: click.HelpFormatter, title: str, options: Iterator[click.Parameter]) -> None:
-    with formatter.section(title):
-        formatter.write_dl([record for option in options if (record := option.get_help_record(ctx))])
+def options(*names: str, planner: str = "") -> Callable[[Body], Body]:
+    """Add the options of the named groups and fields, and pass the ones that are given on as ``settings``.
 
-
-def options(*wanted: str, planner: str = "") -> Callable[[Body], Body]:
-    """Add the options of the wanted groups and fields; what is given of them is passed on as ``settings``.
-
-    ``planner`` is the one that plays unless another is given.
+    ``planner`` is the default of the command.
     """
     fields = [
-        (name, field, how)
-        for want in wanted
-        for name, field in Settings.model_fields.items()
-        if (how := option_of(name, field)) and want in (how.group, name)
+        (field_name, field, how)
+        for name in names
+        for field_name, field in Settings.model_fields.items()
+        if (how := option_of(field_name, field)) and name in (how.group, field_name)
     ]
 
     def add(body: Body) -> Body:
         @wraps(body)
-        def called(**values: Any) -> Any:
-            context = click.get_current_context()
-            given = {name: values.pop(name) for name, _, _ in fields}
-            default = click.core.ParameterSource.DEFAULT
-            given = {name: each for name, each in given.items() if context.get_parameter_source(name) is not default}
+        def call_with_settings(**values: Any) -> Any:
+            source, default = click.get_current_context().get_parameter_source, click.core.ParameterSource.DEFAULT
+            chosen = {name: values.pop(name) for name, _, _ in fields}
+            given = {name: value for name, value in chosen.items() if source(name) is not default}
             return body(settings=Settings.of(**given), **values)
 
-        command: Body = called
+        command: Body = call_with_settings
         for name, field, how in reversed(fields):
             command = _option(name, field, how, planner)(command)
         return command
@@ -88,25 +88,25 @@ def _option(name: str, field: FieldInfo, how: Option, planner: str) -> Callable[
         add = click.option(*flags, cls=SettingOption, multiple=True, metavar=how.metavar, help=text)
     else:
         default = planner if name == "planner" and planner else field.default
-        shown = isinstance(default, int) or (isinstance(default, str) and bool(default))
+        in_help = isinstance(default, int) or (isinstance(default, str) and bool(default))
         metavar = how.metavar or _metavar(field)
         add = click.option(
-            *flags, cls=SettingOption, metavar=metavar, default=str(default) if shown else None, help=text
+            *flags, cls=SettingOption, metavar=metavar, default=str(default) if in_help else None, help=text
         )
 
-    def grouped(body: Body) -> Body:
+    def add_to_group(body: Body) -> Body:
         body = add(body)
         body.__click_params__[-1].group = how.group  # type: ignore[attr-defined]
         return body
 
-    return grouped
+    return add_to_group
 
 
 def _metavar(field: FieldInfo) -> str:
     choices = [
         choice
-        for each in (field.annotation, *get_args(field.annotation))
-        if get_origin(each) is Literal
-        for choice in get_args(each)
+        for annotation in (field.annotation, *get_args(field.annotation))
+        if get_origin(annotation) is Literal
+        for choice in get_args(annotation)
     ]
     return f"[{'|'.join(choices)}]" if choices else METAVARS.get(field.annotation, "TEXT")

@@ -1,4 +1,4 @@
-"""The spending of a run, read from its events, and prices of replies."""
+"""Prices of replies, and the spending of a run, read from its events."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ RECORDING = re.compile(r"^(recorded:.+?\+(?=[a-z]+:))+", re.DOTALL)
 
 
 def prices_from(path: Path | None) -> Price:
-    """Return a function that prices replies in US dollars, by the user's or the shipped table. Raises ModelError."""
+    """Return a function that prices replies in US dollars, from the user's or the shipped table. Raises ModelError."""
     table = Prices.load(path)
 
     def price(model: str, reply: Reply) -> float | None:
@@ -26,12 +26,12 @@ def prices_from(path: Path | None) -> Price:
 
 
 def paid(model: str) -> str:
-    """Return the full name of the model that is paid; for a recording, of the one that it asks for missing replies."""
+    """Return the full name of the model that costs money: of a recording, the one that answers missing replies."""
     return RECORDING.sub("", model, count=1)
 
 
 def check_money(models: Iterable[str], budget: Budget | None, path: Path | None) -> None:
-    """Check that every model has a price, if money is limited. Raises BadArgument, BadPrices."""
+    """Raise BadArgument, BadPrices unless every model has a price or money is not limited."""
     if budget is None or budget.money is None:
         return
     table = Prices.load(path)
@@ -39,15 +39,15 @@ def check_money(models: Iterable[str], budget: Budget | None, path: Path | None)
         kind, _, name = model.partition(":")
         if kind not in FREE and table.price(name) is None:
             raise BadArgument(
-                f"{model} has no price, so that --budget money={budget.money:g} cannot be kept; give a table that has "
-                "it with --prices FILE, or limit calls or tokens"
+                f"{model} has no price, so --budget money={budget.money:g} cannot be kept; give a price table that "
+                "has it (--prices FILE), or limit calls or tokens"
             )
 
 
 def spent_so_far(events: Iterable[Event], price: Price) -> Spent:
-    """Return what was spent by events; time passes from the first to the last event of each invocation."""
+    """Return the spending of events. Time counts from the first to the last event of each invocation."""
     spent, seconds, last = Spent(), 0.0, 0.0
-    begun: float | None = None  # the tasks are listed before anybody sits down
+    begun: float | None = None  # tasks are recorded before the first invocation
     for event in events:
         if event.kind == "sitting":
             over = "over" in event.body

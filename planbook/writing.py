@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: beside their place, and renamed once nothing is missing."""
+"""Atomic writing of files: under a temporary name beside the final path, and renamed when complete."""
 
 import os
 from collections.abc import Iterator
@@ -6,27 +6,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-BESIDE = ".new"
-"""Ends the name under which a file is written, after the number of the process that does it."""
+TEMPORARY = ".new"
+"""Suffix of the temporary name, after the process id."""
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[BinaryIO]:
-    """The file, to write bytes to; it takes its place when this is left without an error. Raises OSError."""
+    """Open a file that replaces ``path`` when the block ends without an error. Raises OSError."""
     if path.exists() and not path.is_file():  # a device or a pipe, which must not be replaced
         with path.open("wb") as file:
             yield file
         return
-    beside = path.with_name(f"{path.name}.{os.getpid()}{BESIDE}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{TEMPORARY}")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             yield file
-        beside.replace(path)
+        temporary.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, text: str) -> None:
-    """The same of a text, in UTF-8. Raises OSError."""
+    """Write a text atomically, in UTF-8. Raises OSError."""
     with whole(path) as file:
         file.write(text.encode("utf-8"))

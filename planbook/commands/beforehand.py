@@ -1,4 +1,4 @@
-"""What a run lacks of what its method looks for in a library: told before anything begins."""
+"""Checks before a run begins: procedures, plans and demonstrations that the method needs."""
 
 from collections.abc import Sequence
 
@@ -12,17 +12,17 @@ from planbook.planner import METHODS, Memory, method
 
 
 def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """See that there are procedures. Raises BadProcedure, BadArgument if there is nothing at all.
+    """Warn about task types without a procedure. Raises BadProcedure, BadArgument if there is no procedure at all.
 
-    After few building tasks there may be none yet: that is a point of a learning curve.
+    With ``after``, there may be none: the first points of a learning curve come before the first procedure.
     """
     if config.types == FOUND:
         _check_matches(memory, config, tasks)
         return
-    of_type = {task.type: task for task in tasks}
-    missing = sorted(kind for kind, task in of_type.items() if memory.recall(task).procedure is None)
+    by_type = {task.type: task for task in tasks}
+    missing = sorted(type for type, task in by_type.items() if memory.recall(task).procedure is None)
     library = config.library_folder
-    if len(missing) == len(of_type) and config.after is None:
+    if len(missing) == len(by_type) and config.after is None:
         raise BadArgument(
             f"there is no procedure for {config.environment.name} in {library}; a library is a building run, or a "
             f"folder that holds {config.environment.name}/procedures/*.py (--library)"
@@ -32,12 +32,12 @@ def check_procedures(memory: Memory, config: Config, tasks: Sequence[Task]) -> N
 
 
 def _check_matches(memory: Memory, config: Config, tasks: Sequence[Task]) -> None:
-    """Say how many goals no procedure is certain for. A goal may be known only once its episode has begun."""
-    told = [task.model_copy(update=config.told(task)) for task in tasks]
-    left = sum(bool(task.goal) and memory.recall(task).procedure is None for task in told)
-    if left:
+    """Warn about goals for which no procedure is certain. A goal may be known only once its episode has begun."""
+    visible = [task.model_copy(update=config.task_overrides(task)) for task in tasks]
+    unmatched = sum(bool(task.goal) and memory.recall(task).procedure is None for task in visible)
+    if unmatched:
         ERRORS.print(
-            f"No procedure is certain for {left} of {len(told)} goals: those count as no_plan.", style="yellow"
+            f"No procedure is certain for {unmatched} of {len(visible)} goals: those count as no_plan.", style="yellow"
         )
 
 
@@ -50,41 +50,41 @@ def check_naive(config: Config) -> None:
 
 
 def check_streams(config: Config) -> None:
-    """See that there are plans to be run while they are written. Raises BadArgument, which names who writes such."""
+    """Raise BadArgument if the method cannot run plans while they are written; the message names those that can."""
     if config.stream and not method(config.planner).streams:
-        those = ", ".join(name for name, each in sorted(METHODS.items()) if each.streams)
-        raise BadArgument(f"--stream: {config.title} asks no model for a plan that is run as it stands; {those} do")
+        streaming = ", ".join(name for name, candidate in sorted(METHODS.items()) if candidate.streams)
+        raise BadArgument(f"--stream: {config.title} cannot run a plan while a model writes it; {streaming} can")
 
 
 def _has_naive(environment: str) -> bool:
     try:
         return bool(load_environment(environment).naive)
-    except UnknownEnvironment:  # that of another package, which does not import
+    except UnknownEnvironment:  # registered by another package that cannot be imported
         return False
 
 
-def tell_paper(config: Config) -> None:
-    """Say which settings a paper set, where nothing else was given."""
+def print_paper_settings(config: Config) -> None:
+    """Print the settings of the paper."""
     building, chosen = config.learning is not None, config.selection
-    theirs = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
-    ERRORS.print(f"Settings of {theirs.paper}: {theirs}", soft_wrap=True, markup=False, highlight=False)
+    settings = paper_settings(config.planner, config.env, chosen.split or "", chosen.types, building=building)
+    ERRORS.print(f"Settings of {settings.paper}: {settings}", soft_wrap=True, markup=False, highlight=False)
 
 
-def tell_missing_demonstrations(config: Config) -> None:
-    """Say once which demonstrations the method would show, and the environment has not."""
-    if told := missing_demonstrations(config):
-        ERRORS.print(told, style="yellow", soft_wrap=True)
+def warn_missing_demonstrations(config: Config) -> None:
+    """Warn once about demonstrations that the environment lacks."""
+    if message := missing_demonstrations(config):
+        ERRORS.print(message, style="yellow", soft_wrap=True)
 
 
 def missing_demonstrations(config: Config) -> str:
-    """One line on the demonstrations that the environment lacks under the run's options; empty if it lacks none."""
+    """Return a line on the demonstrations that the environment lacks under the run's options; empty if none."""
     strategy, environment = method(config.planner), config.environment.name
-    there = demonstrated(environment, strategy.demonstrations, config.library_folder)
+    available = demonstrated(environment, strategy.demonstrations, config.library_folder)
     wanted = strategy.options.model_validate(config.planner_options).wanted(strategy.demonstrations)
-    missing = [name for name in wanted if name not in there and name not in strategy.stand_ins]
+    missing = [name for name in wanted if name not in available and name not in strategy.stand_ins]
     if not missing:
         return ""
-    if not there:
+    if not available:
         return f"{environment} has no demonstrations for {config.title}; none are shown"
     names = f"demonstration{'s' if len(missing) > 1 else ''} {', '.join(map(repr, missing))}"
     return f"{environment} has no {names} for {config.title}; only the others are shown"

@@ -1,4 +1,4 @@
-"""The commands of AutoManual's three stages: build, formulate, test; learning curves, and tables of papers."""
+"""The commands of AutoManual's three stages: build, formulate, test; learning curves and comparisons with papers."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -27,17 +27,17 @@ from planbook.wording import NO_FIGURE, fixed, interval
 from planbook.workers import Hosting, check_roles
 
 BUILD_SEEDS, TEST_SEEDS = range(1000), range(1000, 2000)
-"""Where seeds are drawn from, in environments that make their tasks from seeds: building and testing share none."""
+"""Ranges of seeds for environments that generate tasks from them; building and testing share none."""
 TEST_TASKS_PER_TYPE = 6
 LEARNERS = ("builder", "consolidator")
-OF_A_PAPER = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
+PAPER_OPTIONS = ("start", "tasks_per_type", "solved_after", "max_rules", "per_type", "libraries_only")
 """Options of building that a paper may set."""
-OF_PLAYING = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
-"""Options that say how episodes are played: those that are given were."""
+PLAYING_OPTIONS = frozenset({"planner", "planner_options", "split", "seeds", "repeats", "limits", "procedures_first"})
+"""Options of playing, which --from excludes."""
 
 
 class Point(BaseModel):
-    """One test run of a curve, and the cost of building until then."""
+    """One test run of a curve, and the cost of building up to it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,7 +48,7 @@ class Point(BaseModel):
 
 
 class Curve(BaseModel):
-    """The object that ends the standard output of ``planbook test --after N,N --json``."""
+    """Output of ``planbook test --after N,N --json``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,22 +57,22 @@ class Curve(BaseModel):
     paying: dict[str, Paying | None] = {}
     """The cost of a solved task with learning included, by the number of building tasks."""
     table: PaperComparison | None = None
-    """The last point compared with the papers, if that was asked for."""
+    """Comparison of the last point with the papers (--table)."""
 
 
 class Tested(Summary):
-    """The object that ends the output of ``--table --json``; no table for an environment that no paper has."""
+    """Output of ``--table --json``; no table for an environment that no paper uses."""
 
     table: PaperComparison | None
 
     @classmethod
     def of(cls, summary: Summary, table: PaperComparison | None) -> "Tested":
-        """Return the summary with a table, and with the fields that its dump leaves out."""
+        """Return the summary with a table."""
         return cls(**dict(summary), table=table)
 
 
 class Formulated(BaseModel):
-    """The object that ends the standard output of ``formulate --json``."""
+    """Output of ``formulate --json``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -83,7 +83,7 @@ class Formulated(BaseModel):
 
 
 def build(settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
-    """Begin to build, or resume the run that is there, and build to the end."""
+    """Begin a building run, or resume the one in the folder, and build to the end."""
     if settings.resume is not None:
         return play_settings(settings, "", as_json=as_json)
     config = config_from_sources(settings) if settings.sources else building_config(settings)
@@ -92,22 +92,22 @@ def build(settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
 
 
 def building_config(settings: Settings) -> Config:
-    """Return the configuration of a run that plays the episodes that it learns from."""
+    """Return the configuration of a run that plays the episodes it learns from."""
     planner = settings.planner or "automanual"
     learning = settings.learning()
-    drawn = settings.drawn(BUILD_SEEDS, learning.tasks_per_type, ("train",))
-    config = drawn.config(planner, ablated_options(planner, settings.without), building=True)
-    if theirs := settings.paper_settings(planner, building=True).learning:
-        of_paper = {name: getattr(theirs, name) for name in OF_A_PAPER if not settings.was_given(name)}
-        learning = learning.model_copy(update=of_paper)
+    settings_with_tasks = settings.with_default_tasks(BUILD_SEEDS, learning.tasks_per_type, ("train",))
+    config = settings_with_tasks.config(planner, ablated_options(planner, settings.without), building=True)
+    if paper := settings.paper_settings(planner, building=True).learning:
+        update = {name: getattr(paper, name) for name in PAPER_OPTIONS if not settings.was_given(name)}
+        learning = learning.model_copy(update=update)
     return config.model_copy(update={"learning": learning})
 
 
 def config_from_sources(settings: Settings) -> Config:
-    """Return the configuration of a run that learns from episodes that were played already."""
+    """Return the configuration of a run that learns from recorded episodes."""
     from planbook.learning.given import environment_of, looked_at, planned_by  # its schema takes a while to import
 
-    settings.refuse("--from", OF_PLAYING)
+    settings.refuse("--from", PLAYING_OPTIONS)
     sources = [looked_at(path) for path in settings.sources]
     agreed, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
@@ -125,13 +125,13 @@ def config_from_sources(settings: Settings) -> Config:
 
 
 def learners(config: Config) -> tuple[str, ...]:
-    """The roles that are asked about episodes that are over."""
+    """Return the roles that learn from finished episodes."""
     builds_rules = config.learning and not config.learning.libraries_only and "rules" not in config.without
     return ("planner", *(LEARNERS if builds_rules else ()))
 
 
 def check_verifying(config: Config) -> None:
-    """See that procedures can be verified on the environment here, or are not made. Raises BadArgument."""
+    """Raise BadArgument unless procedures can be verified in the environment, or are not learned."""
     assert config.learning is not None
     if not config.learning.procedures:
         return
@@ -147,7 +147,7 @@ def check_verifying(config: Config) -> None:
 
 
 def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summary | Curve]:
-    """Play test tasks with what was learned; for several numbers of building tasks, one run each."""
+    """Play test tasks with what was learned, in one run for each number of building tasks (--after)."""
     after = settings.after if len(settings.after) > 1 else ()
     config = test_config(settings.model_copy(update={"after": ()}) if after else settings)
     series = Series(settings, as_json=as_json)
@@ -155,26 +155,26 @@ def test(settings: Settings, *, table: bool, as_json: bool) -> tuple[int, Summar
         code, summary = series.play(config, settings.out)
         if not table:
             return code, summary
-        return code, Tested.of(summary, show_beside(config, summary, as_json=as_json))
+        return code, Tested.of(summary, show_comparison(config, summary, as_json=as_json))
     out = settings.out or new_folder(config)
     code, curve = play_curve(config, after, out, series, as_json=as_json)
     if table:
         last = curve.curve[-1]
-        beside = show_beside(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
-        curve = curve.model_copy(update={"table": beside})
+        comparison = show_comparison(config.model_copy(update={"after": last.after}), last.summary, as_json=as_json)
+        curve = curve.model_copy(update={"table": comparison})
     return code, curve
 
 
 def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: bool) -> tuple[int, Effects]:
-    """Measure what each rule and skill of a library is worth, or those that are named, on test tasks."""
-    there = RunFile.read(folder).config if is_run(folder) else None
-    env = settings.env or (there.env if there else "")
+    """Measure on test tasks what the rules and skills of a library are worth: the named ``parts``, or all."""
+    building = RunFile.read(folder).config if is_run(folder) else None
+    env = settings.env or (building.env if building else "")
     config = test_config(settings.model_copy(update={"library": str(folder), "env": env}))
     known = known_parts(config)
     if unknown := sorted(set(parts) - set(known)):
         raise errors.BadArgument(f"--parts {unknown[0]}: nothing of that name is known; there are {', '.join(known)}")
     if not settings.models and not settings.planner:
-        models = ", ".join(dict.fromkeys(there.models.values())) if there else ""
+        models = ", ".join(dict.fromkeys(building.models.values())) if building else ""
         raise errors.BadArgument(
             f"name the model that plays with --model{f' ({folder} was built with {models})' if models else ''}; or "
             "measure the procedures alone, which ask no model, with --planner procedures"
@@ -184,18 +184,18 @@ def effect(folder: Path, parts: Sequence[str], settings: Settings, *, as_json: b
 
 
 def test_config(settings: Settings) -> Config:
-    """Return the configuration of a test: by default procedures play if no model is named, with what was learned."""
+    """Return the configuration of a test. Defaults: the learned library, and procedures if no model is named."""
     planner = settings.planner or ("automanual" if settings.models else "procedures")
     if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / settings.environment().name).is_dir():
         settings = settings.model_copy(update={"library": LEARNED_LIBRARY})
-    drawn = settings.drawn(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
-    return drawn.config(planner, ablated_options(planner, settings.without))
+    settings = settings.with_default_tasks(TEST_SEEDS, TEST_TASKS_PER_TYPE, ("valid_unseen", "test"))
+    return settings.config(planner, ablated_options(planner, settings.without))
 
 
 def formulate(
     folder: Path, models: Mapping[str, str], tokens: int | None, hosting: Hosting, *, as_json: bool
 ) -> tuple[int, Formulated]:
-    """Turn the rules of a building run into manuals, and write them beside what else it learned."""
+    """Write manuals from the rules of a building run, and export them."""
     out = console(as_json)
     with closing(Run.open(folder, to_play=True)) as run:
         if run.config.learning is None:
@@ -225,31 +225,31 @@ def formulate(
 
 
 def ablated_options(planner: str, without: tuple[str, ...]) -> dict[str, JsonValue]:
-    """The planner's options that follow from what is left out, where it has them."""
+    """Return the planner's options that the ablations turn off."""
     implied = {"cooperation": "cooperation", "rules": "cooperation", "helpers": "helper_methods"}
     known = method(planner).options.model_fields
-    return {option: False for left_out, option in implied.items() if left_out in without and option in known}
+    return {option: False for part, option in implied.items() if part in without and option in known}
 
 
 TARGET = 0.95
-"""The share solved that the headline is about."""
+"""The share of solved tasks in the headline of a curve."""
 
 
 def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, *, as_json: bool) -> tuple[int, Curve]:
     """Play a test run for each number of building tasks, in folders below ``out``, and print the curve.
 
-    The first run that is stopped, or whose budget ends, is the last; the same command goes on. Raises BadArgument,
+    Stops after the first run that is interrupted or whose budget ends; the same command continues. Raises BadArgument,
     BadRun.
     """
-    cost, points, worst = _cost_of(config, after), list[Point](), errors.OK
+    cost, points, worst = _building_cost(config, after), list[Point](), errors.OK
     for number in after:
         code, summary = series.play(config.model_copy(update={"after": number}), out / f"after-{number}")
         until_then = reached_after(cost, number)
         points.append(Point(after=number, interval=summary.intervals[ALL], until_then=until_then, summary=summary))
         worst = max(worst, code)
         if code in STOPPED:
-            goes_on = f"Not finished at {number} building tasks; the same command with --out {out} continues."
-            console(as_json).print(goes_on, soft_wrap=True)
+            message = f"Not finished at {number} building tasks; the same command with --out {out} continues."
+            console(as_json).print(message, soft_wrap=True)
             break
     curve = Curve(library=config.library, curve=tuple(points), paying=curve_paying(points))
     screen = console(as_json)
@@ -259,7 +259,7 @@ def play_curve(config: Config, after: Sequence[int], out: Path, series: Series, 
     return worst, curve
 
 
-def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
+def _building_cost(config: Config, after: Sequence[int]) -> BuildingCost:
     folder = config.library_folder
     if not is_run(folder):
         raise errors.BadArgument("--after N,N: the building tasks are those of a building run; name it with --library")
@@ -271,17 +271,17 @@ def _cost_of(config: Config, after: Sequence[int]) -> BuildingCost:
 
 
 def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
-    """Return what a solved task cost at each point with learning included, beside the point before any learning."""
-    found = {str(point.after): point.summary.paying for point in points}
-    without = found.get("0")
+    """Return the cost of a solved task at each point, learning included, compared with the point without learning."""
+    costs = {str(point.after): point.summary.paying for point in points}
+    baseline = costs.get("0")
     return {
-        name: paying.against("no building tasks", without) if paying and without and name != "0" else paying
-        for name, paying in found.items()
+        name: paying.against("no building tasks", baseline) if paying and baseline and name != "0" else paying
+        for name, paying in costs.items()
     }
 
 
 def target_line(curve: Curve) -> str:
-    """Return the headline: the cost of building at the first point that solved enough."""
+    """Return the headline: the cost of building at the first point that reaches the target."""
     for point in curve.curve:
         if point.summary.tasks and point.summary.solved / point.summary.tasks >= TARGET:
             built = point.until_then
@@ -293,39 +293,38 @@ def target_line(curve: Curve) -> str:
 
 
 def curve_table(curve: Curve) -> Table:
-    """Return success by building tasks, the model calls of the tests, and the cost of building until then."""
-    tested = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
-    built_by_then = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
-    title = "success by building tasks; what building had cost until then"
-    table = right_aligned(None, (*tested, *built_by_then), title=title, unbroken=True)
+    """Return a row for each point: success, model calls of the test, and the cost of building up to it."""
+    test_columns = ("building\ntasks", "\nsolved", "\n95 % interval", "error\nsteps", "model\ncalls")
+    building_columns = ("built:\ncalls", "\ntokens", "\nactions", "\nprocedures")
+    title = "success by building tasks; cost of building up to each point"
+    table = right_aligned(None, (*test_columns, *building_columns), title=title, unbroken=True)
     for point in curve.curve:
         summary, built, (low, high) = point.summary, point.until_then, point.interval
         share = f"{summary.solved / summary.tasks:.1%}" if summary.tasks else NO_FIGURE
         figures = (summary.model_calls, built.calls, built.tokens, built.actions, built.procedures)
         steps = fixed(summary.mean_error_steps, 2)
-        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{each:,}" for each in figures))
+        table.add_row(str(point.after), share, interval(low, high), steps, *(f"{figure:,}" for figure in figures))
     return table
 
 
-def show_beside(config: Config, summary: Summary, *, as_json: bool) -> PaperComparison | None:
-    """Print a run's figures beside those of the papers, or that there are none."""
-    out, compared = console(as_json), compare_with_papers(config, summary)
-    print_parts(out, paper_tables(compared) if compared else [_nowhere(config)])
-    return compared
+def show_comparison(config: Config, summary: Summary, *, as_json: bool) -> PaperComparison | None:
+    """Print the figures of a run and of the papers, or a line that no paper has any."""
+    out, comparison = console(as_json), compare_with_papers(config, summary)
+    print_parts(out, paper_tables(comparison) if comparison else [_no_figures(config)])
+    return comparison
 
 
 def with_table(summary: Summary, *, as_json: bool) -> Tested:
     """Print the comparison with papers and return the summary with it. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
         config = run.config
-    return Tested.of(summary, show_beside(config, summary, as_json=as_json))
+    return Tested.of(summary, show_comparison(config, summary, as_json=as_json))
 
 
-def _nowhere(config: Config) -> str:
-    """Say that no paper has the environment, and which ones each has."""
-    told = (f"{paper.paper} has them for {_listed(paper.environments)}." for paper in publications())
-    return f"No paper has figures for {config.environment.name}. {' '.join(told)}"
+def _no_figures(config: Config) -> str:
+    papers = (f"{paper.paper} has them for {_enumerate(paper.environments)}." for paper in publications())
+    return f"No paper has figures for {config.environment.name}. {' '.join(papers)}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _enumerate(names: tuple[str, ...]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,7 +1,8 @@
-"""Commands on files of one's own: check, check-env and exec."""
+"""Commands for the user's own files: check, check-env and exec."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from difflib import SequenceMatcher
 from pathlib import Path
 from types import MappingProxyType
@@ -49,27 +50,27 @@ from planbook.wording import counted
 @options("env_options")
 @JSON
 def check_env(env: str, settings: Settings, as_json: bool) -> int:
-    """Check an environment of yours: play random actions on a few tasks of each split, and list every mistake."""
+    """Check your own environment: play random actions on a few tasks of each split, and list every mistake."""
     settings = settings.model_copy(update={"env": env})
     try:
-        found = check_environment(settings.environment(), settings.environment_options())
+        checked = check_environment(settings.environment(), settings.environment_options())
     except UnknownEnvironment as error:
-        found = Checked((str(error),), {}, 0, 0)
-    return _answer(env, found, as_json=as_json)
+        checked = Checked((str(error),), {}, 0, 0)
+    return _show_mistakes(env, checked, as_json=as_json)
 
 
-def _answer(env: str, found: Checked, *, as_json: bool) -> int:
-    out, mistakes = console(as_json), found.mistakes
-    lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in found.unchecked.items())]
-    told = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
-    tried = f"{counted(found.actions, 'action')} on {counted(found.tasks, 'task')}"
-    for line in (*lines, f"{env}: {told}; tried: {tried}"):
+def _show_mistakes(env: str, checked: Checked, *, as_json: bool) -> int:
+    out, mistakes = console(as_json), checked.mistakes
+    lines = [*mistakes, *(f"not checked: split {split}: {why}" for split, why in checked.unchecked.items())]
+    total = counted(len(mistakes), "mistake") if mistakes else "no mistakes"
+    tried = f"{counted(checked.actions, 'action')} on {counted(checked.tasks, 'task')}"
+    for line in (*lines, f"{env}: {total}; tried: {tried}"):
         out.print(line, markup=False, soft_wrap=True)
-    return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **found._asdict()}, as_json=as_json)
+    return answer(errors.BAD_INPUT if mistakes else errors.OK, {"env": env, **checked._asdict()}, as_json=as_json)
 
 
 def dry_runs(plan: Path, settings: Settings) -> Iterator[tuple[Task, DryRun | None]]:
-    """The dry run of a plan on each task that is asked for; None where the environment declares no preconditions."""
+    """Yield each selected task with the dry run of the plan; None if the environment declares no preconditions."""
     environment, options = settings.environment(), settings.environment_options()
     for task in environment.select(Selection(ids=settings.tasks), options) if settings.tasks else ():
         declared = environment.preconditions(task, options)
@@ -82,40 +83,37 @@ def _dry_run(
     text, helpers = read_plan(plan), [environment.helpers]
     procedures = procedures_in(plan)
     if procedures:
-        fitting = (each for each in procedures if each.type == task.type)
-        given = code_of(next(fitting, procedures[0]))
-        text, helpers = given.code, [*helpers, given.helpers]
+        matching = (procedure for procedure in procedures if procedure.type == task.type)
+        code = code_of(next(matching, procedures[0]))
+        text, helpers = code.code, [*helpers, code.helpers]
     return dry_run(
         text,
         functions_to_check(environment, options),
         KnownState(declared, environment.offered(options).actions, Beliefs.at_start(declared)),
         attributes=plan_attributes(environment),
-        values={TASK: _task_seen(environment, options, task)},
+        values={TASK: _visible_task(environment, options, task)},
         helpers=helpers,
     )
 
 
-def _task_seen(environment: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
-    """The task as plans see it; its environment is set up for the first observation, and nothing is done in it."""
-    played = environment(options)
-    try:
-        return seen_task(task, played.reset(task))
-    finally:
-        played.close()
+def _visible_task(environment: type[Environment], options: BaseModel | None, task: Task) -> dict[str, JsonValue]:
+    """Return the task as plans see it; the environment is reset to get the first observation."""
+    with closing(environment(options)) as instance:
+        return seen_task(task, instance.reset(task))
 
 
 def execute_plan(plan: Path, settings: Settings, *, as_json: bool) -> tuple[int, Summary]:
-    """Run one plan file, or one procedure, on the chosen tasks.
+    """Run one plan file, or one procedure, on the selected tasks.
 
-    Its steps are printed as they happen, where one episode is played at a time, and in this process.
+    Its steps are printed as they happen if one episode is played at a time, in this process.
     """
-    here = settings.jobs == 1 and settings.executor == "threads"
-    code = given_plan(plan, settings).model_dump(mode="json")
-    return play_settings(settings, "code", code, as_json=as_json, watch=Live(console(as_json)) if here else None)
+    in_order = settings.jobs == 1 and settings.executor == "threads"
+    code = plan_code(plan, settings).model_dump(mode="json")
+    return play_settings(settings, "code", code, as_json=as_json, watch=Live(console(as_json)) if in_order else None)
 
 
-def given_plan(plan: Path, settings: Settings) -> GivenCode:
-    """The code of a plan file; a procedure is checked and called. Raises BadArgument, BadProcedure."""
+def plan_code(plan: Path, settings: Settings) -> GivenCode:
+    """Return the code of a plan file, or of a checked procedure with its call. Raises BadArgument, BadProcedure."""
     procedures = procedures_in(plan)
     if not procedures:
         return GivenCode(code=read_plan(plan), source=plan.name)
@@ -128,7 +126,7 @@ def given_plan(plan: Path, settings: Settings) -> GivenCode:
 
 
 def procedures_in(plan: Path) -> list[Procedure]:
-    """Return the procedure of a file that defines ``solve``, or those of a module of several; none of a plan."""
+    """Return the procedure of a file that defines ``solve``, or those of a module; none for a plan."""
     text = read_plan(plan)
     if is_procedure(text):
         return [parse_procedure(text, plan.name, plan.resolve().parent.parent / "helpers")]
@@ -136,7 +134,7 @@ def procedures_in(plan: Path) -> list[Procedure]:
 
 
 def read_plan(plan: Path) -> str:
-    """The text of a plan file. Raises BadArgument where it is no text."""
+    """Return the text of a plan file. Raises BadArgument if it cannot be read."""
     try:
         return plan.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -154,16 +152,18 @@ def check_plan(plan: Path, settings: Settings) -> list[Fault]:
     procedures = procedures_in(plan)
     if not procedures:
         return check(text, functions, attributes=attributes, names=names | {TASK}, modules=environment.modules)
-    found: dict[Fault, None] = {}
-    for each in procedures:
-        known = names | bound_names(each.helpers)
-        faults = check_procedure(each.code, functions, attributes=attributes, names=known, modules=environment.modules)
-        found |= dict.fromkeys(_in_file(fault, each.code, text) for fault in faults)
-    return [*found]
+    faults: dict[Fault, None] = {}
+    for procedure in procedures:
+        known = names | bound_names(procedure.helpers)
+        found = check_procedure(
+            procedure.code, functions, attributes=attributes, names=known, modules=environment.modules
+        )
+        faults |= dict.fromkeys(_with_file_line(fault, procedure.code, text) for fault in found)
+    return [*faults]
 
 
-def _in_file(fault: Fault, code: str, text: str) -> Fault:
-    """Return a fault of a procedure with its line in the module that the procedure is taken from."""
+def _with_file_line(fault: Fault, code: str, text: str) -> Fault:
+    """Return a fault of a procedure with its line in the file of the procedure."""
     line = fault.line or 1
     blocks = SequenceMatcher(None, code.splitlines(), text.splitlines(), autojunk=False).get_matching_blocks()
     lines = (line - block.a + block.b for block in blocks if block.a < line <= block.a + block.size)
@@ -176,30 +176,29 @@ def show_faults(
     """Print the faults with their lines, and their number; ``more`` is added to the JSON."""
     out = console(as_json)
     for fault in faults:
-        told = str(fault).removeprefix(f"line {fault.line}: ")
-        out.print(f"{plan}:{fault.line or 1}: {told}", markup=False, soft_wrap=True)
-    out.print(f"{plan}: {f'{len(faults)} faults' if len(faults) > 1 else '1 fault' if faults else 'no faults'}")
-    answered = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
-    return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)
+        message = str(fault).removeprefix(f"line {fault.line}: ")
+        out.print(f"{plan}:{fault.line or 1}: {message}", markup=False, soft_wrap=True)
+    out.print(f"{plan}: {counted(len(faults), 'fault') if faults else 'no faults'}")
+    result = {"plan": str(plan), "faults": [dataclasses.asdict(fault) for fault in faults], **more}
+    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
 
 
 def show_checked(plan: Path, faults: list[Fault], runs: list[tuple[Task, DryRun | None]], *, as_json: bool) -> int:
-    """Print the faults of the plan and of its dry runs, each once, and the result of each dry run."""
+    """Print the result of each dry run, then the faults of the plan and of its dry runs, each once."""
     found = {fault: None for _, run in runs if run for fault in run.faults}
     out = console(as_json)
     for task, run in runs:
-        out.print(f"{plan}: dry run on {task.id}: {_told(task, run)}", markup=False, soft_wrap=True)
-    told = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
-    more = {"dry_runs": told} if runs else {}
-    return show_faults(plan, [*faults, *found], as_json=as_json, more=more)
+        out.print(f"{plan}: dry run on {task.id}: {_describe_dry_run(task, run)}", markup=False, soft_wrap=True)
+    facts = [{"task": task.id, **(dataclasses.asdict(run) if run else {"declared": False})} for task, run in runs]
+    return show_faults(plan, [*faults, *found], as_json=as_json, more={"dry_runs": facts} if runs else {})
 
 
-def _told(task: Task, run: DryRun | None) -> str:
+def _describe_dry_run(task: Task, run: DryRun | None) -> str:
     if run is None:
         return f"{task.env} declares no preconditions of its actions"
     if not run.followed:
         return "the plan has too many paths to follow; none was examined"
     failing = len({(fault.line, fault.column) for fault in run.faults}) or "none"
-    told = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
-    unfollowed = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"
-    return f"{told}; {run.unfollowed} not followed: {unfollowed}" if run.unfollowed else told
+    followed = f"{run.calls} of {run.calls + run.unfollowed} calls followed, {failing} certain to fail"
+    reason = "never reached, or made in a way that is not followed (in a method, by map, by getattr)"
+    return f"{followed}; {run.unfollowed} not followed: {reason}" if run.unfollowed else followed

@@ -1,4 +1,4 @@
-"""The main job on what is there already: no key, no download."""
+"""A demonstration of the main features with what ships: no key, no download."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ BUILDING = Settings.of(
     tasks_per_type=1,
     verify="generated:10",
 )
-"""As the recording was made; see tools/record.sh."""
+"""The settings with which the recording was made; see tools/record.sh."""
 TESTING = Settings.of(env="alfworld", split="generated:60", seeds="1000-1009")
 ADAPT = Settings.of(
     env="alfworld",
@@ -42,18 +42,18 @@ DEPS = Settings.of(env="minecraft", split="table21:8", models=("recorded:deps-mi
 AGENTKIT = Settings.of(env="shopping", split="test:1", models=("recorded:agentkit-shopping",))
 ADVOCATE = Settings.of(env="alfworld", split="generated:1", seeds="9", models=("recorded:devils-advocate-alfworld",))
 PLANNED = {"adapt": ADAPT, "deps": DEPS, "agentkit": AGENTKIT, "devils-advocate": ADVOCATE}
-"""Planner to what it plays, as the recordings were made."""
+"""Settings by planner, with which the recordings were made."""
 
 
 NEXT = """Next:
   planbook show {tested} 0                the first of these episodes, step by step
   planbook exec {plan} --env alfworld --split generated:1 --types {kind}
   planbook run --env minecraft --planner deps --model openai:NAME     with your own model and its OPENAI_API_KEY
-  planbook run --env FILE.py:Class --planner react --model openai:NAME    in an environment of your own: see README"""
+  planbook run --env FILE.py:Class --planner react --model openai:NAME    in your own environment: see README"""
 
 
 class Demo:
-    """Plays one part after the other, each in a folder of its own; ``code`` is the worst of their exit codes."""
+    """Plays the parts one after another, each in its own folder; ``code`` is the worst exit code."""
 
     def __init__(self, out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> None:
         self._out, self._hosting, self._as_json, self._store = out, hosting, as_json, store
@@ -61,76 +61,76 @@ class Demo:
         self.summaries: list[Summary] = []
         self.code = errors.OK
 
-    def procedures(self, asked: Settings) -> None:
-        """Stored procedures on one environment, unless the machine lacks what it needs."""
-        missing = [each for each in asked.environment().requirements() if not each.found]
-        if asked is MINIWOB_TASKS and missing:
+    def play_procedures(self, settings: Settings) -> None:
+        """Play stored procedures in one environment, unless the machine lacks a requirement."""
+        missing = [requirement for requirement in settings.environment().requirements() if not requirement.found]
+        if settings is MINIWOB_TASKS and missing:
             self.screen.print(f"MiniWoB++ is left out: there is no {missing[0].name}. To add it: {missing[0].remedy}")
             return
-        self._took(*play(asked.config("procedures"), self._folder(asked, "procedures"), **self._how))
+        self._add(*play(settings.config("procedures"), self._folder(settings, "procedures"), **self._how))
 
-    def planning(self) -> None:
-        """The methods that plan in other ways; they ask a model, whose replies are recorded."""
-        for planner, asked in PLANNED.items():
-            self._took(*play(asked.config(planner), self._folder(asked, planner), **self._how))
+    def play_planners(self) -> None:
+        """Play the methods that ask a model; its replies are recorded."""
+        for planner, settings in PLANNED.items():
+            self._add(*play(settings.config(planner), self._folder(settings, planner), **self._how))
 
-    def learning(self) -> None:
+    def learn(self) -> None:
         """Build rules from episodes, formulate the manual, and test what was learned on other scenes."""
         built = self._folder(BUILDING, "build")
-        hosted = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
-        where = {"out": built, "store": self._store, "executor": "threads"}  # building is one episode after the other
-        self._took(*building.build(BUILDING.model_copy(update=hosted | where), as_json=self._as_json))
+        hosting = {name: getattr(self._hosting, name) for name in Invocation.model_fields}
+        where = {"out": built, "store": self._store, "executor": "threads"}  # building plays one episode at a time
+        self._add(*building.build(BUILDING.model_copy(update=hosting | where), as_json=self._as_json))
         if self.code in STOPPED:
             return
         code, _ = building.formulate(built, {}, None, self._hosting, as_json=self._as_json)
         self.code = max(self.code, code)
         self.screen.print()
         tested = building.test_config(TESTING.model_copy(update={"library": str(built)}))
-        self._took(*play(tested, self._folder(TESTING, "test"), **self._how))
+        self._add(*play(tested, self._folder(TESTING, "test"), **self._how))
         if self.code not in STOPPED:
-            self._tell_next(built)
+            self._show_next(built)
 
-    def _tell_next(self, built: Path) -> None:
-        """Write the report of the building run, and say what to try now."""
+    def _show_next(self, built: Path) -> None:
+        """Write the report of the building run, and suggest what to try next."""
         self.screen.print("Report, to open in a browser: ", end="")
         report_runs((built,), None, None, as_json=self._as_json)
         plan = min((built / "learnt").rglob("procedures/*.py"))
-        told = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
-        self.screen.print(told, markup=False, soft_wrap=True)
+        message = NEXT.format(tested=self.summaries[-1].run, plan=plan, kind=plan.stem)
+        self.screen.print(message, markup=False, soft_wrap=True)
 
     @property
     def _how(self) -> dict[str, Any]:
         return {"hosting": self._hosting, "as_json": self._as_json, "store": self._store}
 
-    def _folder(self, asked: Settings, name: str) -> Path:
+    def _folder(self, settings: Settings, name: str) -> Path:
         if self._out:
-            return self._out / f"{asked.env}-{name}"
-        plain = asked.model_copy(update={"planner_options": {}})
+            return self._out / f"{settings.env}-{name}"
+        plain = settings.model_copy(update={"planner_options": {}})
         return new_folder(plain.config("procedures").model_copy(update={"planner": name}))
 
-    def _took(self, code: int, summary: Summary) -> None:
+    def _add(self, code: int, summary: Summary) -> None:
         self.summaries.append(summary)
         self.code = max(self.code, code)
         self.screen.print()
 
 
 def show(out: Path | None, hosting: Hosting, *, as_json: bool, store: str | None = None) -> tuple[int, list[Summary]]:
-    """Stored procedures on ALFWorld scenes and, where Chromium is, on pages; four methods; then learning a manual."""
+    """Play stored procedures on ALFWorld and, if Chromium is installed, on web pages; then four methods; then learn."""
     demo = Demo(out, hosting, as_json=as_json, store=store)
     demo.screen.print("1. Stored procedures, no language model, in the sandbox.\n")
-    for asked in (ALFWORLD_TASKS, MINIWOB_TASKS):
-        demo.procedures(asked)
+    for settings in (ALFWORLD_TASKS, MINIWOB_TASKS):
+        demo.play_procedures(settings)
         if demo.code == errors.INTERRUPTED:
             return demo.code, demo.summaries
     demo.screen.print(
         "2. ADaPT takes a household task apart, DEPS plans in Minecraft, AgentKit shops, Devil's Advocate looks ahead; "
         "the model's replies are recorded, a few of them before their prompts were reworded.\n"
     )
-    demo.planning()
+    demo.play_planners()
     if demo.code == errors.INTERRUPTED:
         return demo.code, demo.summaries
     demo.screen.print(
         "3. Learning a manual from six tasks, one of each type. The model's replies come from a recording.\n"
     )
-    demo.learning()
+    demo.learn()
     return demo.code, demo.summaries

@@ -1,4 +1,4 @@
-"""The commands by which episodes leave runs and come in: they parse, call and print."""
+"""The commands that export and import episodes, and export and verify skills."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from planbook.commands.playing import play
 from planbook.console import ERRORS, console, quiet
 from planbook.errors import BadArgument
 from planbook.options import JSON, RUN_FOLDER, Command, options
-from planbook.settings import Settings
+from planbook.settings import Settings, split_names
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 READ = click.Path(path_type=Path, exists=True, dir_okay=False)
 FORMS = ("jsonl", "parquet", "chat")
 ENDINGS = {".jsonl": ("jsonl", "chat"), ".parquet": ("parquet",)}
-"""What a file that is called so may hold; the first is what it holds where nothing else is asked for."""
-OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
+"""Formats that fit a file's ending, the default first."""
+CHAT_OPTIONS = {"roles": "--roles", "with_repairs": "--with-repairs"}
 
 
 @click.command()
@@ -31,15 +31,15 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
     "--format",
     "form",
     default=None,
-    show_default="by the ending of --out, else jsonl",
+    show_default="from the ending of --out, else jsonl",
     type=click.Choice(FORMS),
     help="JSON Lines or Parquet, one episode per line or row; or conversations, in the format of fine-tuning tools.",
 )
 @click.option("--out", default=Path("-"), type=click.Path(path_type=Path), help="The file; - is standard output.")
 @click.option("--solved", is_flag=True, help="Only episodes that were solved.")
 @click.option("--types", default="", show_default=False, metavar="T,...", help="Only these task types.")
-@click.option("--all", "everything", is_flag=True, help="Whole BROKEN episodes, not only their task and ending.")
-@click.option("--without-prompts", is_flag=True, help="Leave out what was sent to models; their replies stay.")
+@click.option("--all", "everything", is_flag=True, help="Export BROKEN episodes whole, not only their task and ending.")
+@click.option("--without-prompts", is_flag=True, help="Leave out prompts; keep the replies.")
 @click.option(
     "--roles",
     default="",
@@ -52,25 +52,25 @@ OF_CHAT = {"roles": "--roles", "with_repairs": "--with-repairs"}
 )
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of a line, and export nothing.")
 @JSON
-def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **given: Any) -> int:
+def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as_json: bool, **chosen: Any) -> int:
     """Write the episodes of runs to one file, in a documented schema or as conversations."""
     from planbook.export import ExportChoice
     from planbook.export import export as write_out
 
     if schema:
         return _print_schema()
-    form = form_of(form, out)
-    _check(runs, form, out, as_json=as_json, given=given)
+    form = file_format(form, out)
+    _check(runs, form, out, as_json=as_json, chosen=chosen)
     choice = ExportChoice(
-        solved=given["solved"],
-        types=_names(given["types"]),
-        everything=given["everything"],
-        prompts=not given["without_prompts"],
-        roles=_names(given["roles"]),
-        with_repairs=given["with_repairs"],
+        solved=chosen["solved"],
+        types=split_names(chosen["types"]),
+        everything=chosen["everything"],
+        prompts=not chosen["without_prompts"],
+        roles=split_names(chosen["roles"]),
+        with_repairs=chosen["with_repairs"],
     )
     exported = write_out(runs, form, out, choice)
-    ERRORS.print(_told(exported), markup=False, soft_wrap=True)
+    ERRORS.print(_describe_export(exported), markup=False, soft_wrap=True)
     return answer(errors.OK, exported, as_json=as_json)
 
 
@@ -79,7 +79,7 @@ def export(runs: tuple[Path, ...], form: str | None, out: Path, schema: bool, as
 @click.option("--out", default=None, type=click.Path(path_type=Path), help="The folder to make for the run.")
 @JSON
 def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> int:
-    """Make a run of episodes that others exported, to report, compare and learn from."""
+    """Make a run from exported episodes, to report, compare and learn from."""
     from planbook.export import import_files
 
     imported = import_files(files, out)
@@ -94,7 +94,7 @@ def import_command(files: tuple[Path, ...], out: Path | None, as_json: bool) -> 
 
 @click.group()
 def skills() -> None:
-    """Learned procedures as Agent Skills: SKILL.md folders, with the evidence that they hold."""
+    """Learned procedures as Agent Skills: SKILL.md folders with evidence that they work."""
 
 
 @skills.command(name="export")
@@ -118,59 +118,60 @@ def skills_export(run: Path, out: Path | None, as_json: bool) -> int:
 @options("env", "env_options", "out", "jobs", "unsafe_no_sandbox")
 @JSON
 def verify(folder: Path, settings: Settings, as_json: bool) -> int:
-    """Play the skills in DIR on the tasks of their evidence again, and compare the verdicts.
+    """Play the skills in DIR again on the tasks of their evidence, and compare the verdicts.
 
     DIR is one skill or a folder of several. The exit code is 1 unless every file and every verdict is as recorded.
     """
     from planbook.export import skill_folders
 
-    played = [_verified(each, settings) for each in skill_folders(folder)]
-    for _, each in played:
-        changed = f"; changed files: {', '.join(each.changed_files)}" if each.changed_files else ""
+    played = [_verify_skill(skill_folder, settings) for skill_folder in skill_folders(folder)]
+    for _, skill in played:
+        files = f"; changed files: {', '.join(skill.changed_files)}" if skill.changed_files else ""
         verdicts = (
-            f"the verdict differs for {', '.join(each.changed)}" if each.changed else "every verdict is as recorded"
+            f"the verdict differs for {', '.join(skill.changed)}" if skill.changed else "every verdict is as recorded"
         )
-        told = f"{each.name}: {each.solved} of {counted(each.tasks, 'task')} solved; {verdicts}{changed}"
-        console(as_json).print(f"{told}; the run is in {each.run}", markup=False, soft_wrap=True)
-    code = max(code or (errors.OK if each.holds else errors.BROKEN) for code, each in played)
-    return answer(code, {"skills": [each.model_dump(mode="json") for _, each in played]}, as_json=as_json)
+        solved = f"{skill.name}: {skill.solved} of {counted(skill.tasks, 'task')} solved"
+        line = f"{solved}; {verdicts}{files}; the run is in {skill.run}"
+        console(as_json).print(line, markup=False, soft_wrap=True)
+    code = max(code or (errors.OK if skill.holds else errors.BROKEN) for code, skill in played)
+    return answer(code, {"skills": [skill.model_dump(mode="json") for _, skill in played]}, as_json=as_json)
 
 
-def _verified(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
+def _verify_skill(folder: Path, settings: Settings) -> tuple[int, "VerifiedSkill"]:
     """Play a skill on the tasks of its evidence, in a run of its own."""
     from planbook.export import read_evidence, verified_skill, verifying_config
 
     evidence = read_evidence(folder)
     config = verifying_config(folder, evidence, settings.env, settings.env_options)
-    tasks = [each.task for each in evidence.tasks]
+    tasks = [row.task for row in evidence.tasks]
     out = settings.out and settings.out / evidence.skill
     with quiet():
         code, summary = play(config, out, settings.hosting(), as_json=True, tasks=tasks)
     return code, verified_skill(folder, evidence, Path(summary.run))
 
 
-def form_of(asked: str | None, out: Path) -> str:
-    """The form that was asked for, or what the file's ending says. Raises BadArgument where they contradict."""
+def file_format(requested: str | None, out: Path) -> str:
+    """Return the requested format, else that of the file's ending. Raises BadArgument if they contradict."""
     fitting = ENDINGS.get(out.suffix.lower(), FORMS)
-    if asked is not None and asked not in fitting:
+    if requested is not None and requested not in fitting:
         raise BadArgument(
-            f"--format {asked} does not fit the name {out.name}, which stands for {fitting[0]}; "
+            f"--format {requested} does not fit the name {out.name}, which stands for {fitting[0]}; "
             "leave out --format, or rename the file"
         )
-    return asked or fitting[0]
+    return requested or fitting[0]
 
 
-def _told(exported: "Exported") -> str:
-    """A line on what was written, and what was not."""
-    left = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
+def _describe_export(exported: "Exported") -> str:
+    """Return a line on the episodes that were written, and those that were left out."""
+    left_out = ", ".join(f"{count} {why}" for why, count in exported.left_out.items())
+    task_only = ", ".join(f"{count} {why}" for why, count in exported.task_only.items())
     where = "" if exported.out == "-" else f" in {exported.out}"
     lines = "" if exported.conversations is None else f"{counted(exported.conversations, 'conversation')} of "
-    why = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
-    missing = f"; left out: {left}" if left else ""
-    alone = ", ".join(f"{count} {why}" for why, count in exported.task_only.items())
+    empty = "; no model was asked in them, so there is nothing to write" if exported.replies == 0 else ""
     kept = "nothing" if exported.form == "chat" else "task and ending alone"
-    bare = f"; {kept} of: {alone}" if alone else ""
-    return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){why}{bare}{missing}."
+    partial = f"; {kept} of: {task_only}" if task_only else ""
+    missing = f"; left out: {left_out}" if left_out else ""
+    return f"{lines}{counted(exported.episodes, 'episode')}{where} ({exported.form}){empty}{partial}{missing}."
 
 
 def _print_schema() -> int:
@@ -180,18 +181,14 @@ def _print_schema() -> int:
     return errors.OK
 
 
-def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, given: dict[str, Any]) -> None:
-    """Refuse what does not go together. Raises BadArgument."""
+def _check(runs: tuple[Path, ...], form: str, out: Path, *, as_json: bool, chosen: dict[str, Any]) -> None:
+    """Raise BadArgument for options that exclude each other."""
     if not runs:
         raise BadArgument("name a run to export, or print the schema with --schema")
-    if wrong := [flag for name, flag in OF_CHAT.items() if given[name] and form != "chat"]:
+    if wrong := [flag for name, flag in CHAT_OPTIONS.items() if chosen[name] and form != "chat"]:
         raise BadArgument(f"{wrong[0]} chooses conversations; add --format chat")
-    if given["without_prompts"] and form == "chat":
+    if chosen["without_prompts"] and form == "chat":
         raise BadArgument("--without-prompts leaves nothing of a conversation; use --format jsonl or parquet")
     if str(out) == "-" and (as_json or form == "parquet"):
-        told = "Parquet is not text" if form == "parquet" else "--json ends standard output"
-        raise BadArgument(f"{told}; name a file with --out")
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
+        reason = "Parquet is not text" if form == "parquet" else "--json ends standard output"
+        raise BadArgument(f"{reason}; name a file with --out")

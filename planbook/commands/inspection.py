@@ -1,4 +1,4 @@
-"""Commands that list what there is, and measure it: envs, planners, bench."""
+"""Commands that list environments and planners, and run benchmarks: envs, planners, bench."""
 
 import dataclasses
 import json
@@ -39,7 +39,7 @@ from planbook.terminal.printing import answer
 from planbook.wording import counted
 
 BENCHMARKS = ("envs", "prompts", "report", "sandbox", "scale", "selector", "start", "stream", "tools")
-"""What ``tools/bench`` measures."""
+"""Benchmarks in ``tools/bench``."""
 CLONE = Path(__file__).parents[2]
 
 
@@ -47,10 +47,10 @@ CLONE = Path(__file__).parents[2]
 @click.argument("part", type=click.Choice(BENCHMARKS))
 @JSON
 def bench(part: str, as_json: bool) -> int:
-    """Measure the speed of planbook, and of peers that are installed. The benchmarks come with a clone of planbook."""
+    """Measure the speed of planbook and of installed peers. The benchmarks come with a clone of the repository."""
     if not (CLONE / "tools" / "bench").is_dir():
         raise MissingRequirement(
-            "the benchmarks are in tools/bench of planbook's repository, and this planbook is installed without them: "
+            "the benchmarks are in tools/bench of planbook's repository, and this installation does not have them: "
             "clone the repository and run them there with `make bench` or `planbook bench`"
         )
     if str(CLONE) not in sys.path:
@@ -64,31 +64,31 @@ def bench(part: str, as_json: bool) -> int:
 @options("env_options")
 @JSON
 def envs(env: str | None, settings: Settings, as_json: bool) -> int:
-    """List environments: task types, what is installed or missing; and what the kernel grants the sandbox."""
+    """List environments with task types and requirements, and the mechanisms that the kernel grants the sandbox."""
     if settings.env_options and not env:
         raise errors.BadArgument("--option belongs to one environment; name it with --env")
-    given = settings.model_copy(update={"env": env}).environment_options() if settings.env_options else None
+    chosen = settings.model_copy(update={"env": env}).environment_options() if settings.env_options else None
     environments = [load_environment(name) for name in ([env] if env else sorted(known_environments()))]
-    with Sandbox(unsafe_no_sandbox=True) as sandbox:  # it runs no plan: what is missing is to be shown
+    with Sandbox(unsafe_no_sandbox=True) as sandbox:  # runs no plan, and must not fail for a missing mechanism
         mechanisms = list(sandbox.mechanisms().values())
     out = console(as_json)
     for environment in environments:
-        out.print(_environment_table(environment, given))
+        out.print(_environment_table(environment, chosen))
         if env:
             if environment.Options.model_fields:
                 out.print(options_table(environment.Options, "--option"))
             out.print(_action_table(environment))
-    held = Table(title="sandbox", title_justify="left", show_header=False)
+    table = Table(title="sandbox", title_justify="left", show_header=False)
     for mechanism in mechanisms:
         missing = "required, and not granted" if mechanism.required else "not granted"
-        held.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
-    out.print(held)
+        table.add_row(mechanism.name, "granted" if mechanism.granted else f"{missing}: {mechanism.reason}")
+    out.print(table)
     if as_json:
         click.echo(
             json.dumps(
                 {
-                    "worlds": {environment.name: _facts(environment, given) for environment in environments},
-                    "sandbox": [dataclasses.asdict(each) for each in mechanisms],
+                    "worlds": {environment.name: _facts(environment, chosen) for environment in environments},
+                    "sandbox": [dataclasses.asdict(mechanism) for mechanism in mechanisms],
                 }
             )
         )
@@ -102,8 +102,8 @@ def _environment_table(environment: type[Environment], options: BaseModel | None
     procedures = ProcedureLibrary(environment).files
     types = environment.task_types(options)
     table.add_row("splits", ", ".join(environment.task_splits(options)))
-    listed = ", ".join(types) or "those of its file of tasks (-o tasks=FILE)"
-    table.add_row(counted(len(types), "task type") if types else "task types", listed)
+    names = ", ".join(types) or "those of its file of tasks (-o tasks=FILE)"
+    table.add_row(counted(len(types), "task type") if types else "task types", names)
     table.add_row("actions", ", ".join(map(_call, environment.actions.values())))
     if environment.queries:
         table.add_row("queries", ", ".join(map(_call, environment.queries.values())))
@@ -112,11 +112,12 @@ def _environment_table(environment: type[Environment], options: BaseModel | None
     if fields := environment.Options.model_fields:
         table.add_row("options", ", ".join(fields))
     if environment.restores:
-        table.add_row("turning back", environment.restores)
+        table.add_row("rewinding", environment.restores)
     if environment.types:
         table.add_row("procedures", f"for {len(procedures)} of {counted(len(environment.types), 'task type')}")
-    for each in environment.requirements():
-        table.add_row(each.name, each.found or f"missing: {each.remedy}", style="" if each.found else "yellow")
+    for requirement in environment.requirements():
+        state = requirement.found or f"missing: {requirement.remedy}"
+        table.add_row(requirement.name, state, style="" if requirement.found else "yellow")
     return table
 
 
@@ -140,7 +141,7 @@ def _facts(environment: type[Environment], options: BaseModel | None) -> dict[st
         "types": environment.task_types(options),
         "actions": sorted(environment.actions),
         "options": option_facts(environment.Options),
-        "requirements": [dataclasses.asdict(each) for each in environment.requirements()],
+        "requirements": [dataclasses.asdict(requirement) for requirement in environment.requirements()],
     }
 
 
@@ -151,13 +152,13 @@ SOMETIMES = "sometimes"
 @click.argument("name", required=False)
 @JSON
 def planners(name: str | None, as_json: bool) -> int:
-    """List the planning methods; of one, its options and what it shows its models in each environment."""
+    """List the planning methods, or show one with its options and its demonstrations for each environment."""
     chosen, unusable = ({name: method(name)}, {}) if name else _all_methods()
     out = console(as_json)
     if name is None:
         out.print(_methods_table(chosen))
-        for told in unusable.values():
-            out.print(told, style="yellow", soft_wrap=True)
+        for reason in unusable.values():
+            out.print(reason, style="yellow", soft_wrap=True)
         out.print(
             f"{SOMETIMES}: depending on the environment and the options. `planbook planners NAME` has the details."
         )
@@ -170,16 +171,16 @@ def planners(name: str | None, as_json: bool) -> int:
         ):
             if table.row_count:
                 out.print(table)
-    facts = {each: _method_facts(each, strategy) for each, strategy in chosen.items()}
+    facts = {key: _method_facts(key, strategy) for key, strategy in chosen.items()}
     return answer(errors.OK, {"planners": facts, "unusable": unusable}, as_json=as_json)
 
 
 def _all_methods() -> tuple[dict[str, Method], dict[str, str]]:
-    """The methods that ship and those that other packages register; and of registered ones why they cannot be used."""
+    """Return all usable methods, and the reasons why registered ones cannot be used."""
     methods, unusable = {**METHODS}, dict[str, str]()
     for name, point in registered_methods().items():
         if name in METHODS:
-            unusable[name] = f"{point.value} is registered as {name!r}, the name of a method that ships: it is not used"
+            unusable[name] = f"{point.value} is not used: it is registered as {name!r}, the name of a shipped method"
             continue
         try:
             methods[name] = method(name)
@@ -206,11 +207,12 @@ def _method_table(name: str, strategy: Method) -> Table:
 
 def _demonstrations_table(strategy: Method) -> Table:
     table = Table(title="what it shows of the environments", title_justify="left")
-    for column in ("world", "demonstrations", "not there"):
+    for column in ("environment", "demonstrations", "missing"):
         table.add_column(column)
     names = strategy.demonstrations
-    for environment, there in _shown(strategy).items():
-        table.add_row(environment, ", ".join(there) or "none", ", ".join(each for each in names if each not in there))
+    for environment, shipped in _shipped_demonstrations(strategy).items():
+        missing = ", ".join(name for name in names if name not in shipped)
+        table.add_row(environment, ", ".join(shipped) or "none", missing)
     return table
 
 
@@ -218,8 +220,8 @@ def _papers_table(name: str) -> Table:
     table = Table(title="what --paper sets", title_justify="left")
     for column in ("paper", "environment", "split", "settings"):
         table.add_column(column)
-    for (env, split), theirs in settings_of_papers(name).items():
-        table.add_row(theirs.paper, env, split, str(theirs))
+    for (env, split), settings in settings_of_papers(name).items():
+        table.add_row(settings.paper, env, split, str(settings))
     return table
 
 
@@ -229,8 +231,8 @@ def _roles(strategy: Method) -> str:
     )
 
 
-def _shown(strategy: Method) -> dict[str, tuple[str, ...]]:
-    """The demonstrations that ship, by environment; empty for a method that shows none."""
+def _shipped_demonstrations(strategy: Method) -> dict[str, tuple[str, ...]]:
+    """Return the demonstrations that ship, by environment; empty for a method that shows none."""
     names = strategy.demonstrations
     return (
         {environment: demonstrated(environment, names) for environment in sorted(known_environments())} if names else {}
@@ -238,13 +240,13 @@ def _shown(strategy: Method) -> dict[str, tuple[str, ...]]:
 
 
 def _method_facts(name: str, strategy: Method) -> dict[str, Any]:
-    papers = settings_of_papers(name).items()
+    papers = settings_of_papers(name)
     return {
         "summary": strategy.summary,
         "roles": strategy.roles,
         "asked_sometimes": sorted(strategy.sometimes),
         "options": option_facts(strategy.options),
         "demonstrations": strategy.demonstrations,
-        "demonstrations_by_world": _shown(strategy),
-        "papers": [{"env": env, "split": split, **theirs.facts()} for (env, split), theirs in papers],
+        "demonstrations_by_world": _shipped_demonstrations(strategy),
+        "papers": [{"env": env, "split": split, **settings.facts()} for (env, split), settings in papers.items()],
     }

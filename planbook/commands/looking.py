@@ -1,4 +1,4 @@
-"""Commands that look at runs: show, report, watch, compare, stats."""
+"""Commands that read runs: show, report, watch, compare, stats."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ FAILED = "failed"
 @click.option("--prompts", is_flag=True, help="Show prompts and replies, too.")
 @JSON
 def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
-    """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first not solved."""
+    """Print one EPISODE of RUN: its number from 0, the id of its task, or `failed` for the first that failed."""
     with closing(Run.open(run, graphs=True)) as opened:
         endings = recorded_endings(opened)
         entry = chosen_entry(opened, episode, endings)
@@ -48,20 +48,21 @@ def show(run: Path, episode: str, prompts: bool, as_json: bool) -> int:
             from planbook.export import facts_of  # its schema takes a while to import
 
             facts: dict[str, Any] = {"repeat": entry.repeat, "run": facts_of(opened, entry.index)}
-            found = _trajectory(opened, entry, entry.index in endings)
-            click.echo(found.model_copy(update=facts).model_dump_json())
+            trajectory = _read_trajectory(opened, entry, entry.index in endings)
+            click.echo(trajectory.model_copy(update=facts).model_dump_json())
             return errors.OK
         out = Console(highlight=False, emoji=False, markup=False, width=_width())
-        for piece in _head(entry, endings.get(entry.index), events):
+        for piece in _heading(entry, endings.get(entry.index), events):
             _print(out, piece)
         _print(out, "")
-        for piece in episode_pieces(_trajectory(opened, entry, entry.index in endings, entry.task), prompts=prompts):
+        trajectory = _read_trajectory(opened, entry, entry.index in endings, entry.task)
+        for piece in episode_pieces(trajectory, prompts=prompts):
             _print(out, piece)
     return errors.OK
 
 
 def _print(out: Console, piece: RenderableType) -> None:
-    """Print a piece; outside a terminal, without trailing blanks."""
+    """Print a piece; without trailing blanks if the output is not a terminal."""
     if out.is_terminal:
         out.print(piece)
         return
@@ -71,7 +72,7 @@ def _print(out: Console, piece: RenderableType) -> None:
 
 
 def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
-    """Return the episode of that number, of that task, or the first that failed. Raises BadArgument."""
+    """Return the episode with that number or task, or the first that failed. Raises BadArgument."""
     entries = run.entries()
     if not entries:
         raise BadArgument(
@@ -79,13 +80,13 @@ def chosen_entry(run: Run, which: str, endings: dict[int, Ending]) -> Entry:
             f"planbook report {run.folder}"
         )
     if which == FAILED:
-        failed = (each for each in entries if _failed(endings.get(each.index, NOT_PLAYED)))
-        if entry := next(failed, None):
-            return entry
+        failed = (entry for entry in entries if _failed(endings.get(entry.index, NOT_PLAYED)))
+        if first := next(failed, None):
+            return first
         raise BadArgument(f"no episode of {run.folder} failed; name one by its number or its task")
-    found = [each for each in entries if each.task.id == which]
+    found = [entry for entry in entries if entry.task.id == which]
     if not found and which.isdecimal():
-        found = [each for each in entries if each.index == int(which)]
+        found = [entry for entry in entries if entry.index == int(which)]
     if not found:
         numbers = f"a number from 0 to {len(entries) - 1}" if len(entries) > 1 else "0"
         raise BadArgument(f"{run.folder} has no episode {which!r}; give {numbers}, a task's id or {FAILED}")
@@ -96,8 +97,8 @@ def _failed(ending: Ending) -> bool:
     return not ending.outcome.solved and ending.outcome is not Outcome.NOT_RUN
 
 
-def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None) -> Trajectory:
-    """Return the episode as it was last started over. Without a task, raises BadArgument if no round has begun."""
+def _read_trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None) -> Trajectory:
+    """Return the last attempt at an episode. Without a task, raises BadArgument if no round has begun."""
     path = last_path(run, entry) if is_over else entry.path
     try:
         return read_trajectory(path, run.store.events(path), task)
@@ -105,7 +106,7 @@ def _trajectory(run: Run, entry: Entry, is_over: bool, task: Task | None = None)
         raise BadArgument(f"{entry.task.id} (episode {entry.index}) ended before its first round") from error
 
 
-def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
+def _heading(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[RenderableType]:
     task, cost = entry.task, spent_so_far(events, prices_from(None))
     repeat = f", repeat {entry.repeat}" if entry.repeat else ""
     yield text(f"{task.id}", "bold").append(f"  episode {entry.index}{repeat}", "dim")
@@ -118,7 +119,7 @@ def _head(entry: Entry, ending: Ending | None, events: list[Event]) -> Iterator[
 
 
 def _width() -> int | None:
-    """Return the width of the terminal, also where a pager shows what is printed."""
+    """Return the width of the terminal, also if the output goes to a pager."""
     if sys.stdout.isatty():
         return None
     try:
@@ -134,12 +135,12 @@ def _width() -> int | None:
     "--episodes",
     default=None,
     metavar="all|failed|N",
-    help="Episodes to include: all, failed, or the first N; by default as many as fit in 25 MB.",
+    help="Episodes to include: all, failed, or the first N; by default those that fit in 25 MB.",
 )
 @PRICES
 @JSON
 def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, prices: Path | None, as_json: bool) -> int:
-    """Write runs to one HTML file: tables, charts, and every episode cell by cell with its prompts."""
+    """Write runs to one HTML file: tables, charts, and the episodes cell by cell with their prompts."""
     code, reported = report_runs(runs, out, episodes, prices, as_json=as_json)
     return answer(code, reported, as_json=as_json)
 
@@ -149,7 +150,7 @@ def report(runs: tuple[Path, ...], out: Path | None, episodes: str | None, price
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="The port to serve on; 0 means any free port.")
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 def watch(run: Path, port: int, no_browser: bool) -> int:
-    """Show RUN in a browser of this machine while it is played, with buttons to pause, continue and stop it."""
+    """Show RUN in a browser on this machine while it is played, with buttons to pause, continue and stop it."""
     from planbook.watching.following import Following  # the server takes a while to import
     from planbook.watching.serving import serve
 
@@ -177,22 +178,23 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @PRICES
 @JSON
 def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
-    """Compare the first RUN with each of the others over the same tasks: successes, costs, and whether it is noise.
+    """Compare the first RUN with each of the others over the same tasks: successes, costs, and their significance.
 
-    Tasks are paired by id, seed and repeat, and every figure is over these pairs. Broken episodes and those not run
+    Tasks are paired by id, seed and repeat, and every figure is over these pairs. Episodes that broke or were not run
     count as not solved, and are listed separately. Measures of the environment, such as a reward, are compared over the
     pairs that both runs played.
 
-    A difference is more than noise if p is below 0.05, after Holm's correction where there are several. An interval
-    shows how large the difference may be, and is not corrected; near the bound the two can disagree, and p decides.
+    A difference is significant if p is below 0.05, after Holm's correction if there are several. An interval shows how
+    large the difference may be, without correction. Near the threshold the two can disagree; then p decides.
     """
     if len({run.resolve() for run in runs}) < max(2, len(runs)):
         raise errors.BadArgument("compare takes two runs or more, each of them once: planbook compare RUN RUN")
     price = prices_from(prices)
-    found = compare_all([read_folder(run, price) for run in runs])
-    for number, compared in enumerate(found, 1):
-        print_parts(console(as_json), comparison_parts(compared, _letter(number)))
-    return answer(errors.OK, {"comparisons": [each.model_dump(mode="json") for each in found]}, as_json=as_json)
+    comparisons = compare_all([read_folder(run, price) for run in runs])
+    for number, comparison in enumerate(comparisons, 1):
+        print_parts(console(as_json), comparison_parts(comparison, _letter(number)))
+    facts = [comparison.model_dump(mode="json") for comparison in comparisons]
+    return answer(errors.OK, {"comparisons": facts}, as_json=as_json)
 
 
 @click.command()
@@ -202,7 +204,7 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
     default="",
     show_default=False,
     metavar="NAME,...",
-    help="One row for all runs that are alike in these settings.",
+    help="Show runs with equal values of these settings in one row.",
 )
 @click.option(
     "--where", "where", multiple=True, metavar="NAME=VALUE,...", help="Only runs with these settings: planner=adapt."
@@ -210,30 +212,30 @@ def compare(runs: tuple[Path, ...], prices: Path | None, as_json: bool) -> int:
 @PRICES
 @JSON
 def stats(runs: tuple[Path, ...], by: str, where: tuple[str, ...], prices: Path | None, as_json: bool) -> int:
-    """Show runs in one table, a row for each run or group; a folder stands for all runs below it.
+    """Show runs in one table, with a row for each run or group; a folder stands for all runs below it.
 
-    NAME is a setting as in run.json, such as planner, env, seed, selection.split, models.default.
+    NAME is a setting of run.json, for example planner, env, seed, selection.split or models.default.
     """
     gathered, unreadable = _readable(runs, prices_from(prices))
     chosen = _chosen(gathered, where)
     names = [full_name(name, (run.run.config for run in gathered)) for name in by.split(",") if name]
-    found = group_rows(chosen, names)
-    print_parts(console(as_json), group_parts(found))
+    rows = group_rows(chosen, names)
+    print_parts(console(as_json), group_parts(rows))
     faults = {run.name: faults for run in chosen if (faults := run.contradictions())}
-    for folder, each in faults.items():
-        for fault in each:
+    for folder, faults_of_run in faults.items():
+        for fault in faults_of_run:
             ERRORS.print(f"{folder} contradicts itself: {harmless(fault)}", style="red", soft_wrap=True)
-    told = {
-        "rows": [row.model_dump(mode="json") for row in found],
+    facts = {
+        "rows": [row.model_dump(mode="json") for row in rows],
         "left_out": len(gathered) - len(chosen),
         "unreadable": unreadable,
         "contradictions": faults,
     }
-    return answer(errors.BROKEN if faults else errors.OK, told, as_json=as_json)
+    return answer(errors.BROKEN if faults else errors.OK, facts, as_json=as_json)
 
 
 def runs_in(folder: Path) -> list[Path]:
-    """Return the folder if it is a run, else the runs that lie below it."""
+    """Return the folder if it is a run, else the runs below it."""
     if is_run(folder):
         return [folder]
     below = sorted(path.parent for path in folder.rglob(CONFIG_FILE))
@@ -241,7 +243,7 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], dict[str, str]]:
-    """Return the runs that can be read, and why the other folders cannot. Raises BadRun if none can."""
+    """Return the readable runs, and by folder the reasons why others cannot be read. Raises BadRun if none can."""
     gathered: dict[Path, RunResults] = {}
     unreadable: dict[str, str] = {}
     for folder in folders:
@@ -256,19 +258,19 @@ def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], 
     for why in unreadable.values():
         ERRORS.print(f"Left out: {why}", style="yellow", markup=False, soft_wrap=True)
     if not gathered:
-        raise errors.BadRun("no run is left that can be read")
+        raise errors.BadRun("none of these runs can be read")
     return list(gathered.values()), unreadable
 
 
 def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
-    """Return the runs with these settings. Raises BadArgument if there is none, naming the values that there are."""
+    """Return the runs with these settings. Raises BadArgument if there is none; the message has the existing values."""
     chosen = list(runs)
-    for asked, value in wanted(where).items():
-        name = full_name(asked, (run.run.config for run in runs))
+    for short_name, value in wanted(where).items():
+        name = full_name(short_name, (run.run.config for run in runs))
         values = sorted({setting(run.run.config, name) for run in chosen})
         chosen = [run for run in chosen if setting(run.run.config, name) == value]
         if not chosen:
-            raise errors.BadArgument(f"--where {asked}={value}: no run is left; {name} is {', '.join(values)}")
+            raise errors.BadArgument(f"--where {short_name}={value}: no run is left; {name} is {', '.join(values)}")
     return chosen
 
 

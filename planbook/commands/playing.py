@@ -1,8 +1,8 @@
-"""Playing the tasks of a run: the parts are put together, progress is shown and the table printed."""
+"""Playing a run: checks before it begins, progress while it is played, and its results."""
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
@@ -15,8 +15,8 @@ from planbook.commands.beforehand import (
     check_naive,
     check_procedures,
     check_streams,
-    tell_missing_demonstrations,
-    tell_paper,
+    print_paper_settings,
+    warn_missing_demonstrations,
 )
 from planbook.config import Config
 from planbook.console import ERRORS, console
@@ -77,10 +77,10 @@ from planbook.workers import (
     play_episodes,
 )
 
-OVER = "success processes and helper methods are never deleted, and the Consolidator merged no others."
-FROM_OUTSIDE = "Stopped from planbook watch."
-LONGEST_ERROR = 240
-"""Characters of an error that are quoted at the end of a run."""
+OVER_LIMIT = "success processes and helper methods are never deleted, and the Consolidator merged no others."
+STOPPED_BY_WATCH = "Stopped from planbook watch."
+QUOTED_CHARS = 240
+"""Maximum length of the error that is quoted at the end of a run."""
 
 
 def play(
@@ -95,11 +95,10 @@ def play(
     rerun_of: str = "",
     forked: Fork | None = None,
 ) -> tuple[int, Summary]:
-    """Begin a run, or take it up where its folder holds the same one, and play it to the end.
+    """Begin a run, or resume it if its folder holds the same one, and play it to the end.
 
-    ``store`` is the URL of the database that keeps the events, if they are not to be in the folder. The ``tasks`` are
-    those that the configuration selects unless others are given: those of the run that it repeats. ``forked`` says
-    where it was forked from.
+    ``store`` is the URL of the database that keeps the events, instead of the folder. ``tasks`` are by default those
+    that the configuration selects; a repeated run passes its own. ``forked`` says where the run was forked from.
     """
     check_ablations(config.without, building=config.learning is not None)
     check_roles(config)
@@ -112,9 +111,9 @@ def play(
     if not config.copies:
         if config.planner == "procedures" and not any(name.startswith("skill:") for name in config.without):
             check_procedures(memory, config, tasks)
-        tell_missing_demonstrations(config)
+        warn_missing_demonstrations(config)
     if config.paper:
-        tell_paper(config)
+        print_paper_settings(config)
     made = inputs(config, tasks, hosting.prices)
     folder = out or new_folder(config)
     left_out = config.environment.unjudgeable(config.selection, config.environment_options)
@@ -138,7 +137,7 @@ def play_settings(
 ) -> tuple[int, Summary]:
     """Begin the run that the settings describe, or resume the one that they name, and play it to the end.
 
-    ``planner`` plays, with ``options``, unless others are given.
+    ``planner`` and its ``options`` are defaults.
     """
     hosting = settings.hosting()
     if settings.resume is not None:
@@ -149,7 +148,7 @@ def play_settings(
 
 
 def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json: bool) -> tuple[int, Summary]:
-    """Go on with a run; ``again`` says which of its episodes are played once more."""
+    """Resume a run; ``again`` names the outcome whose episodes are played again."""
     with closing(Run.open(folder, to_play=True)) as run:
         check_config(run.config, folder)
         check_executor(run.config, hosting)
@@ -158,7 +157,7 @@ def resume(folder: Path, hosting: Hosting, *, again: str | None = None, as_json:
 
 
 class Joined(BaseModel):
-    """What a process that joined a run has done: episodes played, and what it spent on them."""
+    """Episodes that a process played in a run it joined, and what it spent on them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -169,7 +168,7 @@ class Joined(BaseModel):
 
 
 def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]:
-    """Play episodes of a run beside the process that plays it. Raises what stops it."""
+    """Help to play a run that another process plays. Raises the error that stops it."""
     with closing(Run.open(folder)) as run:
         check_config(run.config, folder)
         if run.config.learning is not None:
@@ -192,9 +191,9 @@ def join(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, Joined]
 def play_run(
     run: Run, hosting: Hosting, *, as_json: bool, watch: Watch | None = None, again: Sequence[str] = ()
 ) -> tuple[int, Summary]:
-    """Play what is left of a run, print its table, and return the exit code.
+    """Play the open episodes of a run, print its results, and return the exit code.
 
-    The endings in the scopes ``again`` are set aside, and their episodes played once more.
+    The endings in the scopes ``again`` are set aside, and their episodes played again.
     """
     note = notice_changes(run, hosting, again=bool(again))
     if again:
@@ -205,7 +204,7 @@ def play_run(
     run.begin_invocation(hosting, note={**note, **hosting.recorded()})
     try:
         stopped = _play_with_progress(run, title, hosting, control, watch)
-        formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulated(run, stopped)
+        formulated = isinstance(stopped, BudgetEnded) and bool(run.config.learning) and _formulate(run, stopped)
     except (ModelError, errors.ClusterLost) as error:
         raise type(error)(f"{error}. Then resume with: planbook run --resume {run.folder}") from error
     finally:
@@ -219,16 +218,16 @@ def play_run(
             soft_wrap=True,
         )
     if isinstance(stopped, BudgetEnded):
-        out.print(f"Stopped: {stopped}. {_go_on(run)} --budget {stopped.larger}", soft_wrap=True)
+        out.print(f"Stopped: {stopped}. {_how_to_resume(run)} --budget {stopped.larger}", soft_wrap=True)
         return errors.OUT_OF_BUDGET, summary
     if stopped is not None:
-        out.print(f"{stopped} {_go_on(run)}", soft_wrap=True)
+        out.print(f"{stopped} {_how_to_resume(run)}", soft_wrap=True)
         return errors.INTERRUPTED, summary
     return errors.BROKEN if summary.broken else errors.OK, summary
 
 
-def _formulated(run: Run, stopped: BudgetEnded) -> bool:
-    """Write the manual of a building run with the share of the budget that is kept for it, if it has one."""
+def _formulate(run: Run, stopped: BudgetEnded) -> bool:
+    """Write the manual of a building run with the share of the budget kept for it; return False if there is none."""
     from planbook.learning import formulate_with_kept
 
     return formulate_with_kept(run, stopped)
@@ -257,70 +256,65 @@ def _show_played(run: Run, summary: Summary, title: str, out: Console) -> None:
 
 
 def _first_error(run: Run, endings: Mapping[int, Ending]) -> Iterator[str]:
-    """Quote the error of the first episode that ended by one, and say how to see the first failure whole."""
+    """Quote the error of the first episode that ended with one, and name the command that shows the first failure."""
     for entry in run.entries():
         if (ending := endings.get(entry.index)) and ending.cause in ERROR_KINDS:
             cells = [Cell.model_validate(event.body) for event in run.store.events(last_path(run, entry), "cell")]
             if cells and (faults := cells[-1].feedback.faults):
                 number = f" ({entry.index})" if len(endings) > 1 else ""
-                text = _in_short(faults[0])
-                more = " ..." if len(text) > LONGEST_ERROR else ""
-                yield f"For example {entry.task.id}{number}: {text[:LONGEST_ERROR]}{more}"
+                text = _short_error(faults[0])
+                more = " ..." if len(text) > QUOTED_CHARS else ""
+                yield f"For example {entry.task.id}{number}: {text[:QUOTED_CHARS]}{more}"
                 break
     if any(ending.outcome.played and not ending.outcome.solved for ending in endings.values()):
         yield f"To see why: planbook show {run.folder} failed"
 
 
-def _in_short(fault: Fault) -> str:
-    """An error in a line: where, what, and for a limit the option that raises it."""
+def _short_error(fault: Fault) -> str:
+    """Return an error in one line, with its place, its message, and the option that raises a limit."""
     if fault.type == "reply":
         return first_line(fault.message)
-    called = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
+    callers = f" (called from line {', '.join(map(str, fault.callers[::-1]))})" if fault.callers else ""
     option = next((name for name in Limits.model_fields if name.startswith(fault.type)), "")
     more = f"; --limit {option}=N changes the limit" if option and fault.kind is FaultKind.LIMIT else ""
-    return f"{first_line(str(fault))}{called}{more}"
+    return f"{first_line(str(fault))}{callers}{more}"
 
 
-def _go_on(run: Run) -> str:
+def _how_to_resume(run: Run) -> str:
     return f"Resume with: planbook run --resume {run.folder}"
 
 
-def most_rules(run: Run) -> int:
-    """Return the limit of rules that a building run has."""
-    assert run.config.learning is not None
-    return run.config.learning.max_rules
-
-
 def _show_learned(run: Run, out: Console) -> None:
-    """What a building run has come to, and where it is."""
+    """Print what a building run has learned, and the folders that hold it."""
     from planbook.learning import coverage_lines, export
 
-    folders = export(run)
+    assert run.config.learning is not None
+    folders, max_rules = export(run), run.config.learning.max_rules
     for group, state in learned_in(run).items():
-        kept, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
+        known, title = state.knowledge, "" if group == EVERYTHING else f"{group}: "
         out.print(
-            f"{title}{counted(len(kept.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
-            f"{counted(len(kept.skills), 'skill')}, {counted(len(kept.reflections), 'reflection')}, "
-            f"{counted(len(kept.procedures), 'procedure')}.",
+            f"{title}{counted(len(known.rules), 'rule')} after {counted(len(state.history.entries), 'change')}, "
+            f"{counted(len(known.skills), 'skill')}, {counted(len(known.reflections), 'reflection')}, "
+            f"{counted(len(known.procedures), 'procedure')}.",
             soft_wrap=True,
         )
-        if kept.found:
-            out.print(f"{title}{versions_line(kept.found)}", soft_wrap=True)
-        if (over := len(kept.rules) - most_rules(run)) > 0:
-            out.print(f"{counted(over, 'rule')} more than --max-rules: {OVER}", style="yellow", soft_wrap=True)
+        if known.found:
+            out.print(f"{title}{versions_line(known.found)}", soft_wrap=True)
+        if (excess := len(known.rules) - max_rules) > 0:
+            out.print(f"{counted(excess, 'rule')} more than --max-rules: {OVER_LIMIT}", style="yellow", soft_wrap=True)
         for line in coverage_lines(run, group, state):
             out.print(line, markup=False, soft_wrap=True)
         for note in state.notes:
-            what, *_ = note.replace(":\n- ", ": ").splitlines()
-            told = re.sub(r"^task/(\d+)", r"episode \1", what.rstrip(":;. "))
-            out.print(f"Not learned: {told}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
+            first, *_ = note.replace(":\n- ", ": ").splitlines()
+            reason = re.sub(r"^task/(\d+)", r"episode \1", first.rstrip(":;. "))
+            out.print(f"Not learned: {reason}. The report shows the whole exchange.", style="yellow", soft_wrap=True)
     if line := cost_line(building_cost(run)):
         out.print(line, soft_wrap=True)
     out.print(f"What was learned is in {', '.join(map(str, folders))}", soft_wrap=True)
 
 
 def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
-    """The memory that a run plays with; of a building run, the one that it begins with."""
+    """Return the memory that a run begins with."""
     if config.learning is None:
         return memory_of(config)
     group = group_of(config.learning, tasks[0].type)
@@ -330,33 +324,28 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
 def _play_with_progress(
     run: Run, title: str, hosting: Hosting, control: Control, watch: Watch | None
 ) -> str | BudgetEnded | None:
-    """Play what is left, steered from here and from outside. Returns why it stopped before the end, if it did."""
-    progress = _progress(run, title, lambda: control.steering.paused)
-    with control.listens(), progress.shown():
+    """Play the open episodes, with Ctrl-C and `planbook watch` in control. Return why it stopped early, else None."""
+    ended = () if run.config.learning else recorded_endings(run).values()  # building visits all of its episodes again
+    progress = Progress(run, title, len(run.entries()), ended, lambda: control.steering.paused)
+    with control.listens(), progress.show():
         try:
-            finished = _play_left(run, progress, hosting.model_copy(update={"steering": control.steering}), watch)
-        except BudgetEnded as ended:
-            return ended
+            finished = _play_open(run, progress, hosting.model_copy(update={"steering": control.steering}), watch)
+        except BudgetEnded as error:
+            return error
     if finished:
         return None
-    return FROM_OUTSIDE if control.stopped else "Stopped."
+    return STOPPED_BY_WATCH if control.stopped else "Stopped."
 
 
-def _progress(run: Run, title: str, paused: Callable[[], bool]) -> Progress:
-    """What is shown of the run while it is played. Building walks over all of its episodes once more."""
-    ended = () if run.config.learning else recorded_endings(run).values()
-    return Progress(run, title, len(run.entries()), ended, paused)
-
-
-def _play_left(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
-    """Play what is left. Returns False if it was stopped."""
+def _play_open(run: Run, progress: Progress, hosting: Hosting, watch: Watch | None) -> bool:
+    """Play the open episodes. Return False if the run was stopped."""
     if not run.config.learning:
-        return play_episodes(run, memory_of(run.config), progress.ended, hosting=hosting, watch=watch)
+        return play_episodes(run, memory_of(run.config), progress.count, hosting=hosting, watch=watch)
 
     from planbook.learning import build  # most runs learn nothing
 
     def on_ending(entry: Entry, ending: Ending) -> None:
-        progress.ended(entry, ending)
+        progress.count(entry, ending)
         ERRORS.print(episode_line(entry, ending, run.meter), soft_wrap=True)
 
     return build(run, on_ending, hosting=hosting, watch=watch)

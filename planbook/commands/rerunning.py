@@ -1,4 +1,4 @@
-"""Commands that play a run once more, and compare: replay RUN, rerun, fork."""
+"""Commands that play a run again and compare: replay RUN, rerun, fork."""
 
 import time
 from collections import Counter
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from rich.console import Console
 
 from planbook import errors
-from planbook.commands.checking import given_plan
+from planbook.commands.checking import plan_code
 from planbook.commands.looking import chosen_entry
 from planbook.commands.playing import play
 from planbook.compare import RepeatedEpisode, RerunTotals, Way, learned_the_same, repeated_episodes, totals
@@ -19,20 +19,19 @@ from planbook.knowledge import check_ablations
 from planbook.options import JSON, PLAN_FILE, RUN_FOLDER, Command, options
 from planbook.planner import Budget
 from planbook.replay import Comparison, Sameness, replay_run
-from planbook.resuming import Repeat, check_config, is_deterministic, prepared, prepared_fork
+from planbook.resuming import Repeat, check_config, is_deterministic, prepare_fork, prepare_repeat
 from planbook.runs import Entry, Run, new_branch, recorded_endings
-from planbook.settings import Settings, lasting_model
+from planbook.settings import Settings, absolute_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted, harmless
 from planbook.workers import Hosting
 
 
 class Rerun(BaseModel):
-    """The object that ends the standard output of ``--json``.
+    """Output of ``rerun --json`` and ``fork --json``.
 
-    ``differed`` are inputs that had changed before anything was played, ``episodes`` those that did not come out the
-    same; ``deterministic`` says that they should have. ``learnt_the_same`` is for building runs: whether both know the
-    same in the end.
+    ``differed`` lists changed inputs, ``episodes`` those that came out differently; with ``deterministic``, none should
+    have. ``learnt_the_same`` is True if two building runs learned the same.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,53 +51,52 @@ class Rerun(BaseModel):
 @options("models", "Spending", "Running")
 @JSON
 def rerun(run: Path, settings: Settings, recorded: bool, as_json: bool) -> int:
-    """Play RUN once more, and report what came out differently, and where."""
+    """Play RUN again, and report which episodes came out differently, and where."""
     out = settings.out
     if out is not None and out.resolve() == run.resolve():
         raise errors.BadArgument(f"--out {out} is the run that is to be repeated; name another folder")
-    named = {role: lasting_model(model) for role, model in settings.models.items()}
-    repeat = prepared(run, named, recorded=recorded, prices=settings.prices)
+    models = {role: absolute_model(model) for role, model in settings.models.items()}
+    repeat = prepare_repeat(run, models, recorded=recorded, prices=settings.prices)
     budget = settings.budget or (repeat.budget if repeat.budget != Budget() else None)
     hosting = settings.hosting().model_copy(update={"budget": budget})
-    code, found = play_again(run, repeat, hosting, out, settings.store, as_json=as_json)
-    return answer(code, found, as_json=as_json)
+    code, result = play_again(run, repeat, hosting, out, settings.store, as_json=as_json)
+    return answer(code, result, as_json=as_json)
 
 
 @click.command(cls=Command)
 @click.argument("run", type=RUN_FOLDER)
 @click.argument("episode")
-@click.option("--at", required=True, type=click.IntRange(min=0), help="Number of actions that stay as they were.")
+@click.option("--at", required=True, type=click.IntRange(min=0), help="Number of actions to keep.")
 @click.option("--plan", default=None, type=PLAN_FILE, help="Run this plan file from then on.")
 @options("models", "without", "Spending", "Running")
 @JSON
 def fork(run: Path, episode: str, at: int, plan: Path | None, settings: Settings, as_json: bool) -> int:
-    """Play EPISODE of RUN on from one of its actions: with a plan, another model, or without a rule.
+    """Continue EPISODE of RUN from one of its actions: with a plan, another model, or without a rule.
 
-    EPISODE is its number from 0, the id of its task, or `failed`. Every reply before the action --at is given again
-    from the record; from then on the model is asked, or the plan is run. The branch is a run of one episode below
-    RUN/branches, unless --out names another folder, and the report of RUN shows it beside the episode.
+    EPISODE is its number from 0, the id of its task, or `failed`. Replies before the action --at come from the record;
+    after it the model is asked, or the plan is run. The branch is a run of one episode below RUN/branches, unless --out
+    names another folder. The report of RUN shows it next to the episode.
     """
     check_ablations(settings.without)
     with closing(Run.open(run)) as opened:
         entry = chosen_entry(opened, episode, recorded_endings(opened))
-        there = opened.config
-    named = {role: lasting_model(model) for role, model in settings.models.items()}
-    repeat = prepared(run, named, recorded=False, prices=settings.prices)
-    environment = settings.model_copy(update={"env": there.env, "env_options": there.env_options})
-    given = given_plan(plan, environment) if plan else None
-    forked = prepared_fork(run, entry, at, repeat, given, settings.without)
+        config = opened.config
+    models = {role: absolute_model(model) for role, model in settings.models.items()}
+    repeat = prepare_repeat(run, models, recorded=False, prices=settings.prices)
+    environment = settings.model_copy(update={"env": config.env, "env_options": config.env_options})
+    new_plan = plan_code(plan, environment) if plan else None
+    forked = prepare_fork(run, entry, at, repeat, new_plan, settings.without)
     out = settings.out or new_branch(run, f"{entry.index}-at-{at}")
-    code, found = play_again(run, forked, settings.hosting(), out, settings.store, as_json=as_json)
-    return answer(code, found, as_json=as_json)
+    code, result = play_again(run, forked, settings.hosting(), out, settings.store, as_json=as_json)
+    return answer(code, result, as_json=as_json)
 
 
 def play_again(
     folder: Path, repeat: Repeat, hosting: Hosting, out: Path | None, store: str | None, *, as_json: bool
 ) -> tuple[int, Rerun]:
-    """Tell the differences so far, play, and compare every episode; return the exit code and what was found."""
-    to = console(as_json)
-    _tell_beforehand(to, folder, repeat)
-    of = str(folder.resolve())
+    """Print the changed inputs, play, and compare every episode; return the exit code and the comparison."""
+    screen = console(as_json)
+    _show_changes(screen, folder, repeat)
     code, summary = play(
         repeat.config,
         out,
@@ -106,47 +104,47 @@ def play_again(
         as_json=as_json,
         store=store,
         tasks=repeat.tasks,
-        rerun_of="" if repeat.forked else of,
+        rerun_of="" if repeat.forked else str(folder.resolve()),
         forked=repeat.forked,
     )
     with closing(Run.open(folder)) as first, closing(Run.open(Path(summary.run), store=store)) as second:
-        differed = (*repeat.differs, *_of_environment(first, second))
+        differed = (*repeat.differs, *_environment_changes(first, second))
         episodes = tuple(repeated_episodes(first, second))
         learnt = learned_the_same(first, second) if repeat.config.learning else None
-    found = Rerun(
+    result = Rerun(
         rerun_of=str(folder),
         run=summary.run,
         differed=differed,
         deterministic=not repeat.forked and is_deterministic(repeat.config),
         totals=totals(episodes),
         learnt_the_same=learnt,
-        episodes=tuple(each for each in episodes if each.way is not Way.SAME),
+        episodes=tuple(episode for episode in episodes if episode.way is not Way.SAME),
     )
     for line in differed[len(repeat.differs) :]:
-        to.print(f"Played with another {line}.", soft_wrap=True)
-    _tell_afterwards(to, found)
-    return code or (errors.BROKEN if _parted(found) and found.deterministic else errors.OK), found
+        screen.print(f"Played with another {line}.", soft_wrap=True)
+    _show_result(screen, result)
+    return code or (errors.BROKEN if _has_diverged(result) and result.deterministic else errors.OK), result
 
 
-def _parted(found: Rerun) -> bool:
-    ways = found.totals.by_way
-    return bool(ways[Way.OTHER_WAY] or ways[Way.OTHER_OUTCOME]) or found.learnt_the_same is False
+def _has_diverged(result: Rerun) -> bool:
+    ways = result.totals.by_way
+    return bool(ways[Way.OTHER_WAY] or ways[Way.OTHER_OUTCOME]) or result.learnt_the_same is False
 
 
-def _tell_beforehand(to: Console, folder: Path, repeat: Repeat) -> None:
+def _show_changes(out: Console, folder: Path, repeat: Repeat) -> None:
     if repeat.goes_on:
-        told = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
-        to.print(told, style="yellow", soft_wrap=True)
+        note = f"Note: {folder} is still being played; episodes that do not end in the meantime are not compared."
+        out.print(note, style="yellow", soft_wrap=True)
     if not repeat.differs:
-        to.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
+        out.print(f"None of the inputs of {folder} has changed since.", soft_wrap=True)
         return
-    to.print(f"Changed since {folder} began:", soft_wrap=True)
+    out.print(f"Changed since {folder} began:", soft_wrap=True)
     for line in repeat.differs:
-        to.print(f"  {line}", soft_wrap=True)
+        out.print(f"  {line}", soft_wrap=True)
 
 
-def _of_environment(first: Run, second: Run) -> tuple[str, ...]:
-    """Return the changed versions of the environment itself, which it names once it has been played."""
+def _environment_changes(first: Run, second: Run) -> tuple[str, ...]:
+    """Return the changed versions that the environment reports about itself once it has been played."""
     then, now = _environment_versions(first), _environment_versions(second)
     return tuple(f"{name}: {was}, now {now[name]}" for name, was in then.items() if name in now and now[name] != was)
 
@@ -155,31 +153,31 @@ def _environment_versions(run: Run) -> dict[str, JsonValue]:
     return {name: version for row in run.store.events("run", "versions") for name, version in row.body.items()}
 
 
-def _tell_afterwards(to: Console, found: Rerun) -> None:
-    for each in found.episodes:
-        to.print(harmless(str(each)), soft_wrap=True)
-    sums = found.totals
+def _show_result(out: Console, result: Rerun) -> None:
+    for episode in result.episodes:
+        out.print(harmless(str(episode)), soft_wrap=True)
+    sums = result.totals
     ways = ", ".join(f"{count} {way}" for way, count in sums.by_way.items() if count)
-    to.print(
-        f"{counted(sums.episodes, 'episode')} compared with those of {found.rerun_of}: {ways or 'none'}.",
+    out.print(
+        f"{counted(sums.episodes, 'episode')} compared with those of {result.rerun_of}: {ways or 'none'}.",
         soft_wrap=True,
     )
     if sums.gained or sums.lost:
-        to.print(
+        out.print(
             f"Solved {sums.solved_before} then and {sums.solved_after} now: {sums.gained} gained, {sums.lost} lost "
             f"(exact test over tasks: p = {sums.p:.3g}).",
             soft_wrap=True,
         )
-    if found.learnt_the_same is not None:
-        to.print(f"What was learned from them is {'the same' if found.learnt_the_same else 'different'}.")
-    if found.deterministic and _parted(found):
-        to.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)
+    if result.learnt_the_same is not None:
+        out.print(f"What was learned from them is {'the same' if result.learnt_the_same else 'different'}.")
+    if result.deterministic and _has_diverged(result):
+        out.print("All answers were fixed, so every episode should have been the same.", soft_wrap=True)
 
 
 class Replayed(BaseModel):
-    """What a replay of a recorded run found. ``by_sameness`` counts episodes; ``differences`` are by task id.
+    """Output of ``replay RUN --json``. ``by_sameness`` counts episodes; ``differences`` are by task id.
 
-    ``verdicts_changed`` counts those that were solved only then, or only now.
+    ``verdicts_changed`` counts episodes that were solved only in the run, or only in the replay.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -214,9 +212,9 @@ def compare_run(folder: Path, hosting: Hosting, *, as_json: bool) -> tuple[int, 
         finished = replay_run(run, on_comparison, hosting)
     seconds = round(time.monotonic() - begun, 3)
     ways = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-    changed = sum(bool(each.then) for each in differences.values())
-    told = f" The verdict changed in {changed} of them." if changed else ""
-    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{told}")
+    changed = sum(bool(comparison.then) for comparison in differences.values())
+    verdicts = f" The verdict changed in {changed} of them." if changed else ""
+    out.print(f"{counted(counts.total(), 'episode')} replayed in {seconds:.1f} s: {ways or 'none'}.{verdicts}")
     report = Replayed(
         episodes=counts.total(),
         by_sameness=dict(counts),

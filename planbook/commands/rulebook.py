@@ -1,4 +1,4 @@
-"""The command that shows what a building run learned, how it came about, and takes it back."""
+"""The command that shows the rules of a building run and their history, and undoes changes."""
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -19,26 +19,26 @@ from planbook.terminal.printing import answer
 DIFF = "diff A..B: numbers of states, or diff N for one change"
 
 
-def _group(run: Run, asked: str | None) -> tuple[str, KnowledgeState]:
+def _group(run: Run, name: str | None) -> tuple[str, KnowledgeState]:
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is not a building run; rules come from `planbook build`")
     states = learned_in(run)
-    if asked is None and len(states) > 1:
+    if name is None and len(states) > 1:
         raise BadArgument(f"this run keeps rules by task type; name one with --group: {', '.join(sorted(states))}")
-    chosen = asked or next(iter(states), EVERYTHING)
+    chosen = name or next(iter(states), EVERYTHING)
     if chosen not in states:
         raise BadArgument(f"--group {chosen}: there are {', '.join(sorted(states))}")
     return chosen, states[chosen]
 
 
-def _shown(state: KnowledgeState, which: str) -> str:
+def _show(state: KnowledgeState, which: str) -> str:
     if which:
         return rule_text(state.history.book.rule(which))
     rules = state.history.book.active
     if not rules:
         return "There are no rules yet."
-    told = "\n".join(rule_text(rule) for rule in rules)
-    return f"{told}\n{evidence_table(state.history.book, count(state.citations))}"
+    text = "\n".join(rule_text(rule) for rule in rules)
+    return f"{text}\n{evidence_table(state.history.book, count(state.citations))}"
 
 
 def _log(state: KnowledgeState, which: str) -> str:
@@ -54,7 +54,7 @@ def _diff(state: KnowledgeState, which: str) -> str:
 
 
 def _undo(run: Run, group: str, state: KnowledgeState, entry: int) -> KnowledgeState:
-    """Record that the rules go back to before a change; the run goes on from there. Raises BadHistory."""
+    """Undo a change, and record that the run continues without it. Raises BadHistory."""
     undone = state.with_history(state.history.undo(entry))
     number = sum(1 for _ in run.store.events("undo", "undo"))
     run.store.put("undo", "undo", number, {"group": group, "entry": entry, "after": len(state.history.entries)})
@@ -68,14 +68,14 @@ def _number(text: str, form: str) -> int:
     return int(text)
 
 
-WAYS: Mapping[str, Callable[[KnowledgeState, str], str]] = {"show": _shown, "log": _log, "diff": _diff, "undo": _log}
-"""What is told, by the word that asks for it."""
+VIEWS: Mapping[str, Callable[[KnowledgeState, str], str]] = {"show": _show, "log": _log, "diff": _diff, "undo": _log}
+"""Functions that render the output, by the word on the command line."""
 COVERAGE = "coverage"
 
 
 @click.command()
 @click.argument("run", type=RUN_FOLDER)
-@click.argument("what", required=False, default="show", type=click.Choice([*WAYS, COVERAGE]))
+@click.argument("what", required=False, default="show", type=click.Choice([*VIEWS, COVERAGE]))
 @click.argument("which", required=False, default="")
 @click.option("--group", default=None, help="The task type, if rules were built for each type separately.")
 @JSON
@@ -85,15 +85,15 @@ def rules(run: Path, what: str, which: str, group: str | None, as_json: bool) ->
         group, state = _group(opened, group)
         if what == "undo":
             state = _undo(opened, group, state, _number(which, "undo N: the number of a change"))
-        covered = coverage_of(opened, group, state)
-    told = coverage_table(covered) if what == COVERAGE else WAYS[what](state, which)
-    console(as_json).print(told.rstrip(), markup=False, soft_wrap=True)
-    found = {
+        coverage = coverage_of(opened, group, state)
+    text = coverage_table(coverage) if what == COVERAGE else VIEWS[what](state, which)
+    console(as_json).print(text.rstrip(), markup=False, soft_wrap=True)
+    facts = {
         "group": group,
-        "coverage": covered.model_dump(mode="json") | {"missing": covered.missing},
+        "coverage": coverage.model_dump(mode="json") | {"missing": coverage.missing},
         "rules": [rule.model_dump(mode="json") for rule in state.knowledge.rules],
         "changes": len(state.history.entries),
-        "evidence": {id: each.model_dump() for id, each in count(state.citations).items()},
-        "text": told,
+        "evidence": {id: evidence.model_dump() for id, evidence in count(state.citations).items()},
+        "text": text,
     }
-    return answer(OK, found, as_json=as_json)
+    return answer(OK, facts, as_json=as_json)

@@ -19,22 +19,22 @@ from planbook.runs import Run, is_run
 from planbook.sandbox import Sandbox
 from planbook.settings import Settings
 
-MOST_ACTIONS = 10_000
-"""Number of actions that the plans of one task may take unless --actions says otherwise."""
+DEFAULT_ACTIONS = 10_000
+"""Default of --actions: maximum number of actions of the plans of one task."""
 FREE = "session"
-"""Task id and type where an environment has no tasks: the client knows what it is for."""
+"""Id and type of the task of an environment without tasks, which the client defines."""
 
 
 @click.command()
 @options("Environment", "split", "types", "seeds", "tasks", "limits", "seed", "actions", "library", "unsafe_no_sandbox")
 def mcp(settings: Settings) -> int:
-    """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures, the manual."""
+    """Serve an environment to an MCP client over stdio: check_plan, run_plan, verified procedures and the manual."""
     from planbook.serving.server import serve  # the SDK takes a while to import, and is an extra
     from planbook.serving.session import PlanSession
 
     environment, chosen = settings.environment(), settings.environment_options()
     tasks, known = tasks_of(settings, environment, chosen), knowledge(settings)
-    actions = MOST_ACTIONS if settings.actions is None else settings.actions
+    actions = DEFAULT_ACTIONS if settings.actions is None else settings.actions
     limits = EpisodeSettings(actions, settings.limits, str(settings.seed))
     with Sandbox(modules=environment.modules, unsafe_no_sandbox=settings.unsafe_no_sandbox) as sandbox:
         serve(
@@ -47,8 +47,7 @@ def mcp(settings: Settings) -> int:
 
 
 def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseModel) -> Sequence[Task]:
-    """Return the selected tasks; one that is free for tools without a file of tasks. Raises BadSelection."""
-
+    """Return the selected tasks, or one free task for tools without a file of tasks. Raises BadSelection."""
     if issubclass(environment, ToolEnvironment) and not environment.has_tasks(chosen):
         return [
             Task(
@@ -63,7 +62,7 @@ def tasks_of(settings: Settings, environment: type[Environment], chosen: BaseMod
 
 
 def knowledge(settings: Settings) -> Sequence[Knowledge]:
-    """Return what is known about the environment: the named library, by default what ships."""
+    """Return the knowledge about the environment from the named library, by default from one that ships."""
     environment, library = settings.environment(), settings.library
     if not settings.was_given("library") and (LIBRARIES[LEARNED_LIBRARY] / environment.name).is_dir():
         library = LEARNED_LIBRARY

@@ -1,7 +1,7 @@
 """`planbook graph`: prompt graphs without coding.
 
-``commands`` parse and print, ``running`` runs a graph in a run folder.
-``new.yaml`` is what ``planbook graph new`` writes.
+``commands`` parses options and prints, ``running`` runs a graph in a run folder. ``planbook graph new`` writes
+``new.yaml``.
 """
 
 from planbook.graphs.commands import graph

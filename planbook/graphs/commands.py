@@ -1,4 +1,4 @@
-"""The commands of `planbook graph`: they parse, call and print."""
+"""The commands of `planbook graph`."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -32,15 +32,15 @@ from planbook.planner import (
     value_text,
     whole_graph,
 )
-from planbook.settings import Settings, lasting_model
+from planbook.settings import Settings, absolute_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
 from planbook.workers import opened
 
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
-"""Endings of the files of a drawing by its format; the first is the usual one."""
+"""File endings of drawings by format, the default first."""
 ENVIRONMENT = "world"
-"""The path at which an agent's graph finds its environment."""
+"""The path of the environment in the database of an agent's graph."""
 OUT = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -50,7 +50,7 @@ def graph() -> None:
 
 
 @graph.command(name="format")
-def tell_format() -> int:
+def show_format() -> int:
     """Describe graph files: every key, form of answer and condition."""
     click.echo(GRAPH_SYNTAX.strip())
     return errors.OK
@@ -77,7 +77,7 @@ def new(file: Path) -> int:
 @click.argument("name", metavar="GRAPH")
 @JSON
 def check(name: str, as_json: bool) -> int:
-    """Check GRAPH without running it: every fault at once, with lines."""
+    """Check GRAPH without running it, and list every fault with its line."""
     path = graph_path(name)
     text = graph_text(path)
     faults = graph_faults(text, path)
@@ -93,18 +93,18 @@ def check(name: str, as_json: bool) -> int:
         out.print(f"{path}: no faults; {nodes} in {counted(len(layers), 'layer')}:", markup=False, soft_wrap=True)
         for number, layer in enumerate(layers, 1):
             out.print(f"  {number}. {', '.join(layer)}", markup=False, soft_wrap=True)
-    answered = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
-    return answer(errors.BAD_INPUT if faults else errors.OK, answered, as_json=as_json)
+    result = {"graph": str(path), "faults": [fault._asdict() for fault in faults]}
+    return answer(errors.BAD_INPUT if faults else errors.OK, result, as_json=as_json)
 
 
 def _layers(file: GraphFile) -> list[list[str]]:
-    """Return the nodes by layer with every branch taken; those of branches and loops with the node they depend on."""
-    of: dict[str, str] = {}
+    """Return the nodes by layer with every branch taken; nodes of branches and loops name the node they depend on."""
+    notes: dict[str, str] = {}
     for node in file.every_node:
         if isinstance(node, GraphNode):
-            of |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
-            of |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
-    return [[f"{name}{of.get(name, '')}" for name in layer] for layer in whole_graph(file).layers()]
+            notes |= {name: f" (if {node.name})" for branch in node.branches for name in branch.nodes}
+            notes |= {f"{node.name}:{node.loop.name}": f" (each of {node.name})"} if node.loop else {}
+    return [[f"{name}{notes.get(name, '')}" for name in layer] for layer in whole_graph(file).layers()]
 
 
 @graph.command()
@@ -118,31 +118,31 @@ def _layers(file: GraphFile) -> list[list[str]]:
 )
 @click.option("--out", default=None, type=OUT, help="The file to write; by default it is printed.")
 def draw(name: str, form: str | None, out: Path | None) -> int:
-    """Sample GRAPH, with every branch and loop."""
-    form = _form(form, out)
-    drawn = GRAPH_FORMATS[form](read_graph(graph_path(name)))
+    """Draw GRAPH, with every branch and loop."""
+    form = _drawing_format(form, out)
+    drawing = GRAPH_FORMATS[form](read_graph(graph_path(name)))
     if out and out.suffix.lower() == ".md":
-        drawn = f"```mermaid\n{drawn}```\n"
+        drawing = f"```mermaid\n{drawing}```\n"
     if out is None:
-        click.echo(drawn, nl=False)
+        click.echo(drawing, nl=False)
         return errors.OK
     try:
-        out.write_text(drawn, encoding="utf-8")
+        out.write_text(drawing, encoding="utf-8")
     except OSError as error:
         raise BadArgument(f"{out} cannot be written: {error.strerror}; name another file with --out") from error
     click.echo(f"{out} ({form})")
     return errors.OK
 
 
-def _form(form: str | None, out: Path | None) -> str:
-    """Return the format asked for, or that of the file's ending. Raises BadArgument where they do not fit."""
-    if out is None or (form and not out.suffix):
-        return form or "mermaid"
-    fitting = [each for each, endings in ENDINGS.items() if out.suffix.lower() in endings]
-    if not fitting or (form and form not in fitting):
-        told = "; ".join(f"{each}: {', '.join(ENDINGS[each])}" for each in ([form] if form else ENDINGS))
-        usual = out.with_suffix(ENDINGS[form or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending is that of no drawing ({told}); name it {usual}, say")
+def _drawing_format(requested: str | None, out: Path | None) -> str:
+    """Return the requested format, else that of the file's ending. Raises BadArgument if they contradict."""
+    if out is None or (requested and not out.suffix):
+        return requested or "mermaid"
+    fitting = [name for name, endings in ENDINGS.items() if out.suffix.lower() in endings]
+    if not fitting or (requested and requested not in fitting):
+        known = "; ".join(f"{name}: {', '.join(ENDINGS[name])}" for name in ([requested] if requested else ENDINGS))
+        example = out.with_suffix(ENDINGS[requested or "svg"][0]).name
+        raise BadArgument(f"{out}: its ending is that of no drawing ({known}); name it {example}, say")
     return fitting[0]
 
 
@@ -150,8 +150,8 @@ def _form(form: str | None, out: Path | None) -> str:
 @click.argument("name", metavar="GRAPH")
 @click.option("--set", "values", multiple=True, metavar="PATH=VALUE", help="Put a value into the database.")
 @click.option("--input", "files", multiple=True, metavar="PATH=@FILE", help="Put the text of a file into the database.")
-@click.option("--passes", default=1, type=click.IntRange(min=1), help="Passes over the graph, on one database.")
-@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Nodes asked at the same time.")
+@click.option("--passes", default=1, type=click.IntRange(min=1), help="Number of passes over the graph.")
+@click.option("--side-by-side", default=1, type=click.IntRange(min=1), help="Number of nodes asked at the same time.")
 @options("Models", "Spending", "out")
 @JSON
 def run(
@@ -163,31 +163,31 @@ def run(
     settings: Settings,
     as_json: bool,
 ) -> int:
-    """Run GRAPH: print its nodes as they are answered, and the last answer at the end."""
+    """Run GRAPH: print each node with its answer, and the last answer at the end."""
     path = graph_path(name)
     text = graph_text(path)
     file = graph_of(text, path)
-    put = values_of(file, values, files)
-    refuse_agents(file, path, put)
-    given = GraphArguments(
+    given = given_values(file, values, files)
+    refuse_agents(file, path, given)
+    arguments = GraphArguments(
         models=_models(file, settings.models),
         sampling=settings.sampling_by_role(),
-        values=with_inputs(file, put),
+        values=with_inputs(file, given),
         passes=passes,
         side_by_side=side_by_side,
         budget=settings.budget,
         timeouts=settings.timeouts,
         prices=settings.prices,
     )
-    code, ran = run_graph(file, text, given, settings.out)
-    if not as_json and not ran.problem:
-        click.echo(value_text(ran.answer))
-    return answer(code, ran, as_json=as_json)
+    code, result = run_graph(file, text, arguments, settings.out)
+    if not as_json and not result.problem:
+        click.echo(value_text(result.answer))
+    return answer(code, result, as_json=as_json)
 
 
 def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
-    """Return a model for every role that the graph asks. Raises BadArgument, ModelError."""
-    models = {role: lasting_model(model) for role, model in named.items()}
+    """Return models by role, at least one for every role of the graph. Raises BadArgument, ModelError."""
+    models = {role: absolute_model(model) for role, model in named.items()}
     known = {DEFAULT_ROLE, *file.roles}
     if unknown := sorted(set(models) - known):
         raise BadArgument(f"no node of {file.name} asks {unknown[0]}{nearest(unknown[0], known)}")
@@ -202,43 +202,40 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
     return models
 
 
-# The values that a graph runs on
+# Values in the database of a graph
 
 
-def values_of(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
+def given_values(file: GraphFile, texts: tuple[str, ...], files: tuple[str, ...]) -> dict[str, JsonValue]:
     """Return the values of ``--set`` and ``--input``. Raises BadArgument, GraphError."""
-    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_of_files(files)}
-    _filled(file, values)
-    if not file.hooks:  # a hook may use any
+    values: dict[str, JsonValue] = {**pairs(texts, "--set"), **_read_inputs(files)}
+    _database_with(file, values)
+    if not file.hooks:  # a hook may use any value
         _refuse_unused(file, values)
     return values
 
 
 def with_inputs(file: GraphFile, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
-    """Return the values with the inputs that are missing, which a person at a terminal is asked for.
+    """Return the values with the missing inputs, for which the terminal prompts.
 
-    Raises BadArgument where there is no terminal.
+    Raises BadArgument if there is no terminal.
     """
-    asked: dict[str, JsonValue] = {}
-    database = _filled(file, values)
-    for path, what in file.inputs.items():
+    prompted: dict[str, JsonValue] = {}
+    database = _database_with(file, values)
+    for path, meaning in file.inputs.items():
         if not database.has(path):
             if not sys.stdin.isatty():
                 raise BadArgument(
-                    f"{file.name} needs {path} ({what}): give it with --set {path}=... or --input {path}=@FILE"
+                    f"{file.name} needs {path} ({meaning}): give it with --set {path}=... or --input {path}=@FILE"
                 )
-            asked[path] = click.prompt(f"{what} ({path})", err=True)
-    return {**values, **asked}
+            prompted[path] = click.prompt(f"{meaning} ({path})", err=True)
+    return {**values, **prompted}
 
 
 def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) -> None:
     """Raise BadArgument for a graph that plays an environment, unless its ``world`` is among the values."""
-    looks = any(_meet(each, ENVIRONMENT) for each in file.looked_up) or any(":" not in hook for hook in file.hooks)
-    if (
-        file.code is None
-        or not looks
-        or any(_meet(each, ENVIRONMENT) for each in (*values, *file.inputs, *file.initial))
-    ):
+    uses = any(_overlap(used, ENVIRONMENT) for used in file.looked_up) or any(":" not in hook for hook in file.hooks)
+    has = any(_overlap(given, ENVIRONMENT) for given in (*values, *file.inputs, *file.initial))
+    if file.code is None or not uses or has:
         return
     ships = path.parent.resolve() == SHIPPED_GRAPHS.resolve()
     if ships and file.name in known_environments():
@@ -248,7 +245,7 @@ def refuse_agents(file: GraphFile, path: Path, values: Mapping[str, JsonValue]) 
     raise BadArgument(f"{file.name} plays an environment, a pass a step: `planbook run --planner agentkit {how}`")
 
 
-def _filled(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
+def _database_with(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
     database = file.new_database()
     for path, value in values.items():
         database.set(path, value)
@@ -258,21 +255,21 @@ def _filled(file: GraphFile, values: Mapping[str, JsonValue]) -> GraphDatabase:
 def _refuse_unused(file: GraphFile, paths: Iterable[str]) -> None:
     known = file.known_paths
     for path in paths:
-        if "" not in file.looked_up and not any(_meet(path, each) for each in known):  # {{ db }} is all of it
-            there = f"It takes {', '.join(known)}" if known else "It takes no values"
-            raise BadArgument(f"nothing in {file.name} uses {path}{nearest(path, known)} {there}")
+        if "" not in file.looked_up and not any(_overlap(path, used) for used in known):  # "": {{ db }} uses all
+            takes = f"It takes {', '.join(known)}" if known else "It takes no values"
+            raise BadArgument(f"nothing in {file.name} uses {path}{nearest(path, known)} {takes}")
 
 
-def _meet(one: str, other: str) -> bool:
-    """Return whether one path is the other, or lies in it."""
+def _overlap(one: str, other: str) -> bool:
+    """Return True if the paths are equal, or one contains the other."""
     return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
-def _of_files(texts: tuple[str, ...]) -> dict[str, JsonValue]:
+def _read_inputs(texts: tuple[str, ...]) -> dict[str, JsonValue]:
     values: dict[str, JsonValue] = {}
     for text in texts:
-        path, found, file = text.partition("=@")
-        if not path or not found:
+        path, separator, file = text.partition("=@")
+        if not path or not separator:
             raise BadArgument(f"--input {text}: write PATH=@FILE; a value goes with --set PATH=VALUE")
         try:
             values[path] = Path(file).read_text(encoding="utf-8")

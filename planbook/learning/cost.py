@@ -49,7 +49,9 @@ def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
     if run.config.types == FOUND:
-        told = (with_found_type(state.knowledge, task.model_copy(update=run.config.told(task))) for task in tasks)
+        told = (
+            with_found_type(state.knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks
+        )
         tasks = [task for task in told if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)

@@ -79,7 +79,7 @@ class Learner:
         """Return whether an episode is skipped, because its type was solved often enough in a row."""
         state, task = self.state(entry.task.type), entry.task
         if self._finds:
-            task = with_found_type(state.knowledge, task.model_copy(update=self._config.told(task)))
+            task = with_found_type(state.knowledge, task.model_copy(update=self._config.task_overrides(task)))
         return state.streaks.get(task.type, 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:

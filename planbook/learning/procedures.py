@@ -47,7 +47,7 @@ def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
     seeds = tuple(range(int(count))) if environment.takes_seeds(split, run.config.environment_options) else ()
     if run.config.types == FOUND:
         every = environment.select(Selection(split=split, seeds=seeds), run.config.environment_options)
-        told = (with_found_type(knowledge, task.model_copy(update=run.config.told(task))) for task in every)
+        told = (with_found_type(knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in every)
         return [task for task in told if task.type == kind][: int(count)]
     selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
     return environment.select(selection, run.config.environment_options)

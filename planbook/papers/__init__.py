@@ -1,7 +1,7 @@
-"""The figures of papers, and our runs compared with them.
+"""The figures of papers, and the comparison of runs with them.
 
-``published`` has the papers' tables and settings; ``settings`` what ``--paper`` sets, and how a run of ours differs
-from it. ``comparison`` puts the run beside the tables; ``tables`` shows it.
+``published`` has the papers' tables and settings; ``settings`` has the settings of ``--paper``, and the differences
+between a run and a paper's setting. ``comparison`` compares a run with the tables; ``tables`` prints the comparison.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Our run compared with the tables of papers."""
+"""The comparison of a run with the tables of papers."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -16,34 +16,33 @@ Figure = Callable[[OurRun], float | None]
 
 
 class Column(NamedTuple):
-    """Our figure of a column, None where the run has none, and the digits to show."""
+    """Our figure for a column (None if the run has none), its standard deviation, and the digits to show."""
 
     of: Figure
     spread: Figure = lambda run: None
     digits: int = 1
 
 
-def _of_reward(name: str) -> Figure:
+def _reward(name: str) -> Figure:
     return lambda run: getattr(overall(run.summary.measures, REWARD), name, None)
 
 
-def _of_search(name: str) -> Figure:
+def _search(name: str) -> Figure:
     return lambda run: getattr(run.summary.methods.get("search"), name, None)
 
 
 COLUMNS: Mapping[str, Column] = {
     "score": Column(lambda run: round(100 * run.summary.mean_score, 1)),
-    "reward": Column(_of_reward("mean"), _of_reward("sd")),
+    "reward": Column(_reward("mean"), _reward("sd")),
     "unlock score": Column(lambda run: run.summary.unlock_score, digits=2),
     "cost": Column(lambda run: run.summary.money, digits=2),
     "error steps": Column(lambda run: run.summary.mean_error_steps, digits=2),
     "human examples": Column(lambda run: len(run.start) or None, digits=0),
-    "actions, first round": Column(_of_search("mean_actions_first"), digits=2),
-    "actions, last round": Column(_of_search("mean_actions_last"), digits=2),
-    "plan revisions": Column(_of_search("mean_revisions"), digits=2),
+    "actions, first round": Column(_search("mean_actions_first"), digits=2),
+    "actions, last round": Column(_search("mean_actions_last"), digits=2),
+    "plan revisions": Column(_search("mean_revisions"), digits=2),
 }
-"""Columns that are no shares of tasks solved but figures of the whole run: a score is from 0 to 100, a cost in US
-dollars."""
+"""Columns with figures of the whole run instead of shares of tasks: a score is from 0 to 100, a cost in US dollars."""
 
 
 class ComparedWithPapers(BaseModel):
@@ -53,10 +52,10 @@ class ComparedWithPapers(BaseModel):
 
 
 class OurRow(ComparedWithPapers):
-    """Our figures, in percent of all tasks that were asked for; ``spread`` is the standard deviation over the repeats.
+    """Our figures, in percent of all selected tasks; ``spread`` is the standard deviation over the repeats.
 
-    ``k_max`` is a mean by task type. ``learnt`` is true if the run knew anything beyond its starting examples
-    (``start``); None where no paper is about learning.
+    ``k_max`` is a mean by task type. ``learnt`` is true if the run knew more than its starting examples (``start``);
+    None if no paper is about learning.
     """
 
     planner: str
@@ -66,7 +65,7 @@ class OurRow(ComparedWithPapers):
     repeats: int
     overall: float
     interval: tuple[float, float]
-    """The interval of the overall share; repeats of a task are one case."""
+    """The interval of the overall share, where repeats of a task count as one case."""
     spread: float | None
     by_type: dict[str, float]
     error_steps: float | None
@@ -77,11 +76,11 @@ class OurRow(ComparedWithPapers):
 
 
 class ComparedTable(ComparedWithPapers):
-    """A table, and our figures for its columns; columns that the run did not play have none.
+    """A table, and our figures for those of its columns that the run played.
 
-    ``spread`` has the standard deviations of means. The column ``all`` is over so many task ``types`` (0 where they are
-    not known), of which ``types_played`` were played. ``otherwise`` has our planner's options in which rows of the same
-    method differ, ``alike`` the numbers of rows that differ in none.
+    ``spread`` has the standard deviations of means. The column ``all`` is over ``types`` task types (0 if unknown), of
+    which ``types_played`` were played. ``otherwise`` has the options of our planner in which rows of the same method
+    differ, ``alike`` has the numbers of rows that agree in all options.
     """
 
     table: PublishedTable
@@ -100,19 +99,19 @@ class ComparedPaper(ComparedWithPapers):
     names: dict[str, str]
     differs: tuple[PaperDifference, ...]
     only_quoted: tuple[str, ...]
-    """Methods that cannot be played here, so that their figures are the paper's alone."""
+    """Methods that cannot be played here, and have only the paper's figures."""
     tables: tuple[ComparedTable, ...]
 
 
 class PaperComparison(ComparedWithPapers):
-    """The field ``table`` of ``--table --json``: our row, and each paper that it is compared with."""
+    """The field ``table`` of ``--table --json``: our row, and the comparison with each paper."""
 
     ours: OurRow
     papers: tuple[ComparedPaper, ...]
 
 
 def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | None:
-    """Compare a run with the papers of its method and environment; None where no paper has the environment.
+    """Compare a run with the papers of its method and environment; return None if no paper uses the environment.
 
     Raises BadRun, BadKnowledge.
     """
@@ -122,7 +121,7 @@ def compare_with_papers(config: Config, summary: Summary) -> PaperComparison | N
         return None
     learning = any(setting.building for paper in papers for setting in paper.settings_of(env))
     run = our_run(config, summary, learning=learning)
-    return PaperComparison(ours=_our_row(run), papers=tuple(_paper(paper, run) for paper in papers))
+    return PaperComparison(ours=_our_row(run), papers=tuple(_compare_paper(paper, run) for paper in papers))
 
 
 def _our_row(run: OurRun) -> OurRow:
@@ -146,10 +145,10 @@ def _our_row(run: OurRun) -> OurRow:
 
 
 def _by_type(run: OurRun) -> dict[str, float]:
-    return {kind: share for kind, each in run.summary.by_type.items() if (share := percent([each])) is not None}
+    return {type: share for type, counts in run.summary.by_type.items() if (share := percent([counts])) is not None}
 
 
-def _paper(paper: Publication, run: OurRun) -> ComparedPaper:
+def _compare_paper(paper: Publication, run: OurRun) -> ComparedPaper:
     setting = paper.setting(run.config.environment.name, run.split, run.summary.by_type)
     fitting = [table for table in paper.tables if _fits(table, paper, setting, run)]
     quoted = dict.fromkeys(row.method for table in fitting for row in table.rows if row.planner is None)
@@ -158,22 +157,23 @@ def _paper(paper: Publication, run: OurRun) -> ComparedPaper:
         names=dict(paper.names),
         differs=differences(run, paper, setting),
         only_quoted=tuple(quoted),
-        tables=tuple(_compared(table, paper, setting, run) for table in fitting),
+        tables=tuple(_compare_table(table, paper, setting, run) for table in fitting),
     )
 
 
 def _fits(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> bool:
-    """Return whether a table fits the run: its environment, its method, and its split or types."""
+    """Return True if a table fits the run: its environment, its method, and its split or types."""
     if table.env != setting.env or table.by == "skill":
         return False
-    theirs = paper.setting(table.env, table.split)
-    return (theirs == setting or bool(theirs.types)) and (table.main or bool(table.of(run.config.planner)))
+    table_setting = paper.setting(table.env, table.split)
+    same_tasks = table_setting == setting or bool(table_setting.types)
+    return same_tasks and (table.main or bool(table.of(run.config.planner)))
 
 
-def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
+def _compare_table(table: PublishedTable, paper: Publication, setting: PaperSetting, run: OurRun) -> ComparedTable:
     types, measured = _types(table, paper), [name for name in table.columns if name in COLUMNS]
-    ours = _by_type(run) if table.by == "type" else run.by_object
-    figures = {name: ours[name] for name in table.columns if name in ours}
+    shares = _by_type(run) if table.by == "type" else run.by_object
+    figures = {name: shares[name] for name in table.columns if name in shares}
     share = _overall(types, setting, run)
     if ALL in table.columns and share is not None:
         figures[ALL] = share
@@ -181,30 +181,32 @@ def _compared(table: PublishedTable, paper: Publication, setting: PaperSetting, 
     theirs = {name: [row.options.get(name) for row in rows.values()] for row in rows.values() for name in row.options}
     return ComparedTable(
         table=table,
-        ours=figures | _told({name: COLUMNS[name].of(run) for name in measured}),
-        spread=_told({name: COLUMNS[name].spread(run) for name in measured}),
+        ours=figures | _present({name: COLUMNS[name].of(run) for name in measured}),
+        spread=_present({name: COLUMNS[name].spread(run) for name in measured}),
         types=len(types),
         types_played=len(types & set(run.summary.by_type)),
         otherwise={
-            name: options.get(name) for name, each in theirs.items() if any(v != options.get(name) for v in each)
+            name: options.get(name)
+            for name, values in theirs.items()
+            if any(value != options.get(name) for value in values)
         },
         alike=tuple(n for n, row in rows.items() if all(options.get(k) == value for k, value in row.options.items())),
     )
 
 
 def _types(table: PublishedTable, paper: Publication) -> frozenset[str]:
-    """Return the task types that a table is over; none where neither the table nor the paper's setting names them."""
+    """Return the task types of a table; none if neither the table nor the paper's setting names them."""
     named = {name for name in table.columns if name != ALL and name not in COLUMNS} if table.by == "type" else ()
     return frozenset(paper.setting(table.env, table.split).types or named)
 
 
 def _overall(types: frozenset[str], setting: PaperSetting, run: OurRun) -> float | None:
-    """Return our share of the types that a table is over; None if the run's setting has fewer."""
+    """Return our share over the types of a table; None if the run's setting has fewer types."""
     if setting.types and not types <= set(setting.types):
         return None
-    return percent(each for kind, each in run.summary.by_type.items() if not types or kind in types)
+    return percent(counts for type, counts in run.summary.by_type.items() if not types or type in types)
 
 
-def _told(figures: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the figures that there are."""
+def _present(figures: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the figures without None."""
     return {name: figure for name, figure in figures.items() if figure is not None}

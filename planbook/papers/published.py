@@ -1,4 +1,4 @@
-"""The tables of papers as data, with their units, read from ``automanual.json`` and so on."""
+"""The tables of papers as data, with their units, read from ``automanual.json`` and similar files."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -12,7 +12,7 @@ from planbook.config import Learning
 
 FILES = ("automanual.json", "adapt.json", "deps.json", "agentkit.json", "devils_advocate.json")
 LEARNING_OPTIONS = ("without", "start")
-"""Entries of a learning method's row that are no options of the method."""
+"""Entries of a learning method's row that are not options of the method."""
 ALL = "all"
 """The column of all tasks together."""
 
@@ -24,19 +24,19 @@ class PaperData(BaseModel):
 
 
 class PublishedRow(PaperData):
-    """A row of a table: a method, in one of its variants. ``values`` are by column, in the unit of the table."""
+    """A row of a table: a method or a variant of it. ``values`` are by column, in the unit of the table."""
 
     method: str
     planner: str | None
-    """Our name of the method; None for one that cannot be played here."""
+    """Our name for the method; None if it cannot be played here."""
     model: str = ""
     variant: str = ""
     unit: str = ""
     """Set if it differs from the table's."""
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """Our planner's options that the row was made with, None being no limit.
+    """The options of our planner that the row corresponds to, where None is no limit.
 
-    Of a learning method also what was left out (``without``, as on the command line) and its examples (``start``).
+    For a learning method also the left-out parts (``without``, as on the command line) and its examples (``start``).
     """
     values: dict[str, float]
     spread: dict[str, float] = Field(default_factory=dict)
@@ -46,15 +46,15 @@ class PublishedRow(PaperData):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def quoted_only(self) -> bool:
-        """True if the figures are only quoted: the method cannot be played here, or it was never played with LLaMA."""
+        """True if the figures are only quoted: the method cannot be played here, or LLaMA planned."""
         return self.planner is None or "LLaMA" in self.model
 
 
 class PublishedTable(PaperData):
-    """A table of a paper; ``by`` says what its columns are, except those of ``COLUMNS``; ``note`` how it was read.
+    """A table of a paper; ``by`` is the meaning of its columns, except those of ``COLUMNS``.
 
-    A ``main`` table is shown beside any run on its environment, another one only beside a method that is in it; one of
-    ``ablations`` is not printed beside a run that asked no model.
+    A ``main`` table is compared with any run in its environment, any other only with the methods that it has. A table
+    of ``ablations`` is not printed for a run that asked no model. ``note`` explains how the table was read.
     """
 
     table: int
@@ -75,12 +75,12 @@ class PublishedTable(PaperData):
         return tuple(dict.fromkeys(name for row in self.rows for name in row.values))
 
     def of(self, planner: str) -> dict[int, PublishedRow]:
-        """Return the rows of a method of ours, by their numbers."""
+        """Return the rows of one of our methods, by their numbers."""
         return {number: row for number, row in enumerate(self.rows) if row.planner == planner}
 
 
 class PaperBuilding(PaperData):
-    """The building of a paper's knowledge; None for what it does not state."""
+    """The settings of a paper's building stage; None if the paper does not state one."""
 
     planner: str
     models: tuple[str, ...]
@@ -91,10 +91,10 @@ class PaperBuilding(PaperData):
 
 
 class PaperSetting(PaperData):
-    """The setting of a paper on a split, which has our name; None for what it does not state.
+    """The setting of a paper on a split, by our name for it; None for values that the paper does not state.
 
-    ``types`` are all the task types of the split, where its figures are over types that they do not name. ``models``
-    wrote the plans. In a paper without ``building`` nothing was learned.
+    ``types`` are all task types of the split if its figures do not name them. ``models`` wrote the plans. A paper
+    without ``building`` learned nothing.
     """
 
     env: str
@@ -107,26 +107,26 @@ class PaperSetting(PaperData):
     options: dict[str, JsonValue]
     sampling: dict[str, JsonValue] = Field(default_factory=dict)
     environment: str = ""
-    """Their environment, where it is not ours,"""
+    """Their environment if it differs from ours."""
     our_environment: str = "in text"
-    """which is this one,"""
+    """Our environment, to be compared with theirs."""
     same_with: str = ""
-    """unless this option of our environment is given, whose value names it then."""
+    """Option of our environment whose value replaces ``our_environment`` if given."""
     environment_options: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
-    """Their values of our environment's options, where these are not our usual ones."""
+    """Their values of our environment's options, if these differ from our defaults."""
     apart: dict[str, dict[str, tuple[str, str]]] = Field(default_factory=dict)
-    """By planner, for rows that were not made as the setting says: what, ours and theirs.
+    """By planner, differences of rows that deviate from the setting: name, our value and theirs.
 
-    ``{tasks}`` in ours stands for the number of our tasks.
+    ``{tasks}`` in our value is replaced by the number of our tasks.
     """
     without: tuple[str, ...] = ()
-    """Parts of ours that it did not have (``--without``)."""
+    """Parts of our method that theirs lacks (``--without``)."""
     prompts: str
     building: PaperBuilding | None = None
 
 
 class Publication(PaperData):
-    """A paper's tables. ``names`` are its own names of task types."""
+    """A paper's settings and tables. ``names`` are its own names of task types."""
 
     paper: str
     names: Mapping[str, str]
@@ -135,7 +135,7 @@ class Publication(PaperData):
 
     @property
     def planners(self) -> frozenset[str]:
-        """Our names of its methods."""
+        """Our names for its methods."""
         return frozenset(row.planner for table in self.tables for row in table.rows if row.planner)
 
     @property
@@ -148,20 +148,20 @@ class Publication(PaperData):
         return tuple(setting for setting in self.settings if setting.env == env)
 
     def options(self, planner: str, setting: PaperSetting) -> dict[str, JsonValue]:
-        """Return the options that a method was played with: the setting's, replaced by those that all its rows have."""
+        """Return the options of a method: those of the setting, replaced by those that all its rows agree on."""
         tables = (table for table in self.tables if self.setting(table.env, table.split) == setting)
         rows = [row.options for table in tables for row in table.of(planner).values()]
         agreed = {
-            name: value for row in rows for name, value in row.items() if all(each.get(name) == value for each in rows)
+            name: value for row in rows for name, value in row.items() if all(it.get(name) == value for it in rows)
         }
         return {name: value for name, value in (setting.options | agreed).items() if name not in LEARNING_OPTIONS}
 
     def setting(self, env: str, split: str, types: Collection[str] = ()) -> PaperSetting:
         """Return the first setting that has all the types, else that of the split, else the environment's first."""
-        about = self.settings_of(env)
-        of_types = (each for each in about if types and set(types) <= set(each.types))
-        of_split = (each for each in about if each.split == split)
-        return next(chain(of_types, of_split), about[0])
+        settings = self.settings_of(env)
+        of_types = (setting for setting in settings if types and set(types) <= set(setting.types))
+        of_split = (setting for setting in settings if setting.split == split)
+        return next(chain(of_types, of_split), settings[0])
 
 
 @cache
@@ -172,6 +172,6 @@ def publications() -> Sequence[Publication]:
 
 
 def papers_of(planner: str, env: str) -> Sequence[Publication]:
-    """Return the papers that have a method and an environment, else the first that has the environment."""
-    about = [each for each in publications() if env in each.environments]
-    return [each for each in about if planner in each.planners] or about[:1]
+    """Return the papers with a method and an environment, else the first paper with the environment."""
+    papers = [paper for paper in publications() if env in paper.environments]
+    return [paper for paper in papers if planner in paper.planners] or papers[:1]

@@ -1,4 +1,4 @@
-"""Our run, the settings of papers, and how the two differ."""
+"""The settings of papers, our run, and the differences between the two."""
 
 import json
 from collections import defaultdict
@@ -24,7 +24,7 @@ from planbook.runs import Run, is_run
 
 
 class PaperSettings(NamedTuple):
-    """The settings of a paper; empty for what it does not state, or if no paper was asked for."""
+    """The settings of a paper; empty if it does not state them, or without ``--paper``."""
 
     paper: str = ""
     options: Mapping[str, JsonValue] = {}
@@ -35,12 +35,12 @@ class PaperSettings(NamedTuple):
     learning: Learning | None = None
 
     def facts(self) -> dict[str, JsonValue]:
-        """Return what is set, as JSON; of building, its own settings beside."""
+        """Return the settings as JSON."""
         learning = self.learning.model_dump(mode="json", exclude_unset=True) if self.learning else None
         return {**self._asdict(), "learning": learning}
 
     def __str__(self) -> str:
-        """Write them in a line."""
+        """Describe the settings in one line."""
         actions = {} if self.actions is None else {"actions": self.actions}
         groups = {
             "planner": self.options,
@@ -48,8 +48,8 @@ class PaperSettings(NamedTuple):
             "sampling": self.sampling,
             "episode": actions,
         }
-        told = [f"{title}: {_listed(values)}" for title, values in groups.items() if values]
-        return "; ".join((*told, *([f"without {', '.join(self.without)}"] if self.without else [])))
+        parts = [f"{title}: {_format_options(values)}" for title, values in groups.items() if values]
+        return "; ".join((*parts, *([f"without {', '.join(self.without)}"] if self.without else [])))
 
 
 NO_PAPER: PaperSettings = PaperSettings()
@@ -58,49 +58,49 @@ NO_PAPER: PaperSettings = PaperSettings()
 def paper_settings(
     planner: str, env: str, split: str = "", types: Collection[str] = (), *, building: bool = False
 ) -> PaperSettings:
-    """Return a paper's settings for a method on an environment's split.
+    """Return a paper's settings for a method on an environment's split; with ``building``, for its building stage.
 
-    For ``building``, those of its building episodes. Raises BadArgument where no paper has both.
+    Raises BadArgument if no paper has the method and the environment.
     """
     name = load_environment(env).name
-    paper = next((each for each in publications() if planner in each.planners and name in each.environments), None)
+    paper = next((paper for paper in publications() if planner in paper.planners and name in paper.environments), None)
     if paper is None:
-        raise BadArgument(f"--paper: no paper played {planner} on {name}; {_played(planner)}")
+        raise BadArgument(f"--paper: no paper played {planner} on {name}; {_papers_with(planner)}")
     setting = paper.setting(name, split, types)
-    built = setting.building if building else None
+    stage = setting.building if building else None
     known = method(planner).options.model_fields
-    options = paper.options(planner, setting) | (built.options if built else {})
+    options = paper.options(planner, setting) | (stage.options if stage else {})
     return PaperSettings(
         paper.paper,
         {name: value for name, value in options.items() if name in known},
         {name: values[0] for name, values in setting.environment_options.items()},
         dict(setting.sampling),
-        built.actions if built else setting.actions,
+        stage.actions if stage else setting.actions,
         setting.without,
-        built.learning if built else None,
+        stage.learning if stage else None,
     )
 
 
 def settings_of_papers(planner: str) -> dict[tuple[str, str], PaperSettings]:
     """Return the settings of all papers that played a method, by environment and split."""
-    settings = [each for paper in publications() if planner in paper.planners for each in paper.settings]
-    return {(each.env, each.split): paper_settings(planner, each.env, each.split) for each in settings}
+    settings = [setting for paper in publications() if planner in paper.planners for setting in paper.settings]
+    return {(it.env, it.split): paper_settings(planner, it.env, it.split) for it in settings}
 
 
-def _listed(values: Mapping[str, JsonValue]) -> str:
+def _format_options(values: Mapping[str, JsonValue]) -> str:
     return ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())
 
 
-def _played(planner: str) -> str:
-    """Return the environments on which papers played a method, in words."""
-    there = [f"{each.paper} on {', '.join(each.environments)}" for each in publications() if planner in each.planners]
-    return f"{planner} was played in {'; '.join(there)}" if there else f"no paper has the method {planner}"
+def _papers_with(planner: str) -> str:
+    """Return the papers with a method and their environments, in words."""
+    papers = [f"{it.paper} on {', '.join(it.environments)}" for it in publications() if planner in it.planners]
+    return f"{planner} was played in {'; '.join(papers)}" if papers else f"no paper has the method {planner}"
 
 
 IN_TESTING = frozenset({"formulation"})
-"""Parts that the paper, too, left out in testing alone."""
+"""Parts that the paper also left out only in testing."""
 OBJECT = "object"
-"""The parameter of a task that names the object it is about."""
+"""Parameter of tasks that names their object."""
 OWN_CHOICE = ("replans", "selector")
 """Options whose None is the method's own choice, not the absence of a limit."""
 ALL_THAT_IS_LEARNED = "all that is learned"
@@ -111,50 +111,50 @@ class KnowledgeOrigin:
     """The origin of a run's knowledge."""
 
     building: Config | None
-    """The configuration of the building run, if that is there."""
+    """The configuration of the building run, if it exists."""
     builders: tuple[str, ...]
     """The models that answered in building."""
     formulated: bool
     """True if there was a manual for all rules."""
     learned: bool
-    """True if anything was known beyond the starting examples."""
+    """True if the knowledge was more than the starting examples."""
 
 
 @dataclass(frozen=True)
 class OurRun:
-    """A run that has ended; ``origin`` is there where a paper is about learning."""
+    """A finished run; ``origin`` is None unless a paper is about learning."""
 
     config: Config
     summary: Summary
     models: tuple[str, ...]
-    """The models that answered, by the names that their servers gave."""
+    """The models that answered, by the names that their servers reported."""
     by_object: dict[str, float]
-    """The percentage solved of the tasks about each object, where tasks name one."""
+    """Percentage of solved tasks by the object that they name."""
     origin: KnowledgeOrigin | None
 
     @property
     def uses_a_model(self) -> bool:
-        """True if a model planned, and not stored code alone."""
+        """True if a model planned, False if only stored code was played."""
         return bool(method(self.config.planner).roles)
 
     @property
     def split(self) -> str:
-        """The split that was played: the environment's first where none is named; empty for tasks chosen by id."""
+        """The split that was played, by default the environment's first; empty for tasks selected by id."""
         if self.config.selection.split or self.config.selection.ids:
             return self.config.selection.split or ""
         return self.config.environment.splits[0]
 
     @property
     def tasks(self) -> int:
-        """The number of tasks, each played as often as there were repeats."""
+        """Number of tasks, repeats not counted."""
         return self.summary.tasks // self.summary.repeats
 
     @property
     def without(self) -> tuple[str, ...]:
         """Parts that were left out, in building or in testing."""
         implied = () if self.origin is None or self.origin.formulated else ("formulation",)
-        named = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
-        return tuple(sorted(named - {"formulation"} if "rules" in named else named))
+        parts = {*self.config.without, *self._built_without, *implied} - {RETRIEVAL}
+        return tuple(sorted(parts - {"formulation"} if "rules" in parts else parts))
 
     @property
     def only_in_testing(self) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ class OurRun:
 
     @property
     def start(self) -> tuple[str, ...]:
-        """The starting examples; procedures that ship began with none."""
+        """The starting examples; shipped procedures were made without any."""
         if self.origin is None:
             return ()
         if self.origin.building and self.origin.building.learning:
@@ -177,21 +177,21 @@ class OurRun:
     @property
     def options(self) -> dict[str, JsonValue]:
         """The planner's options that can be compared with a paper's, as in ``PublishedRow``."""
-        found = comparable_options(self.config)
+        options = comparable_options(self.config)
         if self.origin:
             left_out = self.without if self.origin.learned else (ALL_THAT_IS_LEARNED,)
-            found |= {"without": [*left_out], "start": [*sorted(self.start)]}
-        return found
+            options |= {"without": [*left_out], "start": [*sorted(self.start)]}
+        return options
 
 
 def comparable_options(config: Config) -> dict[str, JsonValue]:
     """Return the planner's options in force that can be compared with a paper's."""
-    found = chosen_options(config, config.environment.name).items()
-    return {name: value for name, value in found if value is not None or name not in OWN_CHOICE}
+    options = chosen_options(config, config.environment.name).items()
+    return {name: value for name, value in options if value is not None or name not in OWN_CHOICE}
 
 
 def our_run(config: Config, summary: Summary, *, learning: bool) -> OurRun:
-    """Read the run, and if it is about ``learning`` its library, too. Raises BadRun, BadKnowledge."""
+    """Read the run, and with ``learning`` the origin of its knowledge. Raises BadRun, BadKnowledge."""
     with closing(Run.open(Path(summary.run))) as run:
         models = models_asked(run) if method(config.planner).roles else ()
         by_object = _by_object(read_run(run).episodes.values())
@@ -210,18 +210,18 @@ def _origin(config: Config) -> KnowledgeOrigin:
 
 
 def _formulated(known: list[Knowledge]) -> bool:
-    return all(each.manual for each in known if each.rules)
+    return all(knowledge.manual for knowledge in known if knowledge.rules)
 
 
 def _by_object(rows: Iterable[Result]) -> dict[str, float]:
     counts = defaultdict[str, list[tuple[int, int]]](list)
     for row in rows:
         counts[str(row.entry.task.params.get(OBJECT, ""))].append((row.solved, 1))
-    return {about: share for about, each in counts.items() if (share := percent(each)) is not None}
+    return {name: share for name, pairs in counts.items() if (share := percent(pairs)) is not None}
 
 
 def models_asked(run: Run) -> tuple[str, ...]:
-    """Return the models that answered; of a run in which none was asked, those that it names."""
+    """Return the models that answered; if none was asked, those of the configuration."""
     answered = [_name(event.body) for event in run.store.events(kind="ask")]
     return tuple(dict.fromkeys(answered)) or tuple(dict.fromkeys(run.config.models.values()))
 
@@ -230,15 +230,15 @@ def _name(body: Any) -> str:
     return str(body["reply"]["model"] or body["model"])
 
 
-SAME_EITHER_WAY = ("engine",)
-"""Options of environments that change no observation."""
+WITHOUT_EFFECT = ("engine",)
+"""Options of environments that do not change observations."""
 NO_LIMIT = "no limit"
 COMPARED = ("tasks_per_type", "solved_after", "max_rules", "start", "libraries_only", "per_type")
 """Options of building that are compared."""
 
 
 class PaperDifference(BaseModel):
-    """One setting, ours and the paper's."""
+    """A setting with our value and the paper's."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -251,11 +251,11 @@ class PaperDifference(BaseModel):
 
 
 Facts = Iterator[tuple[str, object, object]]
-"""The name of a setting, our value and theirs; None where nothing is known."""
+"""The name of a setting, our value and theirs; None if unknown."""
 
 
 def differences(run: OurRun, paper: Publication, setting: PaperSetting) -> tuple[PaperDifference, ...]:
-    """Return everything that differs from how the paper's figures of a setting were made."""
+    """Return all differences between our run and the paper's setting."""
     apart = setting.apart.get(run.config.planner, {})
     usual = [*_tasks(run, setting), *_environment(run.config, setting), *_planning(run, paper, setting)]
     facts: list[tuple[str, object, object]] = [fact for fact in usual if fact[0] not in apart]
@@ -273,7 +273,7 @@ def _tasks(run: OurRun, setting: PaperSetting) -> Facts:
     summary = run.summary
     yield "split", run.split or "tasks chosen by id", setting.split
     yield "task types", len(summary.by_type), len(setting.types) or None
-    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed is as good as a repeat
+    if setting.tasks is None or summary.tasks != setting.tasks * setting.repeats:  # another seed counts as a repeat
         yield "tasks", run.tasks, setting.tasks
         yield "repeats", summary.repeats, setting.repeats
     yield "episodes that were not played", summary.failures.get(Outcome.NOT_RUN.value, 0), 0
@@ -284,11 +284,11 @@ def _environment(config: Config, setting: PaperSetting) -> Facts:
     usual = config.environment.Options().model_dump(mode="json")
     for name, value in config.environment_options.model_dump(mode="json").items():
         theirs = setting.environment_options.get(name, (usual[name],))
-        if name not in (*SAME_EITHER_WAY, setting.same_with) and value not in theirs:
+        if name not in (*WITHOUT_EFFECT, setting.same_with) and value not in theirs:
             yield f"environment option {name}", _limit(value), _limit(theirs[0])
-    given = setting.same_with and getattr(config.environment_options, setting.same_with)
+    value = setting.same_with and getattr(config.environment_options, setting.same_with)
     if setting.environment:
-        yield "environment", f"{setting.same_with} {given}" if given else setting.our_environment, setting.environment
+        yield "environment", f"{setting.same_with} {value}" if value else setting.our_environment, setting.environment
 
 
 def _planning(run: OurRun, paper: Publication, setting: PaperSetting) -> Facts:

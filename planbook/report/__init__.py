@@ -1,8 +1,8 @@
-"""The viewer behind `planbook report` and `planbook watch`: one HTML page, read from the stores of runs alone.
+"""The viewer behind `planbook report` and `planbook watch`: one HTML page, made from the stores of runs.
 
-``page`` puts it together. ``sections`` says what came out of a run in ``blocks`` of JSON, with its ``charts``, what was
-``learned``, the ``branches`` that were forked from it, and costs and what is needed to ``trust`` the figures.
-``episodes`` gives a row for each episode and a document of what happened in it, and packs these.
+``page`` assembles the page. ``sections`` has the sections of a run as ``blocks`` of JSON: results, ``charts``, what was
+``learned``, ``branches`` that were forked from it, and in ``trust`` its costs and the facts behind the figures.
+``episodes`` has a row for each episode and a document of everything that happened in it, and packs the documents.
 ``viewer/`` has the template, style and scripts.
 """
 
@@ -39,7 +39,7 @@ FILE = "report.html"
 
 
 class Reported(BaseModel):
-    """The object that ends the standard output of ``--json``."""
+    """Output of ``report --json``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -51,37 +51,38 @@ class Reported(BaseModel):
 def report_runs(
     folders: Sequence[Path], out: Path | None, episodes: str | None, prices: Path | None = None, *, as_json: bool
 ) -> tuple[int, Reported]:
-    """Write the page of one run into its folder, of several into the current one, unless ``out`` names a file.
+    """Write the page of one run into its folder, of several into the current folder, unless ``out`` names a file.
 
-    ``episodes`` says which are shown cell by cell: all, failed, a number, or None for what still opens well; ``prices``
-    is a table of prices, by default the one that ships. Raises BadRun, BadArgument, BadPrices.
+    ``episodes`` selects those that are shown cell by cell: all, failed, a number, or None for those that fit a page of
+    reasonable size; ``prices`` is a price table, by default the shipped one. Raises BadRun, BadArgument, BadPrices.
     """
     price = prices_from(prices)
     target = out or (folders[0] / FILE if len(folders) == 1 else Path(FILE))
-    with ExitStack() as opened:
-        runs = [opened.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
+    with ExitStack() as stack:
+        runs = [stack.enter_context(closing(Run.open(folder, graphs=True))) for folder in folders]
         for run in runs:
             if run.is_played:
-                told = f"Note: {run.folder} is still being played; the report shows its present state."
-                ERRORS.print(told, style="yellow", soft_wrap=True)
-        read = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
-        _write(read, target, episodes)
-    done = Reported(report=str(target), bytes=target.stat().st_size, runs=tuple(each.summary() for each in read))
-    shown = f"{done.bytes / 1e6:.1f} MB" if done.bytes >= 1e5 else f"{done.bytes / 1e3:.0f} kB"
-    console(as_json).print(f"{target} ({shown})", soft_wrap=True)
-    return errors.OK, done
+                note = f"Note: {run.folder} is still being played; the report shows its present state."
+                ERRORS.print(note, style="yellow", soft_wrap=True)
+        results = [read_run(run, name, price) for run, name in zip(runs, _names(folders), strict=True)]
+        _write(results, target, episodes)
+    summaries = tuple(run_results.summary() for run_results in results)
+    reported = Reported(report=str(target), bytes=target.stat().st_size, runs=summaries)
+    size = f"{reported.bytes / 1e6:.1f} MB" if reported.bytes >= 1e5 else f"{reported.bytes / 1e3:.0f} kB"
+    console(as_json).print(f"{target} ({size})", soft_wrap=True)
+    return errors.OK, reported
 
 
-def _write(read: Sequence[RunResults], target: Path, episodes: str | None) -> None:
+def _write(results: Sequence[RunResults], target: Path, episodes: str | None) -> None:
     try:
-        write_page(read, target, episodes)
+        write_page(results, target, episodes)
     except OSError as error:
         raise errors.BadArgument(f"{target} cannot be written: {error.strerror}; name another with --out") from error
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """The folders' own names, or whole paths where two are alike; a folder given twice is numbered."""
-    whole = [folder.resolve() for folder in folders]
-    alike = Counter(path.name for path in whole)
-    names = [path.name if alike[path.name] == 1 else str(path) for path in whole]
+    """Return the names of the folders, or their paths if names are equal; a folder given twice is numbered."""
+    paths = [folder.resolve() for folder in folders]
+    counts = Counter(path.name for path in paths)
+    names = [path.name if counts[path.name] == 1 else str(path) for path in paths]
     return [name if name not in names[:number] else f"{name} ({number + 1})" for number, name in enumerate(names)]

@@ -1,6 +1,6 @@
-"""The blocks that a page is made of, as JSON: paragraphs, tables, lists, code, charts.
+"""The blocks of a page, as JSON: paragraphs, tables, lists, code, charts.
 
-``viewer/page.html`` draws those that can be read without JavaScript, ``viewer/page.js`` all of them. A line of text
+``viewer/page.html`` draws those that are shown without JavaScript, ``viewer/page.js`` draws all of them. A line of text
 is a string, or a list of strings and marked parts.
 """
 
@@ -14,12 +14,12 @@ Part = str | dict[str, str]
 Line = str | Sequence[Part]
 Block = dict[str, Any]
 DASH = "–"
-"""Stands for a figure that there is not."""
-MOST_LINKS = 24
+"""Shown in place of a missing figure."""
+MAX_LINKS = 24
 
 
 def marked(tag: str, text: str, kind: str = "") -> Part:
-    """Return a part in an HTML element: b, small, code, or a span of some class."""
+    """Return a part in an HTML element: b, small, code, or a span with a class."""
     return {"tag": tag, "text": text, "class": kind}
 
 
@@ -33,12 +33,12 @@ def link(text: str, anchor: str) -> Part:
     return {"tag": "a", "text": text, "to": anchor}
 
 
-def links(pairs: Sequence[tuple[str, str]], most: int = MOST_LINKS) -> list[Part]:
-    """Return links, given by text and anchor, with commas between them; those above ``most`` are only counted."""
-    found: list[Part] = []
-    for text, anchor in pairs[:most]:
-        found += [", ", link(text, anchor)] if found else [link(text, anchor)]
-    return found if len(pairs) <= most else [*found, f" and {len(pairs) - most:,} more"]
+def links(pairs: Sequence[tuple[str, str]], limit: int = MAX_LINKS) -> list[Part]:
+    """Return links from pairs of text and anchor, separated by commas; those above ``limit`` are only counted."""
+    parts: list[Part] = []
+    for text, anchor in pairs[:limit]:
+        parts += [", ", link(text, anchor)] if parts else [link(text, anchor)]
+    return parts if len(pairs) <= limit else [*parts, f" and {len(pairs) - limit:,} more"]
 
 
 def paragraph(line: Line, kind: str = "") -> Block:
@@ -67,22 +67,22 @@ def pairs(rows: Iterable[tuple[str, str]]) -> Block:
 
 
 def facts(rows: Iterable[tuple[str, Line, Line]]) -> Block:
-    """Return the figures that a reader looks for first: a name, the figure, and what there is to say of it."""
+    """Return the key figures: a name, the figure, and a remark."""
     return {"block": "facts", "rows": list(rows)}
 
 
 def more(line: Line, blocks: Iterable[Block], kind: str = "", *, is_open: bool = False) -> Block:
-    """Return blocks that are shown when the line above them is clicked."""
+    """Return blocks that unfold when the line above them is clicked."""
     return {"block": "more", "line": line, "blocks": list(blocks), "class": kind, "open": is_open}
 
 
 def group(blocks: Iterable[Block], kind: str, anchor: str = "") -> Block:
-    """Return blocks that belong together, at a place that links lead to."""
+    """Return blocks that belong together, with an anchor for links."""
     return {"block": "group", "blocks": list(blocks), "class": kind, "id": anchor}
 
 
 def pre(text: str, kind: str = "") -> Block:
-    """Return text as it stands."""
+    """Return preformatted text."""
     return {"block": "pre", "text": text, "class": kind}
 
 
@@ -92,12 +92,12 @@ def code(text: str) -> Block:
 
 
 def section(title: str, kind: str, blocks: Iterable[Block], *, static: bool = False) -> Block:
-    """Return a section of a run; one that is ``static`` can be read without JavaScript."""
+    """Return a section of a run; a ``static`` one is shown without JavaScript."""
     return {"title": title, "class": kind, "blocks": list(blocks), "static": static}
 
 
 def share(solved: int, tasks: int) -> str:
-    """Return a share of tasks as a percentage; a dash for none."""
+    """Return a share of tasks as a percentage; a dash if there are no tasks."""
     return f"{solved / tasks:.1%}" if tasks else DASH
 
 
@@ -107,7 +107,7 @@ def within(low: float, high: float) -> str:
 
 
 def dollars(money: float | None) -> str:
-    """Return a sum of money; small sums have as many digits as it takes to see them."""
+    """Return a sum of money; small sums have more digits."""
     if money is None:
         return PRICE_UNKNOWN
     return f"${money:,.2f}" if money >= 1 or not money else f"${money:.4f}"
@@ -126,6 +126,6 @@ def moment(at: float | None) -> str:
     return DASH if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def be(number: int, thing: str) -> str:
-    """Return a count of things with the verb: 1 task was, 2 tasks were."""
-    return f"{counted(number, thing)} {'was' if number == 1 else 'were'}"
+def counted_were(number: int, noun: str) -> str:
+    """Return a number with noun and verb: 1 task was, 2 tasks were."""
+    return f"{counted(number, noun)} {'was' if number == 1 else 'were'}"

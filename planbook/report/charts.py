@@ -1,6 +1,6 @@
-"""The charts of a page, as data: ``viewer/charts.js`` draws them as SVG, and writes the same numbers as a table.
+"""The charts of a page, as data: ``viewer/charts.js`` draws them as SVG, with the same numbers as a table.
 
-A chart is drawn where it shows something that the tables do not: nothing of a run in which every task was solved.
+A chart is drawn only if it shows something that the tables do not; a run that solved every task has none.
 """
 
 from collections import Counter, defaultdict
@@ -20,45 +20,46 @@ Chart = dict[str, Any]
 Point = tuple[float, float]
 ALL = "all"
 KNOWN = ("rules", "skills", "reflections", "procedures")
-MOST_POINTS, FEW = 400, 3
-"""Of one line; and episodes below which a curve shows nothing."""
+MAX_POINTS, MIN_EPISODES = 400, 3
+"""Maximum points of a line; and minimum episodes of a curve."""
 HUES: Mapping[str, str] = {"direct_success": "good", "indirect_success": "mixed", **dict.fromkeys(UNPLAYED, "rule")}
 CAUSES = ("c5", "c4", "bad", "c1", "c3", "c6", "c0", "c7")
 """Colours of outcomes, and of the causes of failures."""
 EPISODES = "episodes, in the order in which they ended"
 BY = {
     "after": ("building tasks", "building tasks"),
-    "planner_options.d_max": ("d_max", "d_max, the level at which nothing is taken apart"),
-    "planner_options.rounds": ("rounds", "rounds of planning anew"),
+    "planner_options.d_max": ("d_max", "d_max, the maximum depth of decomposition"),
+    "planner_options.rounds": ("rounds", "rounds of replanning"),
 }
-"""Settings that success is drawn by, with names of both and of the axis (ADaPT, figure 4; DEPS, table 4)."""
+"""Settings over which success is drawn, with their names and axis titles (ADaPT, figure 4; DEPS, table 4)."""
 
 
 def charts(runs: Sequence[RunResults], first: int = 0) -> list[Chart]:
     """Return the charts of one run, or of several side by side; ``first`` is the number of the first run."""
-    found = [
+    if not any(run.order for run in runs):
+        return []
+    return [
         *_success(runs, first),
         *_endings(runs),
         *curves(runs, first),
         *paying_curves(runs, first),
         *learning_curves(runs),
+        *(building(runs[0]) if len(runs) == 1 else []),
     ]
-    found += building(runs[0]) if len(runs) == 1 else []
-    return found if any(run.order for run in runs) else []
 
 
 def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
-    """Draw the share solved of each task type with its interval, the runs side by side."""
+    """Yield the solved share of each task type with its interval, the runs side by side."""
     summaries = [run.summary() for run in runs]
-    shares = [{**each.by_type, ALL: (each.solved, each.tasks)} for each in summaries]
     types = sorted({kind for summary in summaries for kind in summary.by_type})
     names = [*types, ALL] if len(types) > 1 else types
-    if all(each.solved in (0, each.tasks) for each in summaries) or len(names) == len(runs) == 1:
+    if all(summary.solved in (0, summary.tasks) for summary in summaries) or len(names) == len(runs) == 1:
         return
     series = []
-    for number, (run, of, summary) in enumerate(zip(runs, shares, summaries, strict=True), first):
-        counts = [of.get(name, (0, 0)) for name in names]
-        bounds = [summary.intervals[name] if of.get(name, (0, 0))[1] else None for name in names]
+    for number, (run, summary) in enumerate(zip(runs, summaries, strict=True), first):
+        by_type = {**summary.by_type, ALL: (summary.solved, summary.tasks)}
+        counts = [by_type.get(name, (0, 0)) for name in names]
+        bounds = [summary.intervals[name] if tasks else None for name, (_, tasks) in zip(names, counts, strict=True)]
         values = [solved / tasks if tasks else None for solved, tasks in counts]
         tips = [f"{solved:,} of {tasks:,} solved" for solved, tasks in counts]
         series.append({"name": run.name, "hue": number, "values": values, "bounds": bounds, "tips": tips})
@@ -67,20 +68,24 @@ def _success(runs: Sequence[RunResults], first: int) -> Iterator[Chart]:
 
 
 def _endings(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Draw how the episodes ended, by task type, or by run; every task is in one of the parts."""
+    """Yield the endings of all episodes, by task type, or by run."""
     if len(runs) == 1:
-        every = list(runs[0].episodes.values())
-        kinds = sorted({each.entry.task.type for each in every})
-        groups = {kind: [each for each in every if each.entry.task.type == kind] for kind in kinds}
+        episodes = list(runs[0].episodes.values())
+        types = sorted({episode.entry.task.type for episode in episodes})
+        groups = {name: [episode for episode in episodes if episode.entry.task.type == name] for name in types}
     else:
         groups = {run.name: list(run.episodes.values()) for run in runs}
-    counts = {name: Counter(map(_how, episodes)) for name, episodes in groups.items()}
+    counts = {name: Counter(map(_ending, episodes)) for name, episodes in groups.items()}
     total = sum(counts.values(), Counter[str]())
-    hows = sorted(total, key=lambda how: (list(HUES).index(how) if how in HUES else 2, -total[how]))
-    if len(hows) > 1:
-        hues = {how: HUES.get(how) or CAUSES[number % len(CAUSES)] for number, how in enumerate(hows)}
+    endings = sorted(total, key=lambda ending: (list(HUES).index(ending) if ending in HUES else 2, -total[ending]))
+    if len(endings) > 1:
         series = [
-            {"name": in_words(how), "hue": hues[how], "values": [each[how] for each in counts.values()]} for how in hows
+            {
+                "name": in_words(ending),
+                "hue": HUES.get(ending) or CAUSES[number % len(CAUSES)],
+                "values": [count[ending] for count in counts.values()],
+            }
+            for number, ending in enumerate(endings)
         ]
         yield {
             "kind": "bars",
@@ -92,18 +97,18 @@ def _endings(runs: Sequence[RunResults]) -> Iterator[Chart]:
         }
 
 
-def _how(episode: Result) -> str:
-    """Return the outcome of what was solved, else the cause of why it was not."""
+def _ending(episode: Result) -> str:
+    """Return the outcome if solved, else the cause."""
     ending = episode.ending
     return ending.outcome.value if ending.outcome.solved else ending.cause or ending.outcome.value
 
 
 def curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
-    """Draw success over the episodes in the order in which they ended."""
+    """Yield success over the episodes in the order in which they ended."""
     series = [
-        {"name": run.name, "hue": number, "points": thinned(list(enumerate(_solved_so_far(run), 1)))}
+        {"name": run.name, "hue": number, "points": thin_out(list(enumerate(_solved_so_far(run), 1)))}
         for number, run in enumerate(runs, first)
-        if len(run.order) >= FEW
+        if len(run.order) >= MIN_EPISODES
     ]
     if any(0 < run.summary().solved < len(run.order) for run in runs) and series:
         title = "Solved, of the episodes that had ended"
@@ -116,21 +121,21 @@ def _solved_so_far(run: RunResults) -> list[float]:
 
 
 def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
-    """Draw the tokens for each solved task as tasks are played, learning included, where something was learned."""
-    known = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
-    if not any(paying.knows for _, _, paying in known):
+    """Yield the tokens per solved task over the episodes, learning included, if something was learned."""
+    costs = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
+    if not any(paying.knows for _, _, paying in costs):
         return
-    drawn = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in known)
-    series = [{"name": name, "hue": hue, "points": thinned(points)} for name, hue, points in drawn if points]
+    lines = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in costs)
+    series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in lines if points]
     title = "Tokens per solved task so far, with learning"
     if series:
         yield {"kind": "lines", "title": title, "form": "count", "over": EPISODES, "series": series}
 
 
 def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
-    """Yield the tokens for each solved task after each episode.
+    """Yield the tokens per solved task after each episode.
 
-    What earlier runs spent on learning is there from the beginning, what a building run spends as it goes on.
+    Tokens that earlier runs spent on learning count from the beginning, those of a building run as it spends them.
     """
     tokens, solved = learning, 0
     if run.builds:
@@ -146,61 +151,61 @@ def _tokens_so_far(run: RunResults, learning: int) -> Iterator[Point]:
             yield number, round(tokens / solved, 1)
 
 
-def thinned(points: Sequence[Point], most: int = MOST_POINTS) -> list[Point]:
-    """Return some of the points, evenly, always with the last."""
-    step = -(-len(points) // most)
+def thin_out(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
+    """Return evenly chosen points, always with the last."""
+    step = -(-len(points) // limit)
     return [*points[:-1:step], points[-1]]
 
 
 def learning_curves(runs: Sequence[RunResults]) -> Iterator[Chart]:
-    """Draw success by a number, where runs differ in that number and in nothing else."""
+    """Yield success over a numeric setting, for runs that differ in nothing else."""
     for setting, (name, over) in BY.items():
-        alike = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
+        groups = defaultdict[tuple[tuple[str, str], ...], dict[int, RunResults]](dict)
         for run in runs:
-            told = dict(by_dotted_name(with_options(run.run.config)))
-            number = told.pop(setting, "")
+            values = dict(by_dotted_name(with_options(run.run.config)))
+            number = values.pop(setting, "")
             if number.isdecimal() and run.episodes:
-                alike[tuple(told.items())][int(number)] = run
-        series = [_curve(each, setting) for each in alike.values() if len(each) > 1]
+                groups[tuple(values.items())][int(number)] = run
+        series = [_curve(group, setting) for group in groups.values() if len(group) > 1]
         if series:
             title = f"Success by {name}"
             yield {"kind": "lines", "title": title, "form": "percent", "over": over, "series": series}
 
 
-def _curve(alike: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
-    summaries = {number: alike[number].summary() for number in sorted(alike)}
-    points = [(number, each.solved / each.tasks) for number, each in summaries.items()]
-    bounds = [each.intervals[ALL] for each in summaries.values()]
-    config = next(iter(alike.values())).run.config
+def _curve(runs: Mapping[int, RunResults], setting: str) -> dict[str, Any]:
+    summaries = {number: runs[number].summary() for number in sorted(runs)}
+    points = [(number, summary.solved / summary.tasks) for number, summary in summaries.items()]
+    bounds = [summary.intervals[ALL] for summary in summaries.values()]
+    config = next(iter(runs.values())).run.config
     library = Path(config.library).name if setting == "after" else config.env
     options = (f"{name} {value}" for name, value in config.planner_options.items() if not setting.endswith(name))
     left_out = (f"without {name}" for name in config.without)
-    named = (library, config.title, *config.models.values(), *options, *left_out, config.selection.split)
-    return {"name": ", ".join(filter(None, named)), "points": points, "bounds": bounds}
+    names = (library, config.title, *config.models.values(), *options, *left_out, config.selection.split)
+    return {"name": ", ".join(filter(None, names)), "points": points, "bounds": bounds}
 
 
 def with_options(config: Config) -> dict[str, Any]:
-    """Return a configuration as JSON, with all options that the method plays with."""
-    found = config.model_dump(mode="json")
+    """Return a configuration as JSON, with all options of the method."""
+    settings = config.model_dump(mode="json")
     with suppress(EnvsError):
-        found["planner_options"] = chosen_options(config, config.environment.name)
-    return found
+        settings["planner_options"] = chosen_options(config, config.environment.name)
+    return settings
 
 
 def building(run: RunResults) -> list[Chart]:
-    """Return a building run's error steps and what was known, episode by episode; nothing for other runs."""
+    """Return a building run's error steps and knowledge, episode by episode; nothing for other runs."""
     steps = list(_learning(run))
     if not steps:
         return []
     episodes = [run.episodes[index] for index, _ in steps]
     marks = []
     for name, solved, hue in (("solved", True, "good"), ("not solved", False, "bad")):
-        own = [each for each in episodes if each.ending.outcome.solved is solved]
-        tips = [f"{each.entry.task.id}, {outcome_of(each.ending)}" for each in own]
-        points = [(each.index, each.ending.error_steps) for each in own]
+        own = [episode for episode in episodes if episode.ending.outcome.solved is solved]
+        tips = [f"{episode.entry.task.id}, {outcome_of(episode.ending)}" for episode in own]
+        points = [(episode.index, episode.ending.error_steps) for episode in own]
         if own:
             marks.append({"name": name, "hue": hue, "points": points, "tips": tips})
-    solved_of = f"{sum(each.ending.outcome.solved for each in episodes):,} of {len(episodes):,} solved"
+    total = f"{sum(episode.ending.outcome.solved for episode in episodes):,} of {len(episodes):,} solved"
     known = [
         {"name": name, "hue": hue, "points": [(index, counts[hue]) for index, counts in steps]}
         for hue, name in enumerate(KNOWN)
@@ -208,14 +213,14 @@ def building(run: RunResults) -> list[Chart]:
     ]
     last = counted(steps[-1][1][0], "rule")
     common = {"form": "count", "over": "number of the episode"}
-    errors = {"kind": "marks", "title": "Building: error steps, episode by episode", "series": marks, "last": solved_of}
+    errors = {"kind": "marks", "title": "Building: error steps, episode by episode", "series": marks, "last": total}
     title = "Building: what was known after each episode"
-    grown = {"kind": "lines", "title": title, "series": known, "last": last, "steps": True, **common}
-    return [errors | common, grown] if any(each.ending.error_steps for each in episodes) else [grown]
+    knowledge = {"kind": "lines", "title": title, "series": known, "last": last, "steps": True, **common}
+    return [errors | common, knowledge] if any(episode.ending.error_steps for episode in episodes) else [knowledge]
 
 
 def _learning(run: RunResults) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Give the episodes that were learned from, in that order, with what was known after each by ``KNOWN``."""
+    """Yield the episodes that were learned from, in order, with the counts of ``KNOWN`` after each."""
     learning, known = run.run.config.learning, dict[str, tuple[int, ...]]()
     for event in run.outside if learning is not None else ():
         body: Any = event.body

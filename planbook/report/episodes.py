@@ -1,4 +1,4 @@
-"""The episodes of a page: a row for each, and a document of all that happened in it, packed until it is opened."""
+"""The episodes of a page: a row for each, and a document of everything that happened in it, compressed."""
 
 import base64
 import json
@@ -17,33 +17,33 @@ from planbook.store import Event
 from planbook.wording import counted, harmless, in_words, outcome_of, score_of
 
 CHUNK = 200_000
-"""Characters of JSON that are packed together: enough to be packed well, few enough to be inflated at once."""
+"""Characters of JSON per chunk: enough to compress well, few enough to decompress quickly."""
 TEXT = "\x01"
-"""The name under which the number of a text stands; no other name can be the same once all is ``visible``."""
+"""Key of a reference to a long text; ``visible`` escapes it, so no other key is equal."""
 LONG_TEXT = 400
-"""Texts from this length on are kept apart, each once however many episodes show it."""
+"""Minimum length of texts that are stored separately, once for all episodes that contain them."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Packed items; ``first`` is the number of the first of them."""
+    """Packed items; ``first`` is the number of the first item."""
 
     first: int
     data: str
 
 
-def packed(text: str) -> str:
-    """Return a text compressed (zlib), as base64."""
+def pack(text: str) -> str:
+    """Compress a text with zlib, and return it in base64."""
     return base64.b64encode(zlib.compress(text.encode("utf-8", "backslashreplace"), 9)).decode("ascii")
 
 
 def visible(value: Any) -> Any:
-    """Return JSON in which every character of every text can be seen."""
+    """Return JSON with control characters escaped in all texts."""
     if isinstance(value, str):
         return value if value.replace("\n", "").replace("\t", "").isprintable() else harmless(value)
     if isinstance(value, dict):
-        return {visible(name): visible(each) for name, each in value.items()}
-    return [visible(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {visible(name): visible(content) for name, content in value.items()}
+    return [visible(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 class Items:
@@ -51,7 +51,7 @@ class Items:
 
     def __init__(self) -> None:
         self.size = 0
-        """Characters of the chunks that are full."""
+        """Characters of the full chunks."""
         self._chunks: list[Chunk] = []
         self._open: list[str] = []
         self._open_size = self._count = 0
@@ -66,13 +66,13 @@ class Items:
         return self._count - 1
 
     def chunks(self) -> Iterator[Chunk]:
-        """Give all of them."""
+        """Yield all chunks."""
         if self._open:
             self._close()
         yield from self._chunks
 
     def _close(self) -> None:
-        self._chunks.append(Chunk(self._count - len(self._open), packed(f"[{','.join(self._open)}]")))
+        self._chunks.append(Chunk(self._count - len(self._open), pack(f"[{','.join(self._open)}]")))
         self.size += len(self._chunks[-1].data)
         self._open, self._open_size = [], 0
 
@@ -85,38 +85,37 @@ class LongTexts(Items):
         self._numbers: dict[bytes, int] = {}
 
     def keep(self, text: str) -> int:
-        """Return the text's number, from 0 in the order in which they come."""
+        """Add a text unless it is known, and return its number."""
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if digest not in self._numbers:
             self._numbers[digest] = self.add(text)
         return self._numbers[digest]
 
     def without(self, value: Any) -> Any:
-        """Return JSON with every long text replaced by its number, under ``TEXT``."""
+        """Return JSON with every long text replaced by a reference: its number under the key ``TEXT``."""
         if isinstance(value, str):
             return value if len(value) < LONG_TEXT else {TEXT: self.keep(value)}
         if isinstance(value, dict):
-            return {name: self.without(each) for name, each in value.items()}
-        return [self.without(each) for each in value] if isinstance(value, list) else value
+            return {name: self.without(content) for name, content in value.items()}
+        return [self.without(item) for item in value] if isinstance(value, list) else value
 
 
 PAGE_BYTES = 25_000_000
-"""Size of the packed part unless --episodes says otherwise: more takes seconds to open, and mail programs refuse it."""
-WAYS = "--episodes takes all, failed, or a number"
-IN_FULL = 600
-"""Calls at either end of an episode whose prompts are on the page; of a long game, the store has those between."""
+"""Default limit of the packed part: larger pages take seconds to open, and mail programs refuse them."""
+CALLS_WITH_PROMPTS = 600
+"""Calls at either end of an episode whose prompts are on the page; those between are only in the store."""
 Json = dict[str, Any]
 
 
 def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) -> Json:
-    """Return the line of an episode; a run that is ``live`` waits to play what has no ending."""
+    """Return the line of an episode; in a ``live`` run, an episode without an ending is waiting."""
     ending, cost = episode.ending, episode.cost
     cause = ending.cause
     waits = live and episode.index not in run.order
-    said = [in_words(cause)] if in_words(cause) not in ("", outcome_of(ending)) else []
-    said.append(counted(cost.actions, "action") + score_of(ending))
-    said += [counted(ending.error_steps, "error step")] if ending.error_steps else []
-    said += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
+    details = [in_words(cause)] if in_words(cause) not in ("", outcome_of(ending)) else []
+    details.append(counted(cost.actions, "action") + score_of(ending))
+    details += [counted(ending.error_steps, "error step")] if ending.error_steps else []
+    details += [counted(cost.calls, "call"), counted(cost.tokens, "token")] if cost.calls else []
     return {
         "id": f"{anchor}-{episode.index}",
         "n": episode.index,
@@ -127,43 +126,43 @@ def row(run: RunResults, episode: Result, anchor: str, *, live: bool = False) ->
         "task": episode.entry.task.id,
         "repeat": episode.entry.repeat,
         "goal": episode.task.goal,
-        "said": " · ".join(said),
+        "detail": " · ".join(details),
     }
 
 
 def document(events: Iterable[Event], task: Json) -> Json:
-    """Return what happened in a scope and below it: whole plays as trajectories, and calls and records around them."""
+    """Return the document of events: plays as trajectories, and the calls and records around them."""
     parts: list[Json] = []
-    for play, own in groupby_play(events):
+    for play, play_events in group_by_play(events):
         if play is None:
-            parts += map(_outside, in_reading_order(own))
+            parts += map(_record, in_reading_order(play_events))
         else:
-            parts.append({"play": play, **_trajectory(read_trajectory(play, own))})
+            parts.append({"play": play, **_trajectory(read_trajectory(play, play_events))})
     return {"task": task, "parts": parts}
 
 
-def groupby_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
-    """Give the events of each play with its path, where the play began; between plays, with None, those of no play."""
-    listed = list(events)
+def group_by_play(events: Iterable[Event]) -> Iterator[tuple[str | None, list[Event]]]:
+    """Yield each play's path with its events, where the play began; events of no play come with None."""
+    every = list(events)
     begun = {
-        event.scope.partition("/round/")[0] for event in listed if "/round/" in event.scope and event.kind == "task"
+        event.scope.partition("/round/")[0] for event in every if "/round/" in event.scope and event.kind == "task"
     }
-    own: dict[str, list[Event]] = {path: [] for path in begun}
-    around: list[tuple[str | None, Event]] = []
-    for event in listed:
+    plays: dict[str, list[Event]] = {path: [] for path in begun}
+    sequence: list[tuple[str | None, Event]] = []
+    for event in every:
         path = event.scope.partition("/round/")[0]
-        if path in own and (path != event.scope or event.kind in ("recall", "outcome")):
-            if not own[path]:
-                around.append((path, event))
-            own[path].append(event)
+        if path in plays and (path != event.scope or event.kind in ("recall", "outcome")):
+            if not plays[path]:
+                sequence.append((path, event))
+            plays[path].append(event)
         else:
-            around.append((None, event))
-    for key, group in groupby(around, key=lambda each: each[0]):
-        yield (key, own[key]) if key is not None else (None, [event for _, event in group])
+            sequence.append((None, event))
+    for key, group in groupby(sequence, key=lambda pair: pair[0]):
+        yield (key, plays[key]) if key is not None else (None, [event for _, event in group])
 
 
-def _outside(event: Event) -> Json:
-    """Return a call, or anything else that was recorded, as it stands."""
+def _record(event: Event) -> Json:
+    """Return a call, or any other record unchanged."""
     body: Any = event.body
     if event.kind == "ask":
         call = Call.model_validate({**body, "order": 0, "scope": event.scope})
@@ -173,27 +172,27 @@ def _outside(event: Event) -> Json:
 
 
 def _trajectory(trajectory: Trajectory) -> Json:
-    """Return it as JSON, with its actions as a plan writes them and the code of cells that came to no end."""
-    told: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
-    for played, dumped in zip(trajectory.rounds, told.get("rounds", ()), strict=True):
-        for step, each in zip(played.steps, dumped.get("steps", ()), strict=True):
-            each["call"] = call_of(step.action)
-        for cell, each in zip(played.cells, dumped.get("cells", ()), strict=True):
-            each["faults"] = [str(fault) for fault in cell.feedback.faults]
+    """Return a trajectory as JSON, with its actions as plan code, and cells without a recorded end."""
+    result: Json = trajectory.model_dump(mode="json", exclude_defaults=True, exclude={"task", "run"})
+    for played, dumped in zip(trajectory.rounds, result.get("rounds", ()), strict=True):
+        for step, dumped_step in zip(played.steps, dumped.get("steps", ()), strict=True):
+            dumped_step["call"] = call_of(step.action)
+        for cell, dumped_cell in zip(played.cells, dumped.get("cells", ()), strict=True):
+            dumped_cell["faults"] = [str(fault) for fault in cell.feedback.faults]
         ended = {(cell.scope, cell.number) for cell in played.cells}
         begun = {(step.scope, step.cell): step.order or 0 for step in reversed(played.steps)}
         dumped.setdefault("cells", []).extend(
-            {"scope": scope, "number": number, "order": order, "code": _replied(trajectory.calls, order)}
+            {"scope": scope, "number": number, "order": order, "code": _last_code(trajectory.calls, order)}
             for (scope, number), order in begun.items()
             if (scope, number) not in ended
         )
-    for call in told.get("calls", [])[IN_FULL:-IN_FULL]:
+    for call in result.get("calls", [])[CALLS_WITH_PROMPTS:-CALLS_WITH_PROMPTS]:
         call["messages"] = []
-    return told
+    return result
 
 
-def _replied(calls: Sequence[Call], order: int) -> str:
-    """Return the code of the last reply before a moment; nothing where it has none."""
+def _last_code(calls: Sequence[Call], order: int) -> str:
+    """Return the code of the last reply before a moment; empty if it has none."""
     before = [call.reply.text for call in calls if call.order < order]
     try:
         return as_plan(before[-1]).code if before else ""
@@ -215,9 +214,9 @@ class Packing:
         self._texts, self._documents = LongTexts(), Items()
 
     def pack(self, run: RunResults, which: str | None) -> tuple[Mapping[int, int], str]:
-        """Pack the episodes asked for; unless any are, as many as the page may hold. Raises BadArgument.
+        """Pack the selected episodes, by default those that fit into ``PAGE_BYTES``. Raises BadArgument.
 
-        Return the numbers of their documents by episode, and a sentence where these are not all.
+        Return the numbers of their documents by episode, and a sentence if some episodes are missing.
         """
         numbers = dict[int, int]()
         for episode in chosen(run, which):
@@ -227,20 +226,20 @@ class Packing:
         return numbers, _choice(run, which, len(numbers))
 
     def pack_outside(self, run: RunResults) -> int | None:
-        """Pack what happened outside the episodes, if anything did; return the number of its document."""
+        """Pack the events outside the episodes, if any; return the number of their document."""
         return self._add(visible(document(run.outside, {}))) if run.outside else None
 
-    def _add(self, told: Json) -> int:
-        return self._documents.add(self._texts.without(told))
+    def _add(self, value: Json) -> int:
+        return self._documents.add(self._texts.without(value))
 
     def chunks(self) -> Iterator[tuple[str, Chunk]]:
-        """Give all that is packed, each chunk with its kind."""
+        """Yield all chunks, each with its kind."""
         yield from (("documents", chunk) for chunk in self._documents.chunks())
         yield from (("texts", chunk) for chunk in self._texts.chunks())
 
 
 def chosen(run: RunResults, which: str | None) -> Sequence[Result]:
-    """Return the episodes that can be opened, those first that stay where not all fit. Raises BadArgument."""
+    """Return the selected episodes that have begun, by default failed ones first. Raises BadArgument."""
     begun = [episode for episode in run.episodes.values() if episode.events]
     if which == "all":
         return begun
@@ -249,12 +248,12 @@ def chosen(run: RunResults, which: str | None) -> Sequence[Result]:
     if which == "failed":
         return [episode for episode in begun if not episode.ending.outcome.solved]
     if not which.isdecimal():
-        raise BadArgument(f"--episodes {which}: {WAYS}")
+        raise BadArgument(f"--episodes {which}: --episodes takes all, failed, or a number")
     return begun[: int(which)]
 
 
 def _choice(run: RunResults, which: str | None, shown: int) -> str:
     begun = sum(bool(episode.events) for episode in run.episodes.values())
     size = f"with all of them the page would be above {PAGE_BYTES / 1e6:.0f} MB"
-    why = f"--episodes {which}" if which else f"{size}; `planbook report RUN --episodes all` takes them all the same"
-    return f"Of {counted(begun, 'episode')}, {shown:,} can be opened here: {why}." if shown < begun else ""
+    reason = f"--episodes {which}" if which else f"{size}; `planbook report RUN --episodes all` includes them anyway"
+    return f"Of {counted(begun, 'episode')}, {shown:,} can be opened here: {reason}." if shown < begun else ""

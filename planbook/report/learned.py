@@ -1,4 +1,4 @@
-"""What a building run learned, in blocks: the manual, each rule with its evidence, and procedures."""
+"""The knowledge of a building run, in blocks: the manual, each rule with its evidence, and procedures."""
 
 from collections.abc import Iterator, Mapping, Sized
 from functools import cache
@@ -15,39 +15,40 @@ from planbook.rules import NO_EVIDENCE, Applied, Evidence, Rule, count, rule_tex
 from planbook.wording import counted
 
 INERT = ("link", "autolink", "image", "html_inline", "html_block", "reference")
-"""Left out of the Markdown of models: where they stand they are shown as they are written."""
-BELOW, LOWEST = 3, 6
-"""Levels by which headings of a manual are lowered, to stand below those of the page, and the lowest level."""
+"""Markdown that is not interpreted in a model's text, but shown as it is written."""
+HEADING_SHIFT, LOWEST_HEADING = 3, 6
+"""Levels by which headings of a manual are lowered below those of the page, and the lowest level."""
 
 
 def learned(run: RunResults) -> Mapping[str, KnowledgeState]:
-    """Return what a building run knows in the end, by group of tasks; nothing for a run that learns nothing."""
+    """Return the final knowledge of a building run, by group of tasks; nothing for other runs."""
     return learned_in(run.run) if run.run.config.learning is not None else {}
 
 
 def learned_in_short(states: Mapping[str, KnowledgeState]) -> tuple[str, str]:
-    """Return how much was learned, and how often the rules were changed for that."""
+    """Return the counts of what was learned, and of changes of the rules."""
     known = [state.knowledge for state in states.values()]
     kinds: dict[str, list[Sized]] = {
-        "rule": [each.rules for each in known],
-        "procedure": [each.procedures for each in known],
-        "skill": [each.skills for each in known],
-        "reflection": [each.reflections for each in known],
+        "rule": [knowledge.rules for knowledge in known],
+        "procedure": [knowledge.procedures for knowledge in known],
+        "skill": [knowledge.skills for knowledge in known],
+        "reflection": [knowledge.reflections for knowledge in known],
     }
-    said = [counted(number, name) for name, each in kinds.items() if (number := sum(map(len, each))) or name == "rule"]
+    totals = {kind: sum(map(len, groups)) for kind, groups in kinds.items()}
+    counts = [counted(total, kind) for kind, total in totals.items() if total or kind == "rule"]
     changes = sum(len(state.history.entries) for state in states.values())
-    return ", ".join(said), f"{counted(changes, 'change')} of the rules"
+    return ", ".join(counts), f"{counted(changes, 'change')} of the rules"
 
 
 def learned_blocks(run: RunResults, anchor: str, states: Mapping[str, KnowledgeState]) -> Iterator[Block]:
-    """Give everything that was learned, by group of tasks."""
+    """Yield everything that was learned, by group of tasks."""
     for number, (name, state) in enumerate(states.items()):
         if name != EVERYTHING:
             yield blocks.heading(name)
         yield from _group(f"{anchor}-learned-{number}", state, with_manual(run.run, name, state))
 
 
-def _group(place: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
+def _group(anchor: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
     rules, evidence = known.rules, count(state.citations)
     if known.manual:
         yield blocks.more("manual", [{"block": "prose", "tree": prose(known.manual)}], "noted manual")
@@ -55,61 +56,58 @@ def _group(place: str, state: KnowledgeState, known: Any) -> Iterator[Block]:
         yield blocks.paragraph(versions_line(known.found))
     if rules:
         ids = {rule.id for rule in rules}
-        shown = [_rule(place, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]
-        yield blocks.more(f"{counted(len(rules), 'rule')} in force", shown, "noted rules", is_open=True)
+        rule_blocks = [_rule(anchor, rule, evidence.get(rule.id, NO_EVIDENCE), ids) for rule in rules]
+        yield blocks.more(f"{counted(len(rules), 'rule')} in force", rule_blocks, "noted rules", is_open=True)
     texts: Mapping[str, list[tuple[str, str, Block]]] = {
-        "procedures": [(kind, "", blocks.code(each.code)) for kind, each in sorted(known.procedures.items())],
-        "skills": [(kind, each.task.goal, blocks.code(each.code)) for kind, each in sorted(known.skills.items())],
-        "reflections": [
-            (kind, each.task.goal, blocks.pre(each.text)) for kind, each in sorted(known.reflections.items())
-        ],
+        "procedures": [(type, "", blocks.code(it.code)) for type, it in sorted(known.procedures.items())],
+        "skills": [(type, it.task.goal, blocks.code(it.code)) for type, it in sorted(known.skills.items())],
+        "reflections": [(type, it.task.goal, blocks.pre(it.text)) for type, it in sorted(known.reflections.items())],
         "change log": [("", "", blocks.pre("\n".join(state.history.log())))] if state.history.log() else [],
         "not learned": [("", "", blocks.pre("\n".join(state.notes)))] if state.notes else [],
     }
     for name, parts in texts.items():
         if parts:
-            inside = [block for kind, goal, each in parts for block in (*_titled(kind, goal), each)]
+            inside = [block for type, goal, content in parts for block in (*_titled(type, goal), content)]
             yield blocks.more(name, inside, f"noted {name}")
 
 
-def _titled(kind: str, goal: str) -> list[Block]:
-    return [{"block": "h", "line": [kind, " ", marked("small", goal)]}] if kind else []
+def _titled(type: str, goal: str) -> list[Block]:
+    return [{"block": "h", "line": [type, " ", marked("small", goal)]}] if type else []
 
 
-def _rule(place: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
-    kind: list[Part] = [" ", marked("small", rule.type, "flag")] if rule.type else []
-    found: list[Block] = [{"block": "h", "line": [rule.id, *kind, " ", marked("small", str(evidence))]}]
-    found.append(blocks.pre(rule.content, "content"))
+def _rule(anchor: str, rule: Rule, evidence: Evidence, ids: set[str]) -> Block:
+    flag: list[Part] = [" ", marked("small", rule.type, "flag")] if rule.type else []
+    parts: list[Block] = [{"block": "h", "line": [rule.id, *flag, " ", marked("small", str(evidence))]}]
+    parts.append(blocks.pre(rule.content, "content"))
     if rule.example:
-        found.append(blocks.more("example", [blocks.code(rule.example)], "long"))
+        parts.append(blocks.more("example", [blocks.code(rule.example)], "long"))
     if rule.builds_on:
-        known = [part for id in rule.builds_on for part in (", ", link(id, f"{place}-{id}") if id in ids else id)]
-        found.append(blocks.paragraph(["builds on ", *known[1:]], "facts"))
+        links = [part for id in rule.builds_on for part in (", ", link(id, f"{anchor}-{id}") if id in ids else id)]
+        parts.append(blocks.paragraph(["builds on ", *links[1:]], "facts"))
     if rule.log:
-        found.append(blocks.more("validation log", [blocks.bullets(rule.log)], "long"))
-    return blocks.group(found, "rule", f"{place}-{rule.id}")
+        parts.append(blocks.more("validation log", [blocks.bullets(rule.log)], "long"))
+    return blocks.group(parts, "rule", f"{anchor}-{rule.id}")
 
 
 def step_text(scope: str, body: Mapping[str, Any]) -> str | None:
-    """Return the rules that a step of learning changed, and counts of what was known then; None for other bodies."""
+    """Return the rules that a step of learning changed, and counts of the knowledge; None for other bodies."""
     if "history" not in body:
         return None
     state = KnowledgeState.model_validate(body)
-    known, entries = state.knowledge, state.history.entries
-    own = [each.change for each in entries if isinstance(each, Applied)]
+    known = state.knowledge
     changes = [
         rule_text(touched.after).rstrip() if touched.after else f"{touched.id} was deleted"
-        for change in own
-        if change.batch.where.startswith(f"{scope}/")
-        for touched in change.touched
+        for entry in state.history.entries
+        if isinstance(entry, Applied) and entry.change.batch.where.startswith(f"{scope}/")
+        for touched in entry.change.touched
     ]
     kinds = {"rule": known.rules, "skill": known.skills, "reflection": known.reflections}
-    counts = [counted(len(each), kind) for kind, each in (kinds | {"procedure": known.procedures}).items()]
+    counts = [counted(len(items), kind) for kind, items in (kinds | {"procedure": known.procedures}).items()]
     return "\n\n".join([*changes, ", ".join(counts)])
 
 
 def prose(text: str) -> list[Any]:
-    """Return Markdown that a model wrote as a tree: texts, and lists of an HTML tag and what is inside it."""
+    """Return a model's Markdown as a tree: texts, and lists of an HTML tag with its content."""
     return _inside(SyntaxTreeNode(_markdown().parse(text)))
 
 
@@ -126,7 +124,7 @@ def _parts(node: SyntaxTreeNode) -> list[Any]:
         return [["code" if node.type == "code_inline" else "pre", node.content]]
     if node.type == "inline" or node.hidden:
         return _inside(node)
-    tag = f"h{min(int(node.tag[1:]) + BELOW, LOWEST)}" if node.type == "heading" else node.tag
+    tag = f"h{min(int(node.tag[1:]) + HEADING_SHIFT, LOWEST_HEADING)}" if node.type == "heading" else node.tag
     return [[tag, *_inside(node)]]
 
 

@@ -1,6 +1,6 @@
-"""The page of `planbook report` and `planbook watch`: one HTML file that needs nothing else and runs no other script.
+"""The page of `planbook report` and `planbook watch`: one HTML file without external resources.
 
-Its template draws what can be read without JavaScript; the script draws the rest from the page's JSON.
+Its template draws the parts that are shown without JavaScript; its only script draws the rest from the page's JSON.
 """
 
 import base64
@@ -23,14 +23,14 @@ from planbook.writing import whole
 
 VIEWER = Path(__file__).parent / "viewer"
 SCRIPTS = ("page.js", "episode.js", "charts.js", "search.js", "live.js")
-"""Files that make up the page's one script, in this order."""
+"""Files that make up the page's only script, in this order."""
 BUFFERED = 500
-"""Pieces of the page that are written together."""
+"""Number of pieces of the page that are written together."""
 View = dict[str, Any]
 
 
 def write_page(runs: Sequence[RunResults], out: Path, which: str | None) -> None:
-    """Write the page, whole or not at all. Raises BadArgument for a choice of episodes that cannot be read."""
+    """Write the page atomically. Raises BadArgument for an invalid choice of episodes."""
     packing = Packing()
     views = [_packed_view(number, run, packing, which) for number, run in enumerate(runs)]
     together = visible(list(side_by_side(runs))) if len(runs) > 1 else []
@@ -48,11 +48,11 @@ def rendered(
     chunks: Iterable[Any] = (),
     live: Any = None,
 ) -> Iterator[str]:
-    """Give the page in pieces. ``live`` is the state of a run that is being watched."""
-    told = {"runs": [{"id": each["id"], "sections": each["sections"]} for each in views], "live": live}
+    """Yield the page in pieces. ``live`` is the state of a run that is being watched."""
+    section_data = [{"id": shown["id"], "sections": shown["sections"]} for shown in views]
     stream = _template().stream(
         runs=views, title=visible(title), over=over, together=together, chunks=chunks,
-        data=Markup(as_script({**told, "together": list(together)})),
+        data=Markup(as_script({"runs": section_data, "live": live, "together": list(together)})),
         style=Markup((VIEWER / "viewer.css").read_text(encoding="utf-8")),
         script=Markup(script()), script_hash=script_hash(), live=live is not None,
     )  # fmt: skip
@@ -61,47 +61,47 @@ def rendered(
 
 
 def view(number: int, run: RunResults, *, live: bool = False) -> View:
-    """Return what the page shows of a run, but for what happened in its episodes."""
+    """Return the content of the page about a run, without the documents of its episodes."""
     anchor = f"run-{number}"
     config = run.run.config
     rows = [row(run, episode, anchor, live=live) for episode in run.episodes.values()]
-    own = sections(run, anchor, number, live=live)
-    told = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows, "sections": own}
-    return {**visible(told), "choices": visible(_choices(rows, live=live)), "choice": "", "outside": None}
+    facts: View = {"id": anchor, "name": run.name, "title": f"{config.title} on {config.env}", "rows": rows}
+    facts |= {"sections": sections(run, anchor, number, live=live), "choices": _choices(rows, live=live)}
+    return {**visible(facts), "choice": "", "outside": None}
 
 
 def _packed_view(number: int, run: RunResults, packing: Packing, which: str | None) -> View:
-    found = view(number, run)
-    numbers, found["choice"] = packing.pack(run, which)
-    found["outside"] = packing.pack_outside(run)
-    for each in found["rows"]:
-        each["document"] = numbers.get(each["n"])
-    return found
+    packed = view(number, run)
+    numbers, packed["choice"] = packing.pack(run, which)
+    packed["outside"] = packing.pack_outside(run)
+    for line in packed["rows"]:
+        line["document"] = numbers.get(line["n"])
+    return packed
 
 
 def _choices(rows: Sequence[Mapping[str, Any]], *, live: bool) -> dict[str, list[tuple[str, str]]]:
-    """Return what the rows can be filtered by: values of an attribute, each with its words."""
-    found = {name: sorted({each[name] for each in rows} - {""}) for name in ("outcome", "type", "cause")}
+    """Return the filters of the rows: for each attribute, its values with their names."""
+    choices = {name: sorted({line[name] for line in rows} - {""}) for name in ("outcome", "type", "cause")}
     words = {"not_run": "not ended yet"} if live else {}
     return {
         name: [(value, value if name == "type" else words.get(value) or in_words(value)) for value in values]
-        for name, values in found.items()
+        for name, values in choices.items()
     }
 
 
 def as_script(value: Any) -> str:
-    """Return JSON that can stand in a script element."""
+    """Return JSON that is safe inside a script element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 @cache
 def script() -> str:
-    """Return the page's one script."""
+    """Return the page's only script."""
     return "\n".join((VIEWER / name).read_text(encoding="utf-8").strip() for name in SCRIPTS)
 
 
 def script_hash() -> str:
-    """Return what a content security policy names the script by, without its quotes."""
+    """Return the hash by which a content security policy allows the script, without quotes."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}"
 
 

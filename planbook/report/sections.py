@@ -1,6 +1,6 @@
-"""The sections of a run: what came out, what was learned, what it cost, what the figures count, what was asked.
+"""The sections of a run: results, knowledge, costs, the facts behind the figures, and settings.
 
-Several runs have a section that holds them against each other.
+Several runs also have a section that compares them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,22 +14,22 @@ from planbook.report.blocks import Block, Line, bold, dollars, duration, moment,
 from planbook.report.branches import branch_blocks
 from planbook.report.charts import charts, with_options
 from planbook.report.learned import learned, learned_blocks, learned_in_short
-from planbook.report.trust import cost_blocks, for_each, settings, trust_blocks
+from planbook.report.trust import cost_blocks, money_per_solved, settings, trust_blocks
 from planbook.results import RunResults, matches_table, measure_lines, milestone_parts, results_table
 from planbook.wording import counted, in_words
 
 LONG = 300
-"""Characters of a setting that is shown by itself."""
+"""Characters above which a setting is shown separately."""
 
 
 def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = False) -> list[Block]:
-    """Return all sections of a run; of one that is ``live``, episodes to come count nowhere yet."""
-    shown = run.so_far() if live else run
-    summary = shown.summary()
+    """Return all sections of a run; for a ``live`` run, episodes that have not ended do not count."""
+    ended = run.so_far() if live else run
+    summary = ended.summary()
     found = [
-        blocks.section("", "first", [facts(shown, run)], static=True),
-        blocks.section("Results", "results", results(shown, anchor), static=True),
-        blocks.section("", "drawn", [{"block": "charts", "charts": charts([shown], number)}]),
+        blocks.section("", "first", [facts(ended, run)], static=True),
+        blocks.section("Results", "results", results(ended, anchor), static=True),
+        blocks.section("", "drawn", [{"block": "charts", "charts": charts([ended], number)}]),
     ]
     if not live and (branches := list(branch_blocks(run.run))):
         found.append(blocks.section("Branches", "branches", branches, static=True))
@@ -43,39 +43,41 @@ def sections(run: RunResults, anchor: str, number: int = 0, *, live: bool = Fals
         lines = measure_lines(summary.measures)
         found.append(blocks.section("What the environment measures", "measures", part_blocks(lines)))
     if summary.milestones:
-        reached = milestone_parts(summary.milestones, summary.unlock_score)
-        found.append(blocks.section("Milestones", "milestones", part_blocks(reached)))
+        milestones = milestone_parts(summary.milestones, summary.unlock_score)
+        found.append(blocks.section("Milestones", "milestones", part_blocks(milestones)))
     found.append(blocks.section("Cost", "cost", cost_blocks(run, summary.solved)))
-    found.append(blocks.section("What the figures count", "trust", trust_blocks(shown, anchor)))
-    found.append(blocks.section("Settings", "asked-for", asked(run)))
-    for each in found:
-        each["id"] = f"{anchor}-{each['class']}"
+    found.append(blocks.section("What the figures count", "trust", trust_blocks(ended, anchor)))
+    found.append(blocks.section("Settings", "asked-for", settings_blocks(run)))
+    for section in found:
+        section["id"] = f"{anchor}-{section['class']}"
     return found
 
 
-def facts(shown: RunResults, run: RunResults) -> Block:
-    """Return what came out, what was learned, and what it cost."""
-    summary, cost = shown.summary(), run.cost
-    waiting = sum(each.outcome is Outcome.NOT_RUN for each in shown.counted)
-    under = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
-    if waiting:
-        under = f"Unfinished: {waiting:,} of {counted(summary.tasks, 'episode')} had not ended by {moment(run.last)}; "
-        under += "they count as not solved."
+def facts(ended: RunResults, run: RunResults) -> Block:
+    """Return the key figures: result, knowledge, cost."""
+    summary, cost = ended.summary(), run.cost
+    unfinished = sum(episode.outcome is Outcome.NOT_RUN for episode in ended.counted)
+    note = f"{share(summary.solved, summary.tasks)} ({within(*summary.intervals[ALL])})" if summary.tasks else ""
+    if unfinished:
+        episodes = counted(summary.tasks, "episode")
+        note = (
+            f"Unfinished: {unfinished:,} of {episodes} had not ended by {moment(run.last)}; they count as not solved."
+        )
     rows: list[tuple[str, Line, Line]] = [
-        ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], under)
+        ("Result", [bold(f"{summary.solved:,} of {summary.tasks:,}"), " solved"], note)
     ]
     if states := learned(run):
         known, changes = learned_in_short(states)
         rows.append(("Learned", [bold(known)], changes))
-    each = for_each(cost, summary.solved)
+    price = money_per_solved(cost, summary.solved)
     spent = [counted(cost.actions, "action"), counted(cost.tokens, "token"), duration(run.seconds)]
-    said = ", ".join(spent) + (f"; {each} for each solved task" if each else "")
+    detail = ", ".join(spent) + (f"; {price} for each solved task" if price else "")
     calls = [*([dollars(cost.money)] if cost.money else []), counted(cost.calls, "model call")]
-    return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], said)])
+    return blocks.facts([*rows, ("Cost", [bold(", ".join(calls))], detail)])
 
 
 def results(run: RunResults, anchor: str) -> Iterator[Block]:
-    """Give the table by task type, and the episodes that were not solved by cause."""
+    """Yield the table by task type, and the failed episodes by cause."""
     summary = run.summary()
     table = results_table(summary, "")
     rows = table.rows if len(table.rows) > 2 else table.rows[-1:]
@@ -86,13 +88,13 @@ def results(run: RunResults, anchor: str) -> Iterator[Block]:
 
 
 def _failed(run: RunResults, anchor: str, cause: str) -> Line:
-    failed = [each for each in run.counted if not each.solved and each.ending.cause == cause]
-    pairs = [(each.entry.task.id, f"{anchor}-{each.index}") for each in failed]
+    failed = [episode for episode in run.counted if not episode.solved and episode.ending.cause == cause]
+    pairs = [(episode.entry.task.id, f"{anchor}-{episode.index}") for episode in failed]
     return [bold(in_words(cause)), f" {len(failed):,}: ", *blocks.links(pairs)]
 
 
 def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
-    """Give sentences and small tables as blocks."""
+    """Yield sentences and small tables as blocks."""
     for part in parts:
         if isinstance(part, str):
             yield blocks.paragraph(part)
@@ -103,24 +105,24 @@ def part_blocks(parts: Iterable[str | Grid]) -> Iterator[Block]:
         yield blocks.table([part.name, *part.columns], part.rows, total=total)
 
 
-def asked(run: RunResults) -> Iterator[Block]:
-    """Give what the run was asked to do, with the options that follow from its environment."""
+def settings_blocks(run: RunResults) -> Iterator[Block]:
+    """Yield the settings of a run, with the options that follow from its environment."""
     rows = list(settings(with_options(run.run.config)))
     long = {name: value for name, value in rows if "\n" in value or len(value) > LONG}
     limits = [(name, value) for name, value in rows if name.startswith("limits.")]
     times = [("begun", run.run.begun), ("events", f"{moment(run.first)} to {moment(run.last)}")]
-    yield blocks.pairs([*times, *(each for each in rows if each not in limits and each[0] not in long)])
+    yield blocks.pairs([*times, *(pair for pair in rows if pair not in limits and pair[0] not in long)])
     yield from (blocks.more(name, [blocks.pre(value)]) for name, value in long.items())
     yield blocks.more("Limits of one plan", [blocks.pairs(limits)])
 
 
 def side_by_side(runs: Sequence[RunResults]) -> Iterator[Block]:
-    """Give several runs beside each other, and the difference of each from the first over the tasks of both."""
+    """Yield a table of several runs, and the difference of each from the first over the tasks of both."""
     yield from part_blocks(group_parts(group_rows(runs)))
     yield blocks.heading("The same tasks, pair by pair")
     try:
-        for number, compared in enumerate(compare_all(runs)):
-            yield from part_blocks(comparison_parts(compared, chr(ord("B") + number)))
+        for number, comparison in enumerate(compare_all(runs)):
+            yield from part_blocks(comparison_parts(comparison, chr(ord("B") + number)))
     except BadArgument as error:
         yield blocks.paragraph(f"There is no paired difference: {error}", "note")
     yield {"block": "charts", "charts": charts(runs)}

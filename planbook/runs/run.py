@@ -32,7 +32,7 @@ from planbook.runs.installed import changed_versions, versions
 from planbook.spending import check_money, prices_from, spent_so_far
 from planbook.store import EpisodeJournal, Event, Store, Watch, begin_schema, without_password, without_restart
 from planbook.wording import outcome_of, why
-from planbook.writing import BESIDE
+from planbook.writing import TEMPORARY
 
 STORE_FILE = "run.db"
 _KINDS = {
@@ -44,7 +44,7 @@ FORMULATOR_SHARE = 0.1
 """Of a building run's budget, what its manual may cost, unless ``--budget formulator=SHARE`` says otherwise."""
 PAUSED = "paused"
 """Key of the end of an invocation that is only a pause."""
-OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{BESIDE}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
+OWN_FILES = (CONFIG_FILE, f"{CONFIG_FILE}.*{TEMPORARY}", STORE_FILE, f"{STORE_FILE}-*", "run.new")
 """Files that a run killed at its beginning may have left; the last one is of an older planbook."""
 
 

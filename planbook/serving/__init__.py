@@ -1,4 +1,4 @@
-"""`planbook mcp`: an environment, its tasks and what was learned about it, served to any MCP client over stdio.
+"""`planbook mcp`: an environment, its tasks and the learned knowledge, served to any MCP client over stdio.
 
-``session`` runs the client's plans, whose names and effects last from call to call; ``server`` is the MCP server.
+``session`` runs the client's plans, whose names and effects persist between calls; ``server`` is the MCP server.
 """

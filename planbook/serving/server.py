@@ -1,4 +1,7 @@
-"""The MCP server of a session of plans, by the official SDK."""
+"""The MCP server of a plan session, built with the official SDK.
+
+The docstrings of tools and results are descriptions that the client's model reads.
+"""
 
 import asyncio
 import json
@@ -55,13 +58,13 @@ class PlanTools:
         """
         return await self._within(partial(self.session.begin, task))
 
-    def solving(self, procedure: Procedure, alike: Sequence[Task]) -> Callable[..., object]:
-        """Return the tool that runs a procedure. Its params have the types that those of tasks of its type have."""
-        like: Any = params_of([task.params for task in alike])
+    def procedure_tool(self, procedure: Procedure, tasks: Sequence[Task]) -> Callable[..., object]:
+        """Return the tool that runs a procedure. Its params have the types of the tasks' params."""
+        params_model: Any = params_like([task.params for task in tasks])
 
-        async def run(params: like | None = None, task: str = "") -> PlanAnswer:
-            given = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
-            return await self._within(partial(self.session.run_procedure, procedure, given, task))
+        async def run(params: params_model | None = None, task: str = "") -> PlanAnswer:
+            values = params.model_dump(by_alias=True, exclude_unset=True) if params else {}
+            return await self._within(partial(self.session.run_procedure, procedure, values, task))
 
         return run
 
@@ -72,12 +75,12 @@ class PlanTools:
             raise ToolError(str(failed)) from failed
 
 
-def serve(make: Callable[[], PlanSession], about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
+def serve(make: Callable[[], PlanSession], description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> None:
     """Serve a session until the client closes the connection."""
     with ThreadPoolExecutor(1) as thread:
         session = thread.submit(make).result()
-        server = server_of(PlanTools(session, thread), tasks, known)
-        for resource in resources(about, tasks, known):
+        server = build_server(PlanTools(session, thread), tasks, known)
+        for resource in resources(description, tasks, known):
             server.add_resource(resource)
         try:
             asyncio.run(server.run_stdio_async())
@@ -85,22 +88,23 @@ def serve(make: Callable[[], PlanSession], about: str, tasks: Sequence[Task], kn
             thread.submit(session.close).result()
 
 
-def server_of(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowledge]) -> MCPServer:
+def build_server(tools: PlanTools, tasks: Sequence[Task], known: Sequence[Knowledge]) -> MCPServer:
     """Return the server, with a tool for each verified procedure."""
     server = MCPServer("planbook", instructions=INSTRUCTIONS, log_level="WARNING")
     server.add_tool(tools.check_plan, annotations=ToolAnnotations(read_only_hint=True))
     server.add_tool(tools.run_plan)
     server.add_tool(tools.begin_task)
-    taken = ["check_plan", "run_plan", "begin_task"]
-    for procedure in (each for part in known for each in part.procedures.values()):
-        taken.append(python_name(procedure.type, taken))
-        alike = [task for task in tasks if task.type == procedure.type]
-        server.add_tool(tools.solving(procedure, alike), name=taken[-1], description=_described(procedure, alike))
+    names = ["check_plan", "run_plan", "begin_task"]
+    for procedure in (procedure for part in known for procedure in part.procedures.values()):
+        names.append(python_name(procedure.type, names))
+        solvable = [task for task in tasks if task.type == procedure.type]
+        tool = tools.procedure_tool(procedure, solvable)
+        server.add_tool(tool, name=names[-1], description=_describe(procedure, solvable))
     return server
 
 
-def params_of(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
-    """Return the model of params like the examples; any params fit where there are none."""
+def params_like(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
+    """Return a model of params like the examples; without examples it accepts any params."""
     if not examples:
         return create_model("Params", __config__=ConfigDict(extra="allow"))
     fields: dict[str, Any] = {}
@@ -112,15 +116,15 @@ def params_of(examples: Sequence[Mapping[str, JsonValue]]) -> type[BaseModel]:
 
 
 def _annotation(values: Sequence[JsonValue]) -> Any:
-    """Return the annotation that all values fit, and values like them; the items of objects are free."""
-    kinds: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
+    """Return the annotation of all values; it does not restrict the items of objects."""
+    types: list[Any] = [kind for kind in dict.fromkeys(map(type, values)) if kind is not list]
     if lists := [value for value in values if isinstance(value, list)]:
-        kinds.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
-    return Union[tuple(kinds)] if kinds else Any  # noqa: UP007 - made of values
+        types.append(list[_annotation([item for value in lists for item in value])])  # type: ignore[misc]
+    return Union[tuple(types)] if types else Any  # noqa: UP007 - made of values
 
 
-def _described(procedure: Procedure, alike: Sequence[Task]) -> str:
-    example = f", such as {json.dumps(alike[0].params)} to {alike[0].goal!r}" if alike and alike[0].params else ""
+def _describe(procedure: Procedure, tasks: Sequence[Task]) -> str:
+    example = f", such as {json.dumps(tasks[0].params)} to {tasks[0].goal!r}" if tasks and tasks[0].params else ""
     return (
         f"{procedure.summary} Verified plan code for tasks of the type {procedure.type}; no model is asked. With "
         f"`task` it begins that task anew; else it goes on from what is there, with `params`{example}. "
@@ -128,15 +132,16 @@ def _described(procedure: Procedure, alike: Sequence[Task]) -> str:
     )
 
 
-def resources(about: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
-    """Yield what a client can read: the environment, its tasks, and the manual if there is one."""
-    listed = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
+def resources(description: str, tasks: Sequence[Task], known: Sequence[Knowledge]) -> Iterator[TextResource]:
+    """Yield the resources of the client: the environment, its tasks, and the manual if there is one."""
+    rows = [task.model_dump(mode="json", include={"id", "type", "goal", "params"}) for task in tasks]
     manual = "\n\n".join(filter(None, (unmarked(tell_manual(part)) for part in known)))
-    yield _text("environment", "What the environment is, and all that plans can call.", about, MARKDOWN)
-    yield _text("tasks", "The tasks that can be begun.", json.dumps(listed, ensure_ascii=False), JSON)
+    yield _text("environment", "What the environment is, and all that plans can call.", description, MARKDOWN)
+    yield _text("tasks", "The tasks that can be begun.", json.dumps(rows, ensure_ascii=False), JSON)
     if manual:
         yield _text("manual", "What was learned about the environment, for writing plans.", manual, MARKDOWN)
 
 
-def _text(name: str, meaning: str, text: str, kind: str) -> TextResource:
-    return TextResource(uri=f"planbook://{name}", name=name, description=meaning, text=text, mime_type=kind)
+def _text(name: str, description: str, text: str, mime_type: str) -> TextResource:
+    uri = f"planbook://{name}"
+    return TextResource(uri=uri, name=name, description=description, text=text, mime_type=mime_type)

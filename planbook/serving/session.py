@@ -1,4 +1,4 @@
-"""A session of plans on one environment, without a model: names and effects last from plan to plan."""
+"""A session of plans in one environment, without a model: names and effects persist between plans."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ class PlanFault(BaseModel):
 
     @classmethod
     def of(cls, fault: Fault) -> "PlanFault":
-        """Return a fault of the sandbox."""
+        """Convert a fault of the sandbox."""
         return cls(line=fault.line, type=fault.type, message=fault.message, hint=fault.hint)
 
 
@@ -39,23 +39,23 @@ class PlanAnswer(BaseModel):
 
     printed: str = ""
     value: JsonValue = None
-    """The value of the last line, if that is an expression; the answer, if one ended the task."""
+    """Value of the last line if it is an expression; the answer if one ended the task."""
     faults: list[PlanFault] = []
-    """Why the plan was refused before it ran, or the error that it ended in."""
+    """Faults for which the plan was refused, or the error that ended it."""
     actions: int = 0
-    """Number of actions that it took."""
+    """Number of actions taken."""
     ended: str = ""
-    """Why the task is over. Plans go on after an answer, of which the first counts; else another task must be begun."""
+    """Reason why the task is over. After an answer plans may continue, but only the first answer counts."""
     solved: bool | None = None
-    """The verdict on the task, after a procedure with its params and where it ended. Else, and unless judged, None."""
+    """Verdict, if the task has ended or its procedure ran with its own params; None if not judged."""
 
 
 class SessionFailed(Exception):
-    """Nothing can be done in this session; the message says what to do."""
+    """The session cannot continue; the message says what to do."""
 
 
 class PlanSession:
-    """Runs plans on an environment. Belongs to one thread."""
+    """Runs plans in an environment. Belongs to one thread."""
 
     def __init__(
         self, environment: Environment, sandbox: Sandbox, tasks: Sequence[Task], settings: EpisodeSettings
@@ -67,7 +67,7 @@ class PlanSession:
         self._open = ExitStack()
         self._ended = ""
         self._first: tuple[bool | None, ...] = ()
-        """The verdict on the first answer, which stands."""
+        """The verdict on the first answer, which is final."""
 
     def close(self) -> None:
         """Close the environment."""
@@ -80,7 +80,7 @@ class PlanSession:
         self._episode = self._frame = None
 
     def begin(self, task_id: str = "") -> str:
-        """Begin a task anew, by default the first, and return its id, its goal and what can be observed.
+        """Begin a task, by default the first, and return its id, its goal and the first observation.
 
         Raises SessionFailed.
         """
@@ -102,67 +102,68 @@ class PlanSession:
 
     def check(self, code: str) -> list[PlanFault]:
         """Return all faults that can be found without running a plan."""
-        return [PlanFault.of(fault) for fault in self._begun()[1].faults(code)]
+        return [PlanFault.of(fault) for fault in self._current()[1].faults(code)]
 
     def run(self, code: str) -> PlanAnswer:
-        """Run a plan after what ran before it. It is refused as a whole if the check finds faults."""
-        episode, frame = self._begun()
-        return self._ran(episode, frame, GivenCode(code=code))
+        """Run a plan, which sees the names and effects of earlier plans. A plan with faults does not run at all."""
+        episode, frame = self._current()
+        return self._run(episode, frame, GivenCode(code=code))
 
     def run_procedure(self, procedure: Procedure, params: Mapping[str, JsonValue], task_id: str) -> PlanAnswer:
-        """Run a procedure on a task that is begun anew, or on the environment as it is; with these params if any."""
+        """Run a procedure, after beginning the task ``task_id`` if given. ``params`` default to those of the task."""
         if task_id:
             self.begin(task_id)
-        episode, _ = self._begun()
-        given = code_of(procedure)
-        told = self._environment.told_params(episode.task) if given.told_params else episode.task.params
-        own: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or told)}
-        of_task = not params or params == told
-        with episode.frame("procedure", helpers=given.helpers, task=own) as frame:
-            answer = self._ran(episode, frame, given)
-        return answer.model_copy(update={"solved": self._solved() if of_task else None})
+        episode, _ = self._current()
+        code = code_of(procedure)
+        task_params = self._environment.told_params(episode.task) if code.told_params else episode.task.params
+        task: dict[str, JsonValue] = {"type": procedure.type, "params": dict(params or task_params)}
+        judged = not params or params == task_params
+        with episode.frame("procedure", helpers=code.helpers, task=task) as frame:
+            answer = self._run(episode, frame, code)
+        return answer.model_copy(update={"solved": self._verdict() if judged else None})
 
-    def _begun(self) -> tuple[Episode, Frame]:
+    def _current(self) -> tuple[Episode, Frame]:
+        """Return the current task's episode and frame, beginning the first task if none has begun."""
         if self._episode is None:
             self.begin()
         if self._episode is None or self._frame is None:
             raise SessionFailed("no task has begun; begin one with begin_task")
         return self._episode, self._frame
 
-    def _ran(self, episode: Episode, frame: Frame, given: GivenCode) -> PlanAnswer:
+    def _run(self, episode: Episode, frame: Frame, code: GivenCode) -> PlanAnswer:
         if self._ended:
             raise SessionFailed(f"{self._ended.rstrip('.')}. Begin a task with begin_task.")
-        if faults := frame.faults(given.code):
+        if faults := frame.faults(code.code):
             return PlanAnswer(faults=list(map(PlanFault.of, faults)))
         before = episode.actions
         try:
             frame.begin_cell(None)
-            ran = frame.session.run(given.code, given.source)
-            frame.add_names(given.code, ran)
+            ran = frame.session.run(code.code, code.source)
+            frame.add_names(code.code, ran)
         except EpisodeOver as over:
-            return self._at_the_end(frame, over, episode.actions - before)
+            return self._final_answer(frame, over, episode.actions - before)
         except (EpisodeBroken, SandboxError) as error:
             self._ended = f"The task is broken off: {error}"
             raise SessionFailed(self._ended) from error
-        found = list(map(PlanFault.of, ran.faults))
-        return PlanAnswer(printed=ran.output, value=ran.value, faults=found, actions=episode.actions - before)
+        run_faults = list(map(PlanFault.of, ran.faults))
+        return PlanAnswer(printed=ran.output, value=ran.value, faults=run_faults, actions=episode.actions - before)
 
-    def _at_the_end(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
+    def _final_answer(self, frame: Frame, over: EpisodeOver, actions: int) -> PlanAnswer:
         """Return the result of a plan that ended the task."""
         answered = isinstance(self._environment, ToolEnvironment) and self._environment.take_back_answer()
         last = self._environment.history[-1] if answered else None
         self._ended = "" if last else str(over)
         if last and not self._first:
-            self._first = (self._solved(),)
+            self._first = (self._verdict(),)
         return PlanAnswer(
             printed=frame.session.output,
             value=last[0].args[0] if last else None,
             actions=actions,
             ended=last[1].text if last else self._ended,
-            solved=self._solved(),
+            solved=self._verdict(),
         )
 
-    def _solved(self) -> bool | None:
+    def _verdict(self) -> bool | None:
         if self._first:
             return self._first[0]
         try:

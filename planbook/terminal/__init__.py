@@ -1,5 +1,5 @@
-"""The output for people in the terminal; it has the same tables and sentences as the report.
+"""Terminal output for people; it has the same tables and sentences as the report.
 
-``printing`` has the tables and lines of a run, and the progress that stands below them while it is played. ``episode``
-tells one episode (`planbook show`).
+``printing`` prints the tables and lines of a run, and its progress while it is played. ``episode`` prints one episode
+(`planbook show`).
 """

@@ -1,4 +1,4 @@
-"""One episode in the order of time, as it is printed by `planbook show`, whatever the method."""
+"""One episode of any method in order of time, as `planbook show` prints it."""
 
 import json
 import re
@@ -31,37 +31,37 @@ from planbook.planner import (
 from planbook.wording import counted, harmless, in_words, outcome_of, score_of
 
 FIRST_LINES, FIRST_CHARS = 4, 400
-"""Lines and characters that are shown of folded text."""
-DEEPER = 2
+"""Lines and characters shown of folded text."""
+INDENT = 2
 """Columns of indentation."""
 DIM, GOOD, BAD, NOTE = "dim", "green", "red", "yellow"
 STYLES = {"done": GOOD, "kept": GOOD, "over": GOOD, "failed": BAD, "turned back": BAD, "abandoned": BAD}
 """Styles of the states of spans."""
 CELL_STYLES = {FeedbackKind.DONE: GOOD, FeedbackKind.UNFINISHED: ""}
-"""Styles of the ways in which a cell can end; the others are errors."""
-OF_A_STEP = re.compile(rf"\d+\. {AGENT}\..* -> ")
-SHOWN = frozenset({"title", "done"})
-"""Fields of spans that the title and the status say already."""
-IN_RECALL = {"text": "knowledge", "rule_ids": "rules"}
-"""Names of fields of what was known."""
+"""Styles of the results of a cell; the others are errors."""
+STEP_LINE = re.compile(rf"\d+\. {AGENT}\..* -> ")
+IN_TITLE = frozenset({"title", "done"})
+"""Fields of spans that the title and the status repeat."""
+RECALL_NAMES = {"text": "knowledge", "rule_ids": "rules"}
+"""Names shown for fields of the recalled knowledge."""
 Pieces = Iterator[RenderableType]
 
 
 def text(content: str, style: str = "") -> Text:
-    """Return text of a model or an environment so that nothing in it steers the terminal or is markup."""
+    """Return text of a model or an environment, safe from control characters and markup."""
     return Text(harmless(content), style=style, overflow="fold")
 
 
-def _deeper(what: RenderableType, depth: int = 1) -> RenderableType:
-    return Padding(what, (0, 0, 0, DEEPER * depth), expand=False) if depth else what
+def _indented(piece: RenderableType, depth: int = 1) -> RenderableType:
+    return Padding(piece, (0, 0, 0, INDENT * depth), expand=False) if depth else piece
 
 
 def _folded(content: Any, style: str = "", lines: int = FIRST_LINES) -> Text:
-    """Return the first lines, and how much is left out."""
+    """Return the first lines, and the number of characters left out."""
     content = (content if isinstance(content, str) else repr(content)).strip()
-    shown = "\n".join(content.splitlines()[:lines])[:FIRST_CHARS].rstrip()
-    left = len(content) - len(shown)
-    return text(shown, style).append(f" ... {counted(left, 'character')} more" if left else "", style=DIM)
+    start = "\n".join(content.splitlines()[:lines])[:FIRST_CHARS].rstrip()
+    left = len(content) - len(start)
+    return text(start, style).append(f" ... {counted(left, 'character')} more" if left else "", style=DIM)
 
 
 def _titled(title: str, content: Text, style: str = DIM) -> Text:
@@ -70,24 +70,24 @@ def _titled(title: str, content: Text, style: str = DIM) -> Text:
 
 @dataclass
 class CellRun:
-    """A run of plan code with its steps; ``cell`` is None where the record ends before the cell did."""
+    """One execution of plan code with its steps; ``cell`` is None if its end was not recorded."""
 
     scope: str
     number: int
     steps: Sequence[Step]
     cell: Cell | None
     before: int = 0
-    """Number of actions that the episode had taken before it."""
+    """Number of actions of the episode before it."""
 
     @property
     def order(self) -> int:
-        """The moment of its first step, or of its end where it took none."""
+        """The moment of its first step, or of its end if it took none."""
         orders = [step.order for step in self.steps] + [self.cell.order if self.cell else None]
         return min(order for order in orders if order is not None)
 
     @property
     def printed(self) -> list[str]:
-        """The plan's output before its first step and after each, to its end."""
+        """The plan's output before its first step and after each step."""
         before = [step.printed for step in self.steps]
         return [*before, self.cell.feedback.output[sum(map(len, before)) :] if self.cell else ""]
 
@@ -101,49 +101,49 @@ def cells_of(played: Round) -> list[CellRun]:
     return [CellRun(*place, steps[place], ended.get(place)) for place in dict.fromkeys([*steps, *ended])]
 
 
-Thing = Recalled | Round | RecordedSpan | Call | CellRun | Rewind
+Item = Recalled | Round | RecordedSpan | Call | CellRun | Rewind
 
 
 def episode_pieces(trajectory: Trajectory, *, prompts: bool = False) -> Pieces:
-    """Give everything that happened; with ``prompts``, prompts and replies whole.
+    """Yield everything that happened; with ``prompts``, prompts and replies whole.
 
-    What happens is indented below the innermost span that is open then, in whose scope it is.
+    Items are indented below the innermost open span whose scope they belong to.
     """
-    things: list[Thing] = [trajectory.recall] if trajectory.recall else []
-    things += [*trajectory.rounds, *trajectory.spans, *trajectory.calls]
-    for each in trajectory.rounds:
-        things += [*cells_of(each), *each.rewinds]
-    every = [step.order or 0 for each in trajectory.rounds for step in each.steps]
-    open_spans, said = list[tuple[RecordedSpan, int]](), dict[str, set[tuple[str, str]]]()
-    for thing in sorted(things, key=lambda each: each.order):
-        open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > thing.order]
-        scope = f"{getattr(thing, 'scope', '')}/"
+    items: list[Item] = [trajectory.recall] if trajectory.recall else []
+    items += [*trajectory.rounds, *trajectory.spans, *trajectory.calls]
+    for played in trajectory.rounds:
+        items += [*cells_of(played), *played.rewinds]
+    step_orders = [step.order or 0 for played in trajectory.rounds for step in played.steps]
+    open_spans, prompts_by_scope = list[tuple[RecordedSpan, int]](), dict[str, set[tuple[str, str]]]()
+    for item in sorted(items, key=lambda item: item.order):
+        open_spans = [(span, depth) for span, depth in open_spans if span.end is None or span.end > item.order]
+        scope = f"{getattr(item, 'scope', '')}/"
         depth = next((at + 1 for span, at in reversed(open_spans) if scope.startswith(f"{span.scope}/")), 0)
-        if isinstance(thing, RecordedSpan):
-            open_spans.append((thing, depth))
-        if isinstance(thing, CellRun):
-            thing.before = sum(order < thing.order for order in every)
-        pieces = _call(thing, said, prompts=prompts) if isinstance(thing, Call) else _told(thing)
-        yield from (_deeper(piece, depth) for piece in pieces)
+        if isinstance(item, RecordedSpan):
+            open_spans.append((item, depth))
+        if isinstance(item, CellRun):
+            item.before = sum(order < item.order for order in step_orders)
+        pieces = _call(item, prompts_by_scope, prompts=prompts) if isinstance(item, Call) else _render(item)
+        yield from (_indented(piece, depth) for piece in pieces)
     if trajectory.ending.outcome is not Outcome.NOT_RUN:
         yield Text("Ended: ", style="bold").append_text(ending_text(trajectory.ending))
 
 
-def _told(thing: Thing) -> Pieces:
-    if isinstance(thing, RecordedSpan):
-        yield from _span(thing)
-    elif isinstance(thing, CellRun):
-        yield from _cell(thing)
-    elif isinstance(thing, Rewind):
-        yield Text(f"Rewound to where {counted(thing.kept, 'action')} of the round had been taken.", style=NOTE)
-    elif isinstance(thing, Round):
-        yield _titled("The environment", _folded(thing.observation))
-    elif isinstance(thing, Recalled):
-        yield from _recalled(thing)
+def _render(item: Item) -> Pieces:
+    if isinstance(item, RecordedSpan):
+        yield from _span(item)
+    elif isinstance(item, CellRun):
+        yield from _cell(item)
+    elif isinstance(item, Rewind):
+        yield Text(f"Rewound to where {counted(item.kept, 'action')} of the round had been taken.", style=NOTE)
+    elif isinstance(item, Round):
+        yield _titled("The environment", _folded(item.observation))
+    elif isinstance(item, Recalled):
+        yield from _recalled(item)
 
 
 def _recalled(recalled: Recalled) -> Pieces:
-    """Give what was known; helpers stand whole, as no cell shows them."""
+    """Yield the recalled knowledge; helpers are shown whole, since no cell contains them."""
     known = recalled.model_dump(mode="json", exclude={"order", "data", "procedure"}, exclude_defaults=True)
     helpers = [known.pop("helpers", "")]
     if procedure := recalled.procedure:
@@ -151,39 +151,40 @@ def _recalled(recalled: Recalled) -> Pieces:
         helpers.append(procedure.helpers)
     yield Text("known before" if known or any(helpers) else "known before: nothing", style=DIM)
     for name, value in known.items():
-        told = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
-        yield _deeper(_titled(IN_RECALL.get(name, name), _folded(told, lines=1)))
-    yield from (_deeper(_titled("helpers", text(f"\n{code.strip()}"))) for code in helpers if code.strip())
+        content = value if isinstance(value, str) else ", ".join(value) if name != "match" else json.dumps(value)
+        yield _indented(_titled(RECALL_NAMES.get(name, name), _folded(content, lines=1)))
+    yield from (_indented(_titled("helpers", text(f"\n{code.strip()}"))) for code in helpers if code.strip())
 
 
 def _span(span: RecordedSpan) -> Pieces:
-    """Give its title and status, then what it holds."""
+    """Yield the title and status of a span, then its data."""
     line = Text(f"{span.name} ", style="bold").append_text(text(span.title, "bold"))
     if status := span.status or ("" if span.end is not None else "open"):
         line.append(": ").append_text(text(status, STYLES.get(status, NOTE)))
     yield line
     for name, value in span.data.items():
-        if name not in SHOWN and value not in (None, "", [], {}, False) and str(value) not in span.title:
-            yield _deeper(_titled(name, _folded(value, lines=2)))
+        if name not in IN_TITLE and value not in (None, "", [], {}, False) and str(value) not in span.title:
+            yield _indented(_titled(name, _folded(value, lines=2)))
 
 
-def _call(call: Call, told: dict[str, set[tuple[str, str]]], *, prompts: bool) -> Pieces:
-    """Give who was asked what; with prompts, what was said, but for what stood in the last prompt of the scope."""
+def _call(call: Call, prompts_by_scope: dict[str, set[tuple[str, str]]], *, prompts: bool) -> Pieces:
+    """Yield role, template and cost; with ``prompts``, the messages, except those of the scope's previous prompt."""
     usage = call.reply.usage
     spent = f"{usage.prompt:,} + {usage.completion:,} tokens"
     spent += "; the reply was stopped" if call.reply.finish == "cut" else ""
     yield text(f"{call.role} was asked {call.template} ({spent})", DIM)
-    before, said = told.get(call.scope, set()), [(message.role, message.content) for message in call.messages]
-    told[call.scope] = {*said, ("assistant", call.reply.text)}
+    previous = prompts_by_scope.get(call.scope, set())
+    messages = [(message.role, message.content) for message in call.messages]
+    prompts_by_scope[call.scope] = {*messages, ("assistant", call.reply.text)}
     if prompts:
-        for role, content in said:
-            known = text(f"{role}: as before, {counted(len(content), 'character')}", DIM)
-            yield _deeper(known if (role, content) in before else _titled(role, text(content)))
-        yield _deeper(_titled("reply", text(call.reply.text), "bold"))
+        for role, content in messages:
+            repeated = text(f"{role}: as before, {counted(len(content), 'character')}", DIM)
+            yield _indented(repeated if (role, content) in previous else _titled(role, text(content)))
+        yield _indented(_titled("reply", text(call.reply.text), "bold"))
 
 
 def _cell(ran: CellRun) -> Pieces:
-    """Give the thought, the code with its steps, the last output, and the feedback."""
+    """Yield the thought, the code with its steps, the last output, and the feedback."""
     cell = ran.cell
     title = Text(f"Cell {ran.number}", style="bold")
     if cell is None:
@@ -194,9 +195,9 @@ def _cell(ran: CellRun) -> Pieces:
     actions = f", actions {first} to {last}" if ran.before and ran.steps else ""
     yield title.append_text(text(f", from {cell.source}{actions}", DIM))
     thought = cell.thought.model_dump(include={"understanding", "mistakes", "rules", "plan"})
-    for name, said in (thought if any(thought.values()) else {"thought": cell.thought.text}).items():
-        if said.strip():
-            yield _titled(name, _folded(said))
+    for name, content in (thought if any(thought.values()) else {"thought": cell.thought.text}).items():
+        if content.strip():
+            yield _titled(name, _folded(content))
     if cell.code or ran.steps:
         yield _listing(cell.code, ran)
     if ran.printed[-1].strip() and not ran.steps:
@@ -206,34 +207,26 @@ def _cell(ran: CellRun) -> Pieces:
 
 
 def _listing(code: str, ran: CellRun) -> Table:
-    """Return the code, then its steps as they happened, each with its line of the code."""
+    """Return the code, then its steps in order, each with its line of the code."""
     listing = Table.grid(padding=(0, 1))
     listing.add_column(justify="right", style=DIM, no_wrap=True)
     listing.add_column(overflow="fold")
     faulty = {fault.line for fault in ran.cell.feedback.faults} | {ran.cell.feedback.line} if ran.cell else set()
-    for at, line in enumerate(code.splitlines(), 1):
-        listing.add_row(str(at), text(line, BAD if at in faulty else "bold"))
+    for number, line in enumerate(code.splitlines(), 1):
+        listing.add_row(str(number), text(line, BAD if number in faulty else "bold"))
     if ran.steps and ran.printed[0].strip():
         listing.add_row("", _titled("printed", _folded(ran.printed[0])))
-    for line_number, told in _steps(ran):
-        listing.add_row(f"line {line_number}" if line_number else "", told)
+    for number, (step, output) in enumerate(zip(ran.steps, ran.printed[1:], strict=True), 1):
+        content = _step(number, step)
+        if output.strip() and output.strip() != step.observation.text.strip():
+            content.append("\n").append_text(_titled("printed", _folded(output)))
+        listing.add_row(f"line {step.line}" if step.line else "", content)
     return listing
-
-
-def _steps(ran: CellRun) -> list[tuple[int | None, Text]]:
-    """Return each step, with its line of the plan and what was printed after it, unless that is its observation."""
-    told = []
-    for number, (step, after) in enumerate(zip(ran.steps, ran.printed[1:], strict=True), 1):
-        line = _step(number, step)
-        if after.strip() and after.strip() != step.observation.text.strip():
-            line.append("\n").append_text(_titled("printed", _folded(after)))
-        told.append((step.line, line))
-    return told
 
 
 def _step(number: int, step: Step) -> Text:
     seen, style = step.observation, "" if step.observation.accepted else NOTE
-    told = text(f"{number}. {call_of(step.action)}", "cyan").append(" -> ", DIM).append_text(_folded(seen.text, style))
+    line = text(f"{number}. {call_of(step.action)}", "cyan").append(" -> ", DIM).append_text(_folded(seen.text, style))
     marks = {
         "no effect": not seen.accepted,
         "not counted": not step.counted,
@@ -242,27 +235,27 @@ def _step(number: int, step: Step) -> Text:
         "episode over": seen.terminated,
         "cut short by the environment": seen.truncated,
     }
-    if said := [mark for mark, is_so in marks.items() if is_so]:
-        told.append(f" ({', '.join(said)})", style or DIM)
-    return Text(told.plain, style=DIM, overflow="fold") if step.undone else told
+    if present := [mark for mark, applies in marks.items() if applies]:
+        line.append(f" ({', '.join(present)})", style or DIM)
+    return Text(line.plain, style=DIM, overflow="fold") if step.undone else line
 
 
 def _feedback(feedback: Feedback) -> Pieces:
-    """Give the feedback without what it says of the steps, which stands with them already."""
+    """Yield the feedback without its lines about steps, which are shown with the steps."""
     yield Text("ended: ", style=DIM).append(feedback.kind.value, style=CELL_STYLES.get(feedback.kind, BAD))
-    yield from (_deeper(text(str(fault), BAD)) for fault in feedback.faults)
-    rest = "\n".join(line for line in feedback.text.splitlines() if not OF_A_STEP.match(line))
+    yield from (_indented(text(str(fault), BAD)) for fault in feedback.faults)
+    rest = "\n".join(line for line in feedback.text.splitlines() if not STEP_LINE.match(line))
     if rest.strip() and not feedback.faults:
         yield _titled("feedback", _folded(rest))
 
 
 def ending_text(ending: Ending) -> Text:
     """Return the outcome and its reason in one line."""
-    told = text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
-    told.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
-    told.append(score_of(ending))
+    line = text(outcome_of(ending), GOOD if ending.outcome.solved else BAD)
+    line.append(f" after {counted(ending.actions, 'action')}, {counted(ending.error_steps, 'error step')}")
+    line.append(score_of(ending))
     if ending.cause and ending.cause != ending.outcome.value:
-        told.append_text(text(f"; {in_words(ending.cause)}"))
+        line.append_text(text(f"; {in_words(ending.cause)}"))
     if ending.message:
-        told.append_text(text(f": {ending.message}"))
-    return told
+        line.append_text(text(f": {ending.message}"))
+    return line

@@ -1,4 +1,4 @@
-"""Output of commands for people: tables and lines, on standard error where JSON takes standard output."""
+"""Output of commands for people: tables and lines, on standard error if JSON takes standard output."""
 
 import errno
 import json
@@ -26,12 +26,11 @@ from planbook.runs import Entry, Run
 from planbook.wording import PRICE_UNKNOWN, clock, counted, harmless, in_words, outcome_of, score_of
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-SHOWN_BROKEN = 3
 SHOWN_CHARS = 2_000
 
 
 class _ToErrors(logging.Handler):
-    """Prints log records for people, above the progress bar where there is one."""
+    """Prints log records on standard error, above the progress bar if there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""
@@ -43,23 +42,23 @@ _TO_ERRORS = _ToErrors()
 
 
 def show_log(*packages: str) -> None:
-    """Print what packages log."""
+    """Print the log of packages."""
     for package in packages:
         log = logging.getLogger(package)
-        log.addHandler(_TO_ERRORS)  # a second time adds nothing
+        log.addHandler(_TO_ERRORS)  # adding it again has no effect
         log.setLevel(logging.INFO)
 
 
 def answer(code: int, result: BaseModel | Mapping[str, Any], *, as_json: bool) -> int:
-    """End standard output with the one object that ``--json`` promises; return the exit code as given."""
+    """End standard output with one JSON object if ``as_json``; return the exit code unchanged."""
     if as_json:
         value = json.loads(result.model_dump_json()) if isinstance(result, BaseModel) else result
-        click.echo(json.dumps(value, separators=(",", ":")))  # in ASCII, whatever the terminal can show
+        click.echo(json.dumps(value, separators=(",", ":")))  # ASCII, which every terminal can show
     return code
 
 
 def code_of(error: BaseException) -> int | None:
-    """Print an error of ours and return its exit code; return None for any other."""
+    """Print an error of planbook and return its exit code; return None for any other error."""
     if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
         ERRORS.print("Stopped.")
         return errors.INTERRUPTED
@@ -74,14 +73,16 @@ def code_of(error: BaseException) -> int | None:
 
 
 def print_parts(out: Console, parts: Iterable[Table | Grid | str]) -> None:
-    """Print tables and lines; text of models and environments steers nothing."""
+    """Print tables and lines; control characters of models and environments are escaped."""
     for part in parts:
-        shown = table_of(part, long="folded") if isinstance(part, Grid) else part
-        out.print(harmless(shown) if isinstance(shown, str) else shown, markup=False, soft_wrap=isinstance(shown, str))
+        if isinstance(part, str):
+            out.print(harmless(part), markup=False, soft_wrap=True)
+        else:
+            out.print(table_of(part, long="folded") if isinstance(part, Grid) else part, markup=False)
 
 
 def results(summary: Summary, title: str) -> Grid | str:
-    """Return success by task type; for one task, a line."""
+    """Return a table of success by task type, or a line for a single task."""
     if summary.tasks == 1 and not summary.unplayed:
         actions = counted(round(summary.mean_actions or 0), "action")
         errors = counted(round(summary.mean_error_steps or 0), "error step")
@@ -90,15 +91,15 @@ def results(summary: Summary, title: str) -> Grid | str:
 
 
 def episode_line(entry: Entry, ending: Ending, meter: Meter) -> str:
-    """Return how an episode of a long run ended, and what has been spent by then."""
-    how = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
+    """Return the outcome of an episode of a long run, and the spending so far."""
+    result = f"{outcome_of(ending)}, {counted(ending.actions, 'action')}{score_of(ending)}"
     if ending.outcome is Outcome.NOT_RUN:
-        how = in_words(ending.cause)
-    return f"Episode {entry.index}, {entry.task.id}: {how} ({spending(meter.spent, meter.budget)})"
+        result = in_words(ending.cause)
+    return f"Episode {entry.index}, {entry.task.id}: {result} ({spending(meter.spent, meter.budget)})"
 
 
 def spending(spent: Spent, budget: Budget) -> str:
-    """Return what has been spent, and the limits."""
+    """Return the spending with the limits of the budget."""
     parts = [f"{spent.calls:,}{_of(budget.calls)} calls", f"{spent.tokens:,}{_of(budget.tokens)} tokens"]
     if spent.money is None:
         parts.append(PRICE_UNKNOWN)
@@ -108,10 +109,10 @@ def spending(spent: Spent, budget: Budget) -> str:
 
 
 def stream_line(summary: Summary) -> str:
-    """Return what became of the replies of a run that streamed, and which tokens count."""
+    """Return the number of stopped replies of a run that streamed, and which tokens count."""
     return (
         f"Streamed: {summary.stopped_replies:,} of {counted(summary.model_calls, 'reply', 'replies')} stopped early; "
-        "tokens count as far as they had come. A model that cannot be stopped (scripted, exchange, recorded) wrote its "
+        "only tokens received by then count. A model that cannot be stopped (scripted, exchange, recorded) wrote its "
         "replies whole."
     )
 
@@ -121,14 +122,14 @@ def _of(limit: float | None) -> str:
 
 
 class Live:
-    """Prints the events of one episode after the other as they happen, with what the plan printed in between."""
+    """Prints the events of episodes as they happen, with the output of the plan between them."""
 
     def __init__(self, out: Console) -> None:
         self._out = out
         self._shown = 0
 
     def __call__(self, kind: EventKind, body: Body) -> None:
-        """Print one event, if it is of a kind that a reader follows."""
+        """Print one event if its kind is of interest."""
         if kind == "act":
             self._print(str(body["printed"]))
         if kind == "cell":
@@ -144,23 +145,23 @@ class Live:
             self._out.print(f"  printed: {harmless(text[:SHOWN_CHARS].rstrip())}{cut}", soft_wrap=True)
 
 
-EVERY = 30.0
+LINE_INTERVAL = 30.0
 """Seconds between two plain lines."""
-A_SECOND = 4
-"""Number of times that the bar is drawn in a second."""
-BAR = 30
+BAR_REFRESHES = 4
+"""Updates of the bar per second."""
+BAR_WIDTH = 30
 """Columns."""
 
 
 def time_left(elapsed: float, ended: int, left: int) -> float | None:
-    """Return the seconds until the rest has ended at the same rate; None before the first has ended."""
+    """Estimate the seconds until the rest has ended at the same rate; None before the first has ended."""
     return elapsed / ended * left if ended else None
 
 
 class Progress:
-    """Shows episodes and successes, what was spent, and the time left.
+    """Shows episodes, successes, spending, and the time left.
 
-    ``paused`` tells whether the run is paused at the moment. Time in pauses does not count.
+    ``paused`` returns True while the run is paused. Time in pauses does not count.
     """
 
     def __init__(self, run: Run, title: str, total: int, endings: Iterable[Ending], paused: Callable[[], bool]) -> None:
@@ -168,22 +169,22 @@ class Progress:
         self._endings = list(endings)
         self._before, self._earlier = run.meter.spent.seconds, len(self._endings)
 
-    def ended(self, entry: Entry, ending: Ending) -> None:
+    def count(self, entry: Entry, ending: Ending) -> None:
         """Count an episode."""
         self._endings.append(ending)
 
     @contextmanager
-    def shown(self, out: Console = ERRORS, every: float = EVERY) -> Iterator[None]:
-        """Show it until the block ends; nothing where the thread is quiet."""
+    def show(self, out: Console = ERRORS, every: float = LINE_INTERVAL) -> Iterator[None]:
+        """Show the progress until the block ends; nothing if the thread is quiet."""
         if out.quiet:
             yield
             return
         if out.is_terminal:
-            with live.Live(get_renderable=self.bar, console=out, refresh_per_second=A_SECOND):
+            with live.Live(get_renderable=self.bar, console=out, refresh_per_second=BAR_REFRESHES):
                 yield
             return
         over = threading.Event()
-        thread = threading.Thread(target=self._tell, args=(out, every, over), daemon=True)
+        thread = threading.Thread(target=self._print_lines, args=(out, every, over), daemon=True)
         thread.start()
         try:
             yield
@@ -191,21 +192,21 @@ class Progress:
             over.set()
             thread.join()
 
-    def _tell(self, out: Console, every: float, over: threading.Event) -> None:
-        told = False
+    def _print_lines(self, out: Console, every: float, over: threading.Event) -> None:
+        printed = False
         while not over.wait(every):
             out.print(self.line(), soft_wrap=True)
-            told = True
-        if told:
+            printed = True
+        if printed:
             out.print(self.line(), soft_wrap=True)
 
     def bar(self) -> RenderableType:
-        """Return two lines with a bar."""
+        """Return a progress bar and a line of figures."""
         solved, broken = self._counts()
         first = Table.grid(padding=(0, 1))
         first.add_row(
             Text(self._title, no_wrap=True, overflow="ellipsis"),
-            ProgressBar(self._total, len(self._endings), width=BAR),
+            ProgressBar(self._total, len(self._endings), width=BAR_WIDTH),
             Text(f"{len(self._endings)}/{self._total}", no_wrap=True),
             Text(solved, style="green", no_wrap=True),
             Text(broken, style="red", no_wrap=True),
@@ -217,13 +218,13 @@ class Progress:
         return Group(first, second)
 
     def line(self) -> str:
-        """Return the same in one plain line."""
+        """Return the progress in one plain line."""
         counts = ", ".join(filter(None, self._counts()))
-        told = f"{self._title}: {len(self._endings)}/{self._total} episodes, {counts}"
-        return "; ".join([told, *(["paused"] if self._paused() else []), *self._figures()])
+        start = f"{self._title}: {len(self._endings)}/{self._total} episodes, {counts}"
+        return "; ".join([start, *(["paused"] if self._paused() else []), *self._figures()])
 
     def _counts(self) -> tuple[str, str]:
-        """Return the successes with their share of what has ended, and what broke."""
+        """Return the number and share of solved episodes, and the number of broken ones."""
         outcomes = [ending.outcome for ending in self._endings]
         solved, broken = sum(outcome.solved for outcome in outcomes), outcomes.count(Outcome.BROKEN)
         share = f" ({solved / len(outcomes):.1%})" if outcomes else ""

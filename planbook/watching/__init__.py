@@ -1,5 +1,5 @@
-"""`planbook watch`: a run looked at while it is played, and steered, in a browser of this machine.
+"""`planbook watch`: view and control a run in a browser on this machine while it is played.
 
-``following`` reads new events, says what the run is doing, and sends it requests; ``pages`` renders what changed with
+``following`` reads new events, determines the state of the run, and sends it requests; ``pages`` renders changes with
 the templates of the report; ``serving`` is the server, with its access control.
 """

@@ -1,4 +1,4 @@
-"""A run that is followed while it is played: its events so far, its state, and requests to pause, resume or stop it."""
+"""A run that is followed while it is played: its events, its state, and requests to pause, resume or stop it."""
 
 import subprocess
 import sys
@@ -16,12 +16,12 @@ from planbook.store import Event, Store
 from planbook.terminal.printing import time_left
 from planbook.workers import Request, arguments, request
 
-HAPPENS = ("act", "ask", "cell", "heard")
+ACTIVITY = ("act", "ask", "cell", "heard")
 """Kinds of events that show what an episode is doing."""
 
 
 class Following:
-    """The run as far as it has been read. ``version`` grows with every change; ``changed`` has that of each episode.
+    """The run as far as it has been read. ``version`` grows with every change; ``changed`` has it for each episode.
 
     ``lock`` is held while the run is read or rendered.
     """
@@ -32,15 +32,15 @@ class Following:
         self.version = 0
         self.changed: dict[int, int] = {}
         self.hosted: dict[str, object] = {}
-        """Options of the last invocation, such as its number of jobs."""
+        """Options of the last invocation, for example its number of jobs."""
         self.paused = self.played = False
-        self.asked = ""
-        """The last request that was not answered yet."""
+        self.requested = ""
+        """The last request, until it is answered."""
         self.last: dict[int, Event] = {}
-        """The last thing that happened in each episode."""
+        """The last activity of each open episode."""
         self._row = 0
         self._begun = self._paused_at = 0.0
-        """Start of the invocation, moved on by its pauses; and its last pause."""
+        """Start of the invocation, shifted by its pauses; and its last pause."""
         self._earlier = 0
         """Number of episodes that had ended before the invocation."""
 
@@ -49,42 +49,42 @@ class Following:
         self.run.close()
 
     def catch_up(self) -> None:
-        """Read what was written meanwhile, and check if the run is being played."""
+        """Read new events, and check if the run is being played."""
         with self.lock:
-            before, row = (self.played, self.paused, self.asked), self._row
+            before, row = (self.played, self.paused, self.requested), self._row
             self.played = self.run.is_played
-            fresh = {self._take(event) for self._row, event in self.run.store.since(self._row)}
-            if row == self._row and before == (self.played, self.paused, self.asked):
+            updated = {self._take(event) for self._row, event in self.run.store.since(self._row)}
+            if row == self._row and before == (self.played, self.paused, self.requested):
                 return
             self.version += 1
-            self.changed.update(dict.fromkeys(fresh & self.read.episodes.keys(), self.version))
+            self.changed.update(dict.fromkeys(updated & self.read.episodes.keys(), self.version))
 
     def _take(self, event: Event) -> int:
-        """Read an event; return the number of the episode that it belongs to, -1 for none."""
+        """Read an event; return the number of its episode, or -1."""
         if event.scope != "run":
-            return self._happened(event)
+            return self._take_episode_event(event)
         if event.kind != "task":
             self.read.take(event)
         if event.kind == "sitting":
-            self._invocation(event)
+            self._take_invocation_event(event)
         elif event.kind == "control":
-            self.asked = str(event.body["do"])
+            self.requested = str(event.body["do"])
         return -1
 
-    def _happened(self, event: Event) -> int:
+    def _take_episode_event(self, event: Event) -> int:
         self.read.take(event)
         index = index_of(event.scope)
         if (row := self.read.episodes.get(index)) and not row.is_open:
             self.last.pop(index, None)
-        elif row and event.kind in HAPPENS:
+        elif row and event.kind in ACTIVITY:
             self.last[index] = event
         return index
 
-    def _invocation(self, event: Event) -> None:
-        """Take the beginning, end, pause or continuation of an invocation."""
+    def _take_invocation_event(self, event: Event) -> None:
+        """Read the beginning, end, pause or continuation of an invocation."""
         was_paused, self.paused = self.paused, PAUSED in event.body
         is_over = "over" in event.body and not self.paused
-        self.asked = ""
+        self.requested = ""
         if self.paused:
             self._paused_at = event.at
         elif was_paused and not is_over:
@@ -113,7 +113,7 @@ class Following:
         return len(self.so_far())
 
     def left(self) -> float | None:
-        """Return the seconds until the end of a run that is played; None if there is nothing to estimate from."""
+        """Estimate the seconds until the end of a run that is played; None if there is no basis for it."""
         if not self.played or self.ended == self.entries:
             return None
         elapsed = (self._paused_at if self.paused else time.time()) - self._begun
@@ -124,59 +124,59 @@ Doing = Literal["playing", "paused", "pausing", "stopping", "starting again", "s
 PENDING: dict[str, Doing] = {"pause": "pausing", "stop": "stopping", "go on": "playing"}
 
 
-class Steered:
-    """Sends requests to the run that is followed; resumes it if nobody plays it."""
+class RunControl:
+    """Sends requests to the run that is followed; resumes it if no process plays it."""
 
     def __init__(self, following: Following) -> None:
         self._following = following
-        self._again: ResumedRun | None = None
+        self._resumed: ResumedRun | None = None
 
     @property
     def doing(self) -> Doing:
         """The state of the run."""
-        at = self._following
-        if at.played:
-            if at.asked in ("pause", "stop"):
-                return PENDING[at.asked]
-            return "paused" if at.paused else "playing"
-        if self._again is not None and self._again.is_running:
+        run = self._following
+        if run.played:
+            if run.requested in ("pause", "stop"):
+                return PENDING[run.requested]
+            return "paused" if run.paused else "playing"
+        if self._resumed is not None and self._resumed.is_running:
             return "starting again"
-        return "over" if at.ended == at.entries else "stopped"
+        return "over" if run.ended == run.entries else "stopped"
 
     @property
     def problem(self) -> str:
         """The error if the run could not be resumed."""
-        return "" if self._again is None or self._following.played else self._again.problem
+        return "" if self._resumed is None or self._following.played else self._resumed.problem
 
     def ask(self, what: Request) -> None:
         """Send a request. Raises BadRun if the store cannot be written."""
         doing = self.doing
         if what == "go on" and doing in ("stopped", "over"):
-            self._again = ResumedRun(self._following)
-        elif doing in MAKES_SENSE[what]:
+            self._resumed = ResumedRun(self._following)
+        elif doing in ACCEPTING_STATES[what]:
             with closing(Store(self._following.run.store.place)) as store:
                 request(store, what)
 
 
-MAKES_SENSE: dict[Request, tuple[Doing, ...]] = {
+ACCEPTING_STATES: dict[Request, tuple[Doing, ...]] = {
     "pause": ("playing",),
     "go on": ("paused", "pausing"),
     "stop": ("playing", "paused", "pausing"),
 }
-"""Requests to a run that is played, by the states in which they are taken."""
+"""States in which a run that is played accepts a request."""
 
 
 class ResumedRun:
-    """A process that resumes the run, and outlives the watching."""
+    """A process that resumes the run, and outlives the watching process."""
 
     def __init__(self, following: Following) -> None:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - it is written until the process ends
         folder = str(following.run.folder)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "planbook", "run", "--resume", folder, *arguments(following.hosted)],
             stdin=subprocess.DEVNULL,
-            stdout=self._said,
-            stderr=self._said,
+            stdout=self._output,
+            stderr=self._output,
             start_new_session=True,
         )
 
@@ -190,6 +190,6 @@ class ResumedRun:
         """The last line of its output if it failed."""
         if self._process.poll() in (None, errors.OK, errors.INTERRUPTED):
             return ""
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        self._output.seek(0)
+        lines = self._output.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"it ended with exit code {self._process.returncode}"

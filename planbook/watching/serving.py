@@ -1,4 +1,4 @@
-"""The server of `planbook watch`, on this machine's own address only, and its access control."""
+"""The server of `planbook watch`, which listens on the loopback address only, and its access control."""
 
 import asyncio
 import json
@@ -20,37 +20,36 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planbook.errors import BadArgument, BadRun
 from planbook.report import script_hash
-from planbook.watching.following import Following, Steered
+from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
-from planbook.workers import Request as Ask
+from planbook.workers import Request as Action
 
-LOOK = 1.0
-"""Seconds between two looks at the store."""
+POLL_SECONDS = 1.0
+"""Seconds between two reads of the store."""
 HEARTBEAT = 15
-"""Looks without news after which a comment is sent, so that a closed browser is noticed."""
+"""Reads without news after which a comment is sent, to detect a closed browser."""
 
 
 def serve(following: Following, port: int, on_address: Callable[[str], None]) -> None:
     """Serve until Ctrl-C; ``on_address`` gets the address with its token. Raises BadArgument for a taken port."""
-    door = socket.socket()
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        door.bind((HOST, port))
-        door.listen()  # a browser that connects at once waits until the server runs
+        listener.bind((HOST, port))
+        listener.listen()  # a browser that connects at once waits until the server runs
     except OSError as error:
         raise BadArgument(f"port {port} is not available: {error.strerror}; name another with --port") from error
-    with door:
-        token, own = secrets.token_urlsafe(24), door.getsockname()[1]
+    with listener:
+        token, bound_port = secrets.token_urlsafe(24), listener.getsockname()[1]
         over = asyncio.Event()
-        config = uvicorn.Config(
-            application(following, token, own, over), log_level="warning", timeout_graceful_shutdown=1, lifespan="off"
-        )
-        on_address(f"http://{HOST}:{own}/?token={token}")
-        Server(config, over).run(sockets=[door])
+        app = application(following, token, bound_port, over)
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1, lifespan="off")
+        on_address(f"http://{HOST}:{bound_port}/?token={token}")
+        Server(config, over).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """A server that ends open streams before it shuts down; they would wait for each other otherwise."""
+    """A server that ends open streams before it shuts down, which would otherwise wait for them."""
 
     def __init__(self, config: uvicorn.Config, over: asyncio.Event) -> None:
         super().__init__(config)
@@ -64,22 +63,22 @@ class Server(uvicorn.Server):
 
 def application(following: Following, token: str, port: int, over: asyncio.Event) -> ASGIApp:
     """Return the application behind its access control."""
-    steered = Steered(following)
-    pages = Pages(following, steered)
+    control = RunControl(following)
+    pages = Pages(following, control)
 
     async def page(request: Request) -> Response:
         return HTMLResponse(await run_in_threadpool(pages.page))
 
     async def episode(request: Request) -> Response:
-        told = await run_in_threadpool(pages.inside, request.path_params["index"])
-        return PlainTextResponse("There is no such episode.\n", 404) if told is None else JSONResponse(told)
+        document = await run_in_threadpool(pages.inside, request.path_params["index"])
+        return PlainTextResponse("There is no such episode.\n", 404) if document is None else JSONResponse(document)
 
     async def ask(request: Request) -> Response:
         what = request.path_params["what"]
-        if what not in get_args(Ask):
-            return PlainTextResponse("Nothing like that can be asked for.\n", 404)
+        if what not in get_args(Action):
+            return PlainTextResponse("There is no such request.\n", 404)
         try:
-            await run_in_threadpool(steered.ask, what)
+            await run_in_threadpool(control.ask, what)
         except BadRun as error:
             return PlainTextResponse(f"{error}\n", 409)
         return PlainTextResponse("asked\n")
@@ -102,15 +101,15 @@ async def _news(pages: Pages, version: int, over: asyncio.Event) -> AsyncIterato
     """Yield updates since a version as server-sent events, whose ids are versions."""
     before, silent = "", 0
     while not over.is_set():
-        version, told = await run_in_threadpool(pages.news, version)
-        text = json.dumps(told)
+        version, news = await run_in_threadpool(pages.news, version)
+        text = json.dumps(news)
         if text != before:
             before, silent = text, 0
             yield f"id: {version}\ndata: {text}\n\n"
         elif (silent := silent + 1) % HEARTBEAT == 0:
             yield ": still here\n\n"
         try:
-            await asyncio.wait_for(over.wait(), LOOK)
+            await asyncio.wait_for(over.wait(), POLL_SECONDS)
         except TimeoutError:
             continue
 
@@ -130,10 +129,9 @@ HEADERS = {
 
 
 class AccessControl:
-    """Middleware that checks the token, which comes with the first request's address and then in a cookie.
+    """Middleware that checks the token, which comes first in the address and then in a cookie.
 
-    ``Host`` must be this machine's own name: a page whose name was made to lead here has another. What is posted must
-    come from our own page.
+    ``Host`` must name the loopback address, which prevents DNS rebinding. POST requests must come from our own page.
     """
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
@@ -146,21 +144,22 @@ class AccessControl:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refused = self._refused(scope, Headers(scope=scope))
+        refusal = self._refusal(scope, Headers(scope=scope))
 
-        async def guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                if not refused:
+                if not refusal:
                     headers["Set-Cookie"] = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             await send(message)
 
-        answer = PlainTextResponse(f"{refused}\n", 403) if refused else self._app
-        await answer(scope, receive, guarded)
+        answer = PlainTextResponse(f"{refusal}\n", 403) if refusal else self._app
+        await answer(scope, receive, send_with_headers)
 
-    def _refused(self, scope: Scope, headers: Headers) -> str:
+    def _refusal(self, scope: Scope, headers: Headers) -> str:
+        """Return the reason to refuse a request; empty if it is allowed."""
         if headers.get("host", "") not in self._hosts:
             return "This server answers to its own address only."
         if not self._has_token(scope, headers):
@@ -170,7 +169,7 @@ class AccessControl:
         return ""
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
-        given += [cookie.value] if cookie else []
-        return any(secrets.compare_digest(each.encode(), self._token.encode()) for each in given)
+        tokens += [cookie.value] if cookie else []
+        return any(secrets.compare_digest(token.encode(), self._token.encode()) for token in tokens)

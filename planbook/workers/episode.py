@@ -77,7 +77,7 @@ class EpisodeWorker:
             memory=memory,
             roles=self.roles.seeded(config.seed + entry.repeat),
             guard=self.guard,
-            task_changes=config.told(entry.task),
+            task_changes=config.task_overrides(entry.task),
         )
         return episode, strategy.play, strategy.options.model_validate(config.planner_options)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from planbook import errors
-from planbook.commands.playing import FROM_OUTSIDE, play_run
+from planbook.commands.playing import STOPPED_BY_WATCH, play_run
 from planbook.config import Config, Executor, Learning
 from planbook.envs import Selection
 from planbook.envs.toy import Toy
@@ -126,7 +126,7 @@ def test_a_stop_ends_it_like_ctrl_c_and_it_can_be_taken_up(tmp_path: Path, capfd
         wait_until(lambda: count(folder, "outcome") > 0)
         ask(folder, 0, "stop")
     assert codes == [errors.INTERRUPTED]
-    assert f"{FROM_OUTSIDE} Resume with: planbook run --resume {folder}" in capfd.readouterr().err
+    assert f"{STOPPED_BY_WATCH} Resume with: planbook run --resume {folder}" in capfd.readouterr().err
     assert 0 < count(folder, "outcome") < 12
     with playing(Run.open(folder, to_play=True)) as codes:
         pass

@@ -153,7 +153,7 @@ def test_one_budget_holds_for_all_runs_together(built: Path, tmp_path: Path) -> 
     assert found.returncode == OUT_OF_BUDGET, found.told
     assert not found.result["finished"]
     assert sum(len(asks(Path(folder))) for folder in tmp_path.iterdir()) == 9
-    assert "and a larger --budget goes on" in found.told
+    assert "and a larger --budget continues" in found.told
 
 
 def test_what_cannot_be_measured_is_refused(built: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from markupsafe import escape
 
 from planbook import errors
-from planbook.watching.following import Following, Steered
+from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
 from tests.command import ROOT
 from tests.executing import wait_until
@@ -150,7 +150,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
     },
-    "an_imported_run_of_a_world_unknown_here": {
+    "an_imported_run_of_an_environment_unknown_here": {
         **NO_RULES,
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
@@ -225,14 +225,14 @@ def watching(folder: Path) -> Iterator[tuple[Following, Pages]]:
     """What `planbook watch` serves of a run."""
     following = Following(folder)
     with closing(following.run):
-        yield following, Pages(following, Steered(following))
+        yield following, Pages(following, RunControl(following))
 
 
 def test_watching_says_why_a_run_could_not_be_gone_on_with(tmp_path: Path) -> None:
     folder = an_unfinished_run(tmp_path)
     with watching(folder) as (following, pages):
         following.catch_up()
-        pages._steered.ask("go on")
+        pages._control.ask("go on")
         wait_until(lambda: "Stopped: " in pages.news(0)[1]["state"]["problem"])
 
 
@@ -286,6 +286,6 @@ def test_a_run_in_postgresql_is_gone_on_with_from_watching(
     file.write_text(json.dumps(json.loads(file.read_text()) | {"budget": {}}))
     with watching(folder) as (following, pages):
         following.catch_up()
-        pages._steered.ask("go on")
+        pages._control.ask("go on")
         wait_until(lambda: "over" in pages.news(0)[1]["title"])
         assert following.ended == 2

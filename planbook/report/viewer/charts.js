@@ -31,7 +31,7 @@ function ticksUpTo(most, form) {
   return Array.from({ length: Math.ceil((most || 1) / step) + 1 }, (_, number) => number * step);
 }
 
-// Bars that lie beside their names: the parts of each in a row, or the runs below each other.
+// Horizontal bars with their names at the left: parts in one row, or runs below each other.
 function barsOf({ names, series, form, beside }) {
   const left = 112;
   const totals = names.map((_, at) => series.reduce((sum, each) => sum + (each.values[at] ?? 0), 0));

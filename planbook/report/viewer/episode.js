@@ -1,5 +1,5 @@
-// What happened in an episode: plays, each a trajectory, with the records around them. Spans are drawn as any tree, from
-// their name, title, status and payload.
+// The document of an episode: plays, each a trajectory, with the records around them. Spans are drawn as a tree, from their
+// name, title, status and payload.
 
 const GOOD = new Set(["done", "kept", "over", "solved"]);
 const BAD = new Set(["failed"]);
@@ -8,7 +8,7 @@ const kindOf = (status) => (GOOD.has(status) ? "good" : BAD.has(status) ? "error
 const badge = (status, kind = kindOf(status)) => make("span", { class: `kind ${kind}` }, status);
 const flag = (words) => words && [" ", make("small", { class: "flag" }, words)];
 const linkTo = (id, words, label) => make("a", { class: "link", href: `#${id}`, "aria-label": label }, words);
-const NOTES = ["note", "history", "why", "reason"]; // fields of payloads that say in a sentence how it went
+const NOTES = ["note", "history", "why", "reason"]; // fields of payloads with a sentence about the result
 
 // Plan code with syntax colours, line by line.
 const KEYWORDS = "and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield None True False";
@@ -38,7 +38,7 @@ function code(source, faulty = new Set(), steps = new Map(), last = 0) {
   return make("pre", { class: "code", tabindex: 0 }, make("code", {}, lines));
 }
 
-// A scope with what happened in it; scopes below it stand in it as sections, where they began.
+// A scope with its content; inner scopes are sections of it, in the order in which they began.
 class Box {
   constructor(scope, body) { Object.assign(this, { scope, body, inner: new Map(), spans: [], codes: new Set() }); }
   at(scope) {
@@ -125,8 +125,7 @@ function drawPlay(play, root, at) {
   }
 }
 
-// Puts the spans of a box where they began; those that name a parent as a tree, those that name what they are made of
-// with a graph above them.
+// Places the spans of a box where they began: spans with a parent as a tree, spans that name their sources below a graph.
 function placeSpans({ body, spans }) {
   const isNode = ({ span: { data = {} } }) => Number.isInteger(data.number) && data.parent !== undefined;
   for (const branch of spans.filter((each) => !isNode(each))) branch.place.replaceWith(drawSpan(branch));
@@ -141,8 +140,8 @@ function placeSpans({ body, spans }) {
   else if (drawn) body.prepend(drawn);
 }
 
-// What was tried from a state, then from the one that was gone on from, and so on, at one level; what was left stands
-// where it was tried, with what was tried from there inside it.
+// Draws a search tree: the nodes on the chosen path at one level, rejected nodes where they were tried, with the nodes below
+// them inside.
 function way(nodes, start, seen) {
   const items = [];
   for (let state = start; !seen.has(state);) {
@@ -163,12 +162,12 @@ function way(nodes, start, seen) {
 function drawSpan({ span, id, box }) {
   const data = span.data ?? {};
   const status = span.status || (span.end === undefined ? "open" : "");
-  const said = NOTES.map((name) => data[name]).find((each) => typeof each === "string" && each);
+  const note = NOTES.map((name) => data[name]).find((each) => typeof each === "string" && each);
   const whole = span.title || Object.values(data).filter((each) => typeof each === "string" && each).slice(0, 2).join(": ");
   const title = whole.length > 140 ? `${whole.slice(0, 139)}…` : whole;
-  const shown = new Set([status, said, ...box.codes]);
+  const shown = new Set([status, note, ...box.codes]);
   const summary = [status && [badge(status, status === "open" ? "mixed" : kindOf(status)), " "], make("b", {}, title), flag(span.name),
-    data.lasting === true && flag("lasting"), said && make("span", { class: "history" }, said)];
+    data.lasting === true && flag("lasting"), note && make("span", { class: "history" }, note)];
   const inside = [...payload(data, title, shown), ...box.body.childNodes];
   const kind = `span ${kindOf(status)}${PLAIN.has(status) ? " idle" : ""}`;
   if (!inside.length) return make("p", { class: kind, id }, summary);
@@ -179,7 +178,7 @@ function drawSpan({ span, id, box }) {
   return make("div", { class: "spanned" }, found, calls.length > 0 && make("ul", { class: "glance" }, calls));
 }
 
-// What a span holds, whatever it is: short values in a line, texts, code, lists and tables below.
+// Draws the payload of any span: short values in a line, texts, code, lists and tables below.
 function* payload(data, title, shown) {
   const holds = ([name, value]) => !["done", "title"].includes(name) && value && !(typeof value === "object" && !Object.keys(value).length)
     && !title.includes(String(value)) && !shown.has(typeof value === "string" ? value.trim() : value);
@@ -203,7 +202,7 @@ function* payload(data, title, shown) {
   }
 }
 
-// The graph of spans that name others as what they were made from (``of``): a row for each layer.
+// Draws the graph of spans that name their sources (``of``), with a row for each layer.
 function graph(spans) {
   const nodes = new Map(spans.filter(({ span }) => Array.isArray(span.data?.of)).map((each) => [each.span.title || each.span.data.node, each]));
   const edges = [...nodes].flatMap(([name, { span }]) => span.data.of.filter((from) => nodes.has(from)).map((from) => [from, name]));
@@ -236,16 +235,16 @@ function drawRecall({ order, data, ...parts }) {
     fields.map(([name, value]) => [make("h5", {}, name.replaceAll("_", " ")), make("pre", {}, typeof value === "string" ? value : JSON.stringify(value, null, 2))]));
 }
 
-// What a reply answers, in a line: the YES or NO that stands in a line of its own or begins the reply, and how it begins.
+// Returns the YES or NO that begins the reply or a line of it, and the beginning of the reply.
 function answerIn(reply) {
-  if (reply.includes("```")) return ["", ""]; // code, which is seen where it runs
+  if (reply.includes("```")) return ["", ""]; // code, which is shown where it runs
   const lines = reply.split("\n").map((each) => each.replace(/^[\s#*_`>-]+|[\s*_`]+$/g, "")).filter(Boolean);
   const word = lines.map((each) => each.match(/^(?:\w+: *)?(YES|NO)\b[.!:,]?(?:$| )/)?.[1]).find(Boolean) ?? "";
   const rest = lines.find((each) => each.replace(/\W/g, "").length > 3) ?? word;
   return [word, rest === word ? "" : rest.slice(0, 180)];
 }
 
-// A prompt and its reply. What stood in the scope's prompt before, or was its reply, is not repeated.
+// Draws a prompt and its reply. Messages of the scope's previous prompt and its reply are not repeated.
 function drawCall(call, scope, at) {
   const id = at.next("ask");
   const { reply, sampling = {} } = call;
@@ -253,11 +252,11 @@ function drawCall(call, scope, at) {
   const key = ({ role, content }) => `${role}\n${content}`;
   const before = at.asked.get(scope) ?? new Map();
   const now = new Map();
-  const said = (call.messages ?? []).map((message, number) => {
-    const stood = before.get(key(message));
-    now.set(key(message), stood ?? `${id}-${number}`);
-    if (stood) return make("p", { class: "said before" }, make("b", {}, message.role), " ", make("a", { href: `#${stood}` }, "as before"), " ", make("small", {}, counted(message.content.length, "character")));
-    return make("div", { class: "said", id: `${id}-${number}` }, make("b", {}, message.role), make("pre", {}, message.content));
+  const messages = (call.messages ?? []).map((message, number) => {
+    const earlier = before.get(key(message));
+    now.set(key(message), earlier ?? `${id}-${number}`);
+    if (earlier) return make("p", { class: "message before" }, make("b", {}, message.role), " ", make("a", { href: `#${earlier}` }, "as before"), " ", make("small", {}, counted(message.content.length, "character")));
+    return make("div", { class: "message", id: `${id}-${number}` }, make("b", {}, message.role), make("pre", {}, message.content));
   });
   now.set(key({ role: "assistant", content: reply.text }), `${id}-reply`);
   at.asked.set(scope, now);
@@ -272,12 +271,12 @@ function drawCall(call, scope, at) {
     (verdict || begins) && [make("q", { class: "reply-begins" }, verdict && [badge(verdict, verdict === "YES" ? "good" : "error"), " "], begins), " "], make("small", {}, notes.join(", "))],
   make("p", { class: "facts" }, call.model, served, "; ", facts.join("; "), "."),
   (call.left_out || call.cut_characters) && make("p", { class: "cut" }, `To fit the context, ${counted(call.left_out ?? 0, "message")} and ${counted(call.cut_characters ?? 0, "character")} were left out of this prompt.`),
-  !said.length && make("p", { class: "note" }, "This prompt is in the store only."),
-  said, reply.reasoning && details("said", "reasoning", make("pre", {}, reply.reasoning)),
-  make("div", { class: "said reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));
+  !messages.length && make("p", { class: "note" }, "This prompt is in the store only."),
+  messages, reply.reasoning && details("message", "reasoning", make("pre", {}, reply.reasoning)),
+  make("div", { class: "message reply", id: `${id}-reply` }, make("b", {}, "reply"), make("pre", {}, reply.text)));
 }
 
-// A cell: its plan beside the steps that it took.
+// Draws a cell: its plan next to its steps.
 function drawCell(cell, steps, at) {
   const id = at.next("cell");
   const { feedback, thought = {} } = cell;
@@ -312,6 +311,6 @@ function drawStep(step, at) {
   return [step.printed && make("li", { class: "between" }, make("pre", { class: "printed" }, step.printed)),
     make("li", { id, value: at.count.step, "data-line": step.line, class: `${step.undone ? "undone" : ""}${lasting ? " stays" : ""}` },
       make("code", {}, step.call), step.line && [" ", make("small", {}, `line ${step.line}`)], flags.map(flag), " ", linkTo(id, "#", "link to this step"),
-      lasting && make("small", { class: "lasting" }, `It changed what a rewind does not bring back${step.undone ? ": going back did not undo it" : ""}.`),
+      lasting && make("small", { class: "lasting" }, `A rewind does not undo this change${step.undone ? ": the rewind kept it" : ""}.`),
       text(seen, "", 500, 6))];
 }

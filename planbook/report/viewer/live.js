@@ -1,8 +1,8 @@
-// The page as it opens: sections, contents, the place that its address names. And what is new of a run that is watched.
+// Initialization of the page: sections, contents, the place that the address names. And updates of a watched run.
 
 function drawSections(sections) {
   for (const { id, title, class: kind, static: isStatic, blocks } of sections) {
-    if (isStatic && !TOLD.live) continue;
+    if (isStatic && !DATA.live) continue;
     if (!document.getElementById(id)) {
       document.querySelector(".all-episodes").before(make("section", { class: kind, id }, make("h3", {}, title), make("div", { class: "blocks" })));
     }
@@ -10,19 +10,19 @@ function drawSections(sections) {
   }
 }
 
-// Makes the children of one element those of another, and keeps every element that can stay: with its scroll position,
-// and open if it was opened.
+// Replaces the children of one element by those of another, but keeps equal elements with their scroll position and open
+// state.
 function become(old, fresh) {
   const news = [...fresh.childNodes];
   for (const [number, node] of news.entries()) {
-    const there = old.childNodes[number];
-    if (!there) old.append(node);
-    else if (there.nodeType !== node.nodeType || there.nodeName !== node.nodeName) there.replaceWith(node);
+    const current = old.childNodes[number];
+    if (!current) old.append(node);
+    else if (current.nodeType !== node.nodeType || current.nodeName !== node.nodeName) current.replaceWith(node);
     else if (node.nodeType !== Node.ELEMENT_NODE) {
-      if (there.nodeValue !== node.nodeValue) there.nodeValue = node.nodeValue;
-    } else if (!there.isEqualNode(node)) {
-      takeAttributes(there, node);
-      become(there, node);
+      if (current.nodeValue !== node.nodeValue) current.nodeValue = node.nodeValue;
+    } else if (!current.isEqualNode(node)) {
+      takeAttributes(current, node);
+      become(current, node);
     }
   }
   while (old.childNodes.length > news.length) old.lastChild.remove();
@@ -36,7 +36,7 @@ function takeAttributes(old, fresh) {
   if (marks.length) old.classList.add(...marks);
 }
 
-for (const run of TOLD.runs) {
+for (const run of DATA.runs) {
   drawSections(run.sections);
   const article = document.getElementById(run.id);
   const contents = make("nav", { class: "contents", "aria-label": "contents" });
@@ -46,7 +46,7 @@ for (const run of TOLD.runs) {
   }
   article.querySelector(":scope > header").append(contents);
 }
-for (const each of TOLD.together.filter((it) => it.block === "charts")) document.getElementById("together").append(block(each) || "");
+for (const each of DATA.together.filter((it) => it.block === "charts")) document.getElementById("together").append(block(each) || "");
 const named = () => decodeURIComponent(location.hash.slice(1));
 addEventListener("hashchange", () => go(named()));
 if (location.hash) go(named());
@@ -63,7 +63,7 @@ function takeRow(row) {
   const episode = document.getElementById(row.id);
   Object.assign(episode.dataset, { outcome: row.outcome, type: row.type, cause: row.cause });
   const head = make("summary", {}, make("span", { class: "n" }, row.n), make("span", { class: `outcome ${row.outcome}` }, row.shown),
-    make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.said));
+    make("span", { class: "id" }, row.task, row.repeat > 0 && [" ", make("small", {}, `repeat ${row.repeat}`)]), make("span", { class: "goal" }, row.goal), make("span", { class: "small" }, row.detail));
   become(episode.querySelector(".head"), head);
   if (unpacking.has(episode)) stale.add(episode);
   for (const select of document.querySelectorAll(".filter select")) {
@@ -72,7 +72,7 @@ function takeRow(row) {
   }
 }
 function drawState({ doing, ended, total, solved, broken, spending, left, problem, now }) {
-  const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.said && make("code", {}, each.said)));
+  const lines = now.map((each) => make("li", {}, make("a", { href: `#${each.id}` }, each.task), " ", make("span", { class: "goal" }, each.goal), " ", each.detail && make("code", {}, each.detail)));
   return make("div", {}, make("p", { class: "doing" }, make("b", { class: `word ${doing.replaceAll(" ", "-")}` }, doing), " ",
     make("span", {}, `${ended.toLocaleString("en")} of ${counted(total, "episode")} ended, ${solved.toLocaleString("en")} solved`), " ",
     broken > 0 && [make("span", { class: "broken" }, `${broken.toLocaleString("en")} broken`), " "], make("span", {}, spending), " ", left && make("span", {}, left)),
@@ -92,8 +92,8 @@ function takeNews(news) {
 function watch() {
   document.documentElement.classList.add("live");
   document.querySelector("header.watch").hidden = false;
-  takeNews(TOLD.live);
-  const source = new EventSource(`news?since=${TOLD.live.version}`);
+  takeNews(DATA.live);
+  const source = new EventSource(`news?since=${DATA.live.version}`);
   source.addEventListener("message", (event) => takeNews(JSON.parse(event.data)));
   source.addEventListener("error", () => {
     document.documentElement.classList.add("gone");
@@ -114,8 +114,8 @@ function watch() {
       await refresh(episode);
     }
   }, REFRESHED_EVERY);
-  // The token has become a cookie: it need not stand in the address any longer.
+  // The token is in a cookie now; remove it from the address.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 }
-if (TOLD.live) watch();
+if (DATA.live) watch();
 else bar.hidden = false;

@@ -1,10 +1,10 @@
 "use strict";
 // The page: elements, packed items, the blocks of sections, places and links, keys, the filter of episodes.
 
-const TOLD = JSON.parse(document.getElementById("data").textContent);
+const DATA = JSON.parse(document.getElementById("data").textContent);
 const TAGS = new Set("a b blockquote br code em h4 h5 h6 hr li ol p pre s small span strong table tbody td th thead tr ul".split(" "));
 
-// An element. Children are nodes, or texts that stay texts.
+// Creates an element. Children are nodes or strings; strings become text nodes.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value || value === 0) element.setAttribute(name, value === true ? "" : value);
@@ -14,7 +14,7 @@ function make(tag, attributes = {}, ...children) {
 const details = (kind, summary, ...inside) => make("details", { class: kind }, make("summary", {}, summary), ...inside);
 const counted = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
-// What is packed into the page: zlib in base64, as packing.py writes it.
+// Decompresses packed data: zlib in base64, as episodes.py writes it.
 async function inflated(data) {
   const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
@@ -22,7 +22,7 @@ async function inflated(data) {
 }
 
 class Packed {
-  static KEPT = 16; // chunks that stay inflated
+  static CACHED = 16; // chunks that stay decompressed
   constructor(kind) {
     this.chunks = [...document.querySelectorAll(`script.${kind}`)];
     this.open = new Map();
@@ -31,7 +31,7 @@ class Packed {
     const items = this.open.get(chunk) ?? inflated(chunk.textContent);
     this.open.delete(chunk);
     this.open.set(chunk, items);
-    if (this.open.size > Packed.KEPT) this.open.delete(this.open.keys().next().value);
+    if (this.open.size > Packed.CACHED) this.open.delete(this.open.keys().next().value);
     return items;
   }
   first(chunk) { return Number(chunk.dataset.first); }
@@ -43,7 +43,7 @@ class Packed {
 const documents = new Packed("documents");
 const texts = new Packed("texts");
 
-// Long texts stand in a document as their numbers, under a name that no other text can have.
+// A document refers to long texts by number, under a key that no other object has.
 const TEXT = "\u0001";
 const isText = (value) => value !== null && typeof value === "object" && TEXT in value;
 function numbersIn(value, found = new Set()) {
@@ -63,14 +63,14 @@ async function whole(value) {
   return filled(value, known);
 }
 async function documentOf(holder) {
-  if (TOLD.live) {
+  if (DATA.live) {
     const answer = await fetch(`episode/${holder.dataset.document}`);
     return answer.ok ? answer.json() : null;
   }
   return whole(await documents.item(Number(holder.dataset.document)));
 }
 
-// Blocks: what Python says of a run, see blocks.py.
+// The blocks of sections; blocks.py makes them.
 function line(parts) {
   return [parts].flat().map((each) => {
     if (typeof each === "string") return each;
@@ -87,8 +87,8 @@ const prose = (tree) => tree.map((each) => (typeof each === "string" ? each : ma
 const BLOCKS = {
   p: (it) => make("p", { class: it.class }, line(it.line)),
   h: (it) => make("h5", {}, line(it.line)),
-  facts: (it) => make("dl", { class: "first-facts" }, it.rows.map(([name, fact, said]) =>
-    make("div", {}, make("dt", {}, name), make("dd", {}, line(fact), said && make("small", {}, line(said)))))),
+  facts: (it) => make("dl", { class: "first-facts" }, it.rows.map(([name, fact, detail]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, line(fact), detail && make("small", {}, line(detail)))))),
   list: (it) => make("ul", { class: it.class }, it.lines.map((each) => make("li", {}, line(each)))),
   pairs: (it) => make("dl", { class: "settings" }, it.rows.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
   pre: (it) => make("pre", { class: it.class }, it.text),
@@ -109,12 +109,12 @@ const BLOCKS = {
 };
 const block = (it) => BLOCKS[it.block](it);
 
-// Opening episodes, and going to places inside them.
+// Opening episodes, and navigating inside them.
 const episodes = [...document.querySelectorAll(".episode")];
 const unpacking = new WeakMap();
 let here = null;
 
-// Draws an episode, or what else is packed, where it belongs; once, however often it is asked for.
+// Draws an episode or another packed document in its holder, once.
 function unpack(holder) {
   if (!unpacking.has(holder)) unpacking.set(holder, fill(holder));
   return unpacking.get(holder);
@@ -122,8 +122,8 @@ function unpack(holder) {
 async function fill(holder) {
   if (holder.dataset.document === undefined) return;
   const inside = make("div", { class: "inside" });
-  const told = await documentOf(holder);
-  if (told) inside.append(...drawDocument(told, holder.id));
+  const content = await documentOf(holder);
+  if (content) inside.append(...drawDocument(content, holder.id));
   holder.append(inside);
 }
 async function show(holder) {
@@ -152,7 +152,7 @@ async function go(name) {
   place.classList.add("linked");
 }
 
-// Marks the line of the plan that took a step, and nothing else.
+// Marks only the line of the plan that took a step.
 function mark(step, kind) {
   for (const each of document.querySelectorAll(`.code .${kind}`)) each.classList.remove(kind);
   const found = step.closest(".cell")?.querySelector(".code > code")?.children[Number(step.dataset.line) - 1];
@@ -183,7 +183,7 @@ document.addEventListener("mouseover", (event) => {
   if (step) mark(step, "near");
 });
 
-// What keys and clicks do.
+// Keys and clicks.
 const THEME = "planbook-theme";
 const kept = { read: () => null, write: () => {} };
 try {
@@ -191,7 +191,7 @@ try {
   kept.read = () => localStorage.getItem(THEME);
   kept.write = (theme) => localStorage.setItem(THEME, theme);
 } catch {
-  // where pages of files have no storage, the choice lasts as long as the page
+  // without storage for file pages, the choice lasts as long as the page
 }
 const wear = (theme) => { document.documentElement.dataset.theme = theme; };
 function turn() {
@@ -217,13 +217,13 @@ async function copy(name) {
   history.replaceState(null, "", `#${name}`);
   try {
     await navigator.clipboard.writeText(location.href);
-    say("link copied");
+    notify("link copied");
   } catch {
-    say("the link is in the address bar");
+    notify("the link is in the address bar");
   }
 }
-function say(words) {
-  const note = make("div", { class: "said-so", role: "status" }, words);
+function notify(words) {
+  const note = make("div", { class: "notice", role: "status" }, words);
   document.body.append(note);
   setTimeout(() => note.remove(), 1600);
 }
@@ -266,7 +266,7 @@ document.addEventListener("click", (event) => {
     copy(at("a.link").hash.slice(1));
     go(at("a.link").hash.slice(1));
   }
-  const taken = at(".code [data-steps]"); // a line that took steps leads to the first of them, and then to the next
+  const taken = at(".code [data-steps]"); // a click on a line that took steps goes to its first step, then to the next
   if (taken) {
     const number = [...taken.parentElement.children].indexOf(taken) + 1;
     const steps = [...taken.closest(".cell").querySelectorAll(`.steps > [data-line="${number}"]`)];
@@ -278,12 +278,12 @@ document.addEventListener("click", (event) => {
   here = at(".episode") ?? here;
 });
 
-// Choosing among the episodes of a run by how they ended, by type, by cause and by words.
+// The filter of a run's episodes, by outcome, type, cause and words.
 const OPEN_AT_ONCE = 50;
 for (const run of document.querySelectorAll(".run")) {
   const filter = run.querySelector(".filter");
   const own = [...run.querySelectorAll(".episode")];
-  const said = filter.querySelector("output");
+  const output = filter.querySelector("output");
   const choose = () => {
     const chosen = [...filter.querySelectorAll("select")].filter((select) => select.value);
     const words = filter.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -293,7 +293,7 @@ for (const run of document.querySelectorAll(".run")) {
       episode.hidden = chosen.some((select) => episode.dataset[select.name] !== select.value) || words.some((word) => !read.includes(word));
     }
     const shown = own.filter((episode) => !episode.hidden).length;
-    said.textContent = `${shown.toLocaleString("en")} of ${own.length.toLocaleString("en")} shown`;
+    output.textContent = `${shown.toLocaleString("en")} of ${own.length.toLocaleString("en")} shown`;
   };
   filter.addEventListener("input", choose);
   filter.addEventListener("submit", (event) => event.preventDefault());
@@ -303,7 +303,7 @@ for (const run of document.querySelectorAll(".run")) {
     if (open !== "yes") return;
     const these = own.filter((episode) => !episode.hidden && episode.matches("details"));
     for (const episode of these.slice(0, OPEN_AT_ONCE)) show(episode);
-    if (these.length > OPEN_AT_ONCE) said.textContent = `the first ${OPEN_AT_ONCE} of ${these.length.toLocaleString("en")} are open`;
+    if (these.length > OPEN_AT_ONCE) output.textContent = `the first ${OPEN_AT_ONCE} of ${these.length.toLocaleString("en")} are open`;
   });
   filter.hidden = false;
   choose();

@@ -1,8 +1,8 @@
-// Searching everything: what the page shows, and what is packed into it, document after document.
+// Search in everything: the page, and the packed documents one after another.
 
 const bar = document.querySelector(".bar");
 const searched = bar.elements.search;
-const told = bar.querySelector("output");
+const output = bar.querySelector("output");
 const WAIT = 250;
 const SLICE = 25;
 let hits = [];
@@ -18,7 +18,7 @@ const holds = (value, word, inTexts) => (typeof value === "string" ? value.toLow
   : isText(value) ? inTexts.has(value[TEXT])
     : value !== null && typeof value === "object" && Object.entries(value).some(([name, each]) => name.toLowerCase().includes(word) || holds(each, word, inTexts)));
 
-// Lets the page breathe between slices of work; says whether somebody searches for something else by now.
+// Yields to the browser between slices of work; returns true if a newer search has begun.
 function slices(own) {
   let begun = performance.now();
   return async () => {
@@ -44,7 +44,7 @@ async function find(word) {
     if (await over()) return;
     const found = await countIn(part, word, inTexts);
     if (found) take(part, found);
-    if (number % 20 === 0 || number + 1 === parts.length) tell(number + 1 < parts.length);
+    if (number % 20 === 0 || number + 1 === parts.length) showCounts(number + 1 < parts.length);
   }
 }
 async function countIn(part, word, inTexts) {
@@ -61,22 +61,22 @@ function take(part, found) {
   if (part.matches(".episode")) part.querySelector(".head > .small").dataset.hits = found;
   bar.classList.add("found");
 }
-function tell(going) {
+function showCounts(going) {
   const all = hits.reduce((sum, each) => sum + each.found, 0);
   const inside = hits.filter((each) => each.part.matches(".episode")).length;
   const at = place.holder < 0 ? "" : `${hits.slice(0, place.holder).reduce((sum, each) => sum + each.found, 0) + place.hit + 1} of `;
-  told.textContent = `${at}${counted(all, "hit")}, ${counted(inside, "episode")}${going ? " …" : ""}`;
+  output.textContent = `${at}${counted(all, "hit")}, ${counted(inside, "episode")}${going ? " …" : ""}`;
 }
 function clear() {
   for (const each of hits) delete each.part.querySelector(".head > .small")?.dataset.hits;
   hits = [];
   bar.classList.remove("found");
   place = { holder: -1, hit: -1 };
-  told.textContent = "";
+  output.textContent = "";
   globalThis.CSS.highlights?.clear();
 }
 
-// What a part of the page shows, as one text in lower case, and where in it each of its text nodes begins.
+// Returns the text of a part of the page in lower case, and the offset of each of its text nodes.
 function wordsIn(part) {
   const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
   const nodes = [];
@@ -88,7 +88,7 @@ function wordsIn(part) {
   }
   return { text, nodes };
 }
-// Where a word stands in a part of the page, as ranges, in the order of reading.
+// Returns the ranges of a word in a part of the page, in reading order.
 function rangesIn(part, word) {
   const { text, nodes } = wordsIn(part);
   const spot = (at) => {
@@ -121,7 +121,7 @@ async function jump(by) {
   const ranges = rangesIn(part, word);
   const range = ranges[Math.min(hit, ranges.length - 1)];
   place = { holder, hit };
-  tell(false);
+  showCounts(false);
   if (!range) return;
   reveal(range.startContainer.parentElement);
   if (part.matches(".episode")) here = part;

@@ -84,7 +84,7 @@ def test_a_changed_library_is_noticed_and_may_be_allowed(tmp_path: Path, capsys:
     with pytest.raises(BadRun, match="knowledge helpers: changed"):
         run("run", "--resume", folder, *MORE)
     assert run("run", "--resume", folder, "--allow-changed", "--budget", "actions=10") == 4
-    assert "Since this run was begun: knowledge helpers: changed." in capsys.readouterr().err
+    assert "Changed since this run began: knowledge helpers: changed." in capsys.readouterr().err
     assert run("run", "--resume", folder, *MORE) == 0  # what was allowed once holds
     with closing(Run.open(folder)) as opened:
         sittings: list[Any] = [row.body for row in opened.store.events("run", "sitting")]

@@ -126,7 +126,7 @@ def test_a_library_that_is_gone_is_told(tmp_path: Path) -> None:
     task = ("--env", "toy", "--task", "fetch/0", "--planner", "random", "--library", tmp_path / "mine")
     assert run("run", *task, "--out", tmp_path / "first") == 0
     (tmp_path / "mine").rmdir()
-    with pytest.raises(BadRun, match="which is not there any more; put it back"):
+    with pytest.raises(BadRun, match="which no longer exists; put it back"):
         run("rerun", tmp_path / "first", "--out", tmp_path / "second")
 
 

@@ -136,7 +136,7 @@ def test_a_link_can_be_copied(reader: Reader) -> None:
     reader.open("#run-0-0-cell-0")
     reader.opened("run-0-0")
     reader.ask("document.querySelector('#run-0-0 .facts .link').click()")
-    reader.wait("return document.querySelector('.said-so') !== null")
+    reader.wait("return document.querySelector('.notice') !== null")
     assert reader.ask("return location.hash") == "#run-0-0"
 
 
@@ -234,5 +234,5 @@ def test_without_scripts_the_lines_can_be_read(reader: Reader) -> None:
     finally:
         reader.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     shown = json.dumps(document)  # one answer: ids of nodes would not outlive a page that is still loading
-    assert "Without JavaScript these lines are all there is" in shown
+    assert "Without JavaScript only these lines are shown" in shown
     assert "put the ring and the coin on the table" in shown

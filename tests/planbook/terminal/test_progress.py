@@ -49,7 +49,7 @@ def test_the_bar_tells_successes_what_broke_what_was_spent_and_the_time_left(tmp
         first, second = drawn(shown, 100)
         assert re.fullmatch(r"adapt on toy ━+ +2/4 1 solved \(50\.0%\) 1 broken *", first)
         assert second.strip() == "1,234 of 2,000 calls, 4,500 tokens, $1.50; 0:00 elapsed; - left"
-        shown.ended(run.entries()[2], FAILED)
+        shown.count(run.entries()[2], FAILED)
         assert "1 solved (33.3%)" in drawn(shown, 100)[0]
         assert "0:00 elapsed; about 0:00 left" in drawn(shown, 100)[1]
 
@@ -66,7 +66,7 @@ def test_the_bar_says_that_nothing_goes_on_and_keeps_to_two_lines(tmp_path: Path
 def test_where_nobody_sees_it_there_is_a_line_now_and_then_and_at_the_end(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 4)) as run:
         out = Console(file=io.StringIO(), highlight=False)
-        with progress(run, [SOLVED]).shown(out, every=0.2):
+        with progress(run, [SOLVED]).show(out, every=0.2):
             time.sleep(0.5)
         lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
         assert 2 <= len(lines) <= 4
@@ -76,6 +76,6 @@ def test_where_nobody_sees_it_there_is_a_line_now_and_then_and_at_the_end(tmp_pa
 def test_a_short_run_that_nobody_sees_tells_nothing(tmp_path: Path) -> None:
     with closing(many_endings(tmp_path / "run", [Outcome.NOT_RUN] * 4)) as run:
         out = Console(file=io.StringIO())
-        with progress(run, []).shown(out, every=5):
+        with progress(run, []).show(out, every=5):
             pass
         assert out.file.getvalue() == ""  # type: ignore[attr-defined]

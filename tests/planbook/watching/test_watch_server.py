@@ -15,7 +15,7 @@ from planbook.planner import Ending, Outcome
 from planbook.report import script_hash
 from planbook.results import unlock_score
 from planbook.runs import Run
-from planbook.watching.following import Following, Steered
+from planbook.watching.following import Following, RunControl
 from planbook.watching.pages import Pages
 from tests.executing import wait_until
 from tests.flows import BUILD, here
@@ -49,7 +49,7 @@ def test_a_run_is_paused_gone_on_with_stopped_and_begun_again(tmp_path: Path) ->
         wait_until(lambda: watcher.doing() == "stopped")
         news = watcher.news()
         assert (news["can"], news["under_way"]) == (["go on"], [])
-        assert all(each["said"].startswith("cut off") for each in news["state"]["now"])
+        assert all(each["detail"].startswith("cut off") for each in news["state"]["now"])
         before = count(folder, "outcome")
         assert watcher.ask("go on").status == 200
         wait_until(lambda: watcher.doing() == "playing")
@@ -94,7 +94,7 @@ def test_what_was_reached_counts_only_what_was_played_so_far(tmp_path: Path) -> 
         known = environment.environment.all_milestones
         ending = Ending(outcome=Outcome.FAILURE, cause="unfinished", milestones=known[:1])
         run.store.put("task/0", "outcome", 0, ending.model_dump(mode="json"))
-        told = json.dumps(Pages(following, Steered(following)).news(0)[1]["sections"])
+        told = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
         assert f"{unlock_score([1.0] + [0.0] * (len(known) - 1)):.2f} %" in told
         assert '"1 / 1"' in told
         assert "1 / 4" not in told
@@ -104,7 +104,7 @@ def test_rules_appear_as_they_are_learnt(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     assert here(*BUILD, "--types", "fetch", "--tasks-per-type", 2, "--out", folder).returncode == 0
     with closing(Following(folder)) as following:
-        told = json.dumps(Pages(following, Steered(following)).news(0)[1]["sections"])
+        told = json.dumps(Pages(following, RunControl(following)).news(0)[1]["sections"])
     assert "What was learned" in told
     assert re.search(r"\d+ rules? in force", told)
 
