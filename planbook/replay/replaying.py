@@ -45,24 +45,24 @@ def replay_in_threads(
     for entry in entries:
         waiting.put(entry)
 
-    def one(news: Callable[[], None]) -> None:
-        with hire() as worker, suppress(queue.Empty):
+    def replay_waiting(notify: Callable[[], None]) -> None:
+        with open_worker() as worker, suppress(queue.Empty):
             while True:
                 if steering.stopped:
                     raise EpisodeStopped
                 entry = waiting.get_nowait()
                 compared.put((entry, replay_episode(run, entry, worker, endings.get(entry.index))))
-                news()
+                notify()
 
-    def look() -> None:
+    def report() -> None:
         while not compared.empty():
             on_comparison(*compared.get())
 
     if not entries:
         return True
     count = min(jobs if run.config.environment.parallel else 1, len(entries))
-    with workers_of(run, unsafe, steering, silent=True) as hire:
-        return in_threads(count, one, steering, look)
+    with workers_of(run, unsafe, steering, silent=True) as open_worker:
+        return in_threads(count, replay_waiting, steering, report)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _replay_elsewhere(run: Run, on_comparison: OnComparison, hosting: Hosting) -
     jobs = min(hosting.jobs, len(entries))
     with open_places(hosting.executor)(jobs) as places:
         check_reachable(run, places)
-        workers = min(jobs, places.most)
+        workers = min(jobs, places.capacity)
         job = job_of(run, hosting, threads=-(-jobs // workers))
         shares = [ReplayShare(job, tuple(entries[number::workers])) for number in range(workers)]
         return WorkerPool(places, replay_share, shares, take, lose, lambda: None, None).carry_out()
