@@ -23,7 +23,7 @@ from planbook.runs import (
     Run,
     changed_versions,
     changes,
-    decisive,
+    decisive_changes,
     last_path,
     recorded_endings,
     versions,
@@ -51,7 +51,7 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
         ERRORS.print(f"This run began with other versions: {_in_words(newer)}.", style="yellow", markup=False)
     if others:
         ERRORS.print(f"Since this run was begun: {_in_words(others)}.", style="yellow", markup=False, soft_wrap=True)
-    if (refused := decisive(changes(_last(run), now))) and not hosting.allow_changed and _mixes(run, again):
+    if (refused := decisive_changes(changes(_last(run), now))) and not hosting.allow_changed and _mixes(run, again):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_in_words(refused)}), and what is played "
             "next would be mixed with it. Put back what it was; or repeat the run and see what comes out otherwise: "

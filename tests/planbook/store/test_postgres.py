@@ -125,7 +125,7 @@ def test_a_password_that_is_missing_or_another_one_is_told(
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
     with pytest.raises(BadRun, match=r"set PGPASSWORD, or write it into ~/\.pgpass"):
         Store(schema.lasting())
-    with pytest.raises(BadRun, match="the password is another one"):
+    with pytest.raises(BadRun, match="the password is wrong"):
         begin_schema(postgres.url_of("postgres", password="wrong"))
     monkeypatch.setenv("PGPASSWORD", postgres.password)
     with closing(Store(schema.lasting())) as opened:
@@ -135,9 +135,9 @@ def test_a_password_that_is_missing_or_another_one_is_told(
 def test_what_is_wrong_with_a_url_is_told(postgres: Server) -> None:
     with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
         begin_schema("mysql://me@host/db")
-    with pytest.raises(BadRun, match='database "nowhere" does not exist; make it with createdb'):
+    with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
         begin_schema(postgres.url_of("nowhere"))
-    with pytest.raises(BadRun, match="see that the server runs, and lets this machine in"):
+    with pytest.raises(BadRun, match="check that the server runs and accepts connections from this machine"):
         begin_schema("postgresql://me@127.0.0.1:1/db")
     with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 cannot be reached: .*nothing"):
         begin_schema("postgresql://me:secret@host/db?nothing=1")
