@@ -275,7 +275,7 @@ def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
     found = {str(point.after): point.summary.paying for point in points}
     without = found.get("0")
     return {
-        name: paying.against("no building tasks", without) if paying and without and name != "0" else paying
+        name: paying.compared_with("no building tasks", without) if paying and without and name != "0" else paying
         for name, paying in found.items()
     }
 

@@ -55,7 +55,7 @@ class GroupRow(Compared):
     money: float | None
     seconds: float
     per_solved: PerSolved
-    paying: Paying | None = Field(default=None, exclude_if=lambda paying: paying is None or not paying.knows)
+    paying: Paying | None = Field(default=None, exclude_if=lambda paying: paying is None or not paying.has_learned)
     """The cost of a solved task with learning included; None if what learning cost is not known."""
     share_mean: float | None
     share_sd: float | None
@@ -82,19 +82,19 @@ def paying_beside(groups: Mapping[str, Sequence[RunResults]]) -> dict[str, Payin
     """
     found = {name: _paying(runs) for name, runs in groups.items()}
     asked = {name: _settings_but(runs, (*SEEDS, *KNOWLEDGE)) for name, runs in groups.items()}
-    without = {asked[name]: name for name, paying in reversed(found.items()) if paying and not paying.knows}
+    without = {asked[name]: name for name, paying in reversed(found.items()) if paying and not paying.has_learned}
     for name, paying in found.items():
         building = any(run.builds for run in groups[name])  # its tasks are others
         beside = without.get(asked[name], "") if len(asked[name]) == 1 else ""
-        if paying and paying.knows and not building and (other := found.get(beside)):
-            found[name] = paying.against(beside, other)
+        if paying and paying.has_learned and not building and (other := found.get(beside)):
+            found[name] = paying.compared_with(beside, other)
     return found
 
 
 SEEDS = ("seed", "selection.seeds", "repeats")
 """Settings in which runs differ that try the same once more."""
 KNOWLEDGE = ("library", "after", "rule_tokens")
-"""Settings that say what a run knows."""
+"""Settings that say what a run has_learned."""
 
 
 def _settings_but(runs: Sequence[RunResults], names: Sequence[str]) -> frozenset[tuple[tuple[str, str], ...]]:

@@ -155,9 +155,9 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
 
 def _beside(side: Side, other: Side) -> Side:
     """Return a side with the point at which its learning has paid, if the other learned nothing."""
-    if not (side.paying and other.paying) or not side.paying.knows or other.paying.knows:
+    if not (side.paying and other.paying) or not side.paying.has_learned or other.paying.has_learned:
         return side
-    return side.model_copy(update={"paying": side.paying.against(other.run, other.paying)})
+    return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
 
 
 def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:

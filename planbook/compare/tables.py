@@ -8,7 +8,7 @@ from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, Solv
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
-from planbook.results import paying_table, plain
+from planbook.results import format_number, paying_table
 from planbook.results.statistics import Estimate
 from planbook.wording import NO_FIGURE, in_words, interval, listed
 
@@ -112,7 +112,7 @@ def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
     for what, each in measures.items():
         bounds = NO_FIGURE if each.low is None or each.high is None else f"{each.low:.4g} to {each.high:.4g}"
         chance = NO_FIGURE if each.p_corrected is None else _p(each.p_corrected).removeprefix("= ")
-        means = map(plain, (each.first, each.second))
+        means = map(format_number, (each.first, each.second))
         rows.append((what, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
     title = "Measured by the environment: means over the pairs that both runs played"
     return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
@@ -151,7 +151,7 @@ def _costs(compared: RunComparison, name: str) -> Grid:
 def _estimate(found: Estimate) -> str:
     if found.low is None and found.high is None:
         return _figure(found.value)
-    low, high = ("no bound" if each is None else plain(each, 3) for each in found[1:])
+    low, high = ("no bound" if each is None else format_number(each, 3) for each in found[1:])
     return f"{_figure(found.value)}\n({low} to {high})"
 
 
@@ -160,7 +160,7 @@ def _p(chance: float) -> str:
 
 
 def _figure(figure: float | None) -> str:
-    return NO_FIGURE if figure is None else plain(figure, 3)
+    return NO_FIGURE if figure is None else format_number(figure, 3)
 
 
 # Rows of any number of runs.

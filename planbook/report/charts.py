@@ -118,7 +118,7 @@ def _solved_so_far(run: RunResults) -> list[float]:
 def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
     """Draw the tokens for each solved task as tasks are played, learning included, where something was learned."""
     known = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
-    if not any(paying.knows for _, _, paying in known):
+    if not any(paying.has_learned for _, _, paying in known):
         return
     drawn = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in known)
     series = [{"name": name, "hue": hue, "points": thinned(points)} for name, hue, points in drawn if points]

@@ -42,12 +42,12 @@ def test_the_break_even_is_where_the_tokens_saved_are_those_of_learning(
 ) -> None:
     without = Paying.of(10, Spent(calls=10, prompt=1000), Spent())
     learned = Paying.of(solved, Spent(calls=1, completion=tokens), Spent(calls=5, prompt=1000))
-    assert learned.against("A", without).break_even == break_even
+    assert learned.compared_with("A", without).break_even == break_even
 
 
 def test_a_baseline_that_solved_nothing_tells_nothing() -> None:
     learned = Paying.of(3, Spent(), Spent(calls=5, prompt=1000))
-    assert learned.against("A", Paying.of(0, Spent(), Spent())) == learned
+    assert learned.compared_with("A", Paying.of(0, Spent(), Spent())) == learned
 
 
 def test_a_task_solved_cost_what_playing_and_learning_cost(runs: Path) -> None:
@@ -73,7 +73,7 @@ def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> N
     told = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", curve, "--json").result
     point = told["paying"]["4"]
     assert point["break_even"] == -(-point["learning_tokens"] // _saved(told["paying"]["0"], point))
-    line = f"the tokens of learning are saved again after {point['break_even']} solved tasks"
+    line = f"the tokens of learning are saved after {point['break_even']} solved tasks"
     assert line in (runs / "printed").read_text()
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")
     assert f"after-4: {line}, beside after-0" in stats.told
