@@ -76,11 +76,11 @@ def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> N
     line = f"the tokens of learning are saved after {point['break_even']} solved tasks"
     assert line in (runs / "printed").read_text()
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")
-    assert f"after-4: {line}, beside after-0" in stats.told
-    assert f"B: {line}, beside A" in compared.told
+    assert f"after-4: {line}, compared with after-0" in stats.told
+    assert f"B: {line}, compared with A" in compared.told
     other = ("--planner-option", "replans=0", "--after", 0, "--out", runs / "other")
     assert here(*TEST, "--library", runs / "built", *other).returncode == 0
-    assert f"{line}, beside curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
+    assert f"{line}, compared with curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
     (pooled,) = here("stats", curve, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == point["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", runs, "--json").result["rows"]

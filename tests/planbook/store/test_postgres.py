@@ -109,7 +109,7 @@ def test_a_schema_that_was_dropped_is_told(postgres: Server, schema: Schema) -> 
 
 
 def test_a_password_is_neither_written_down_nor_told(postgres: Server, schema: Schema) -> None:
-    assert postgres.password not in f"{schema!r} {schema} {schema.lasting()}"
+    assert postgres.password not in f"{schema!r} {schema} {schema.redacted()}"
     assert without_password("postgresql://me:se%40cret@host:5/db?password=x&sslmode=require&host=/run/a") == (
         "postgresql://me@host:5/db?sslmode=require&host=/run/a"
     )
@@ -124,11 +124,11 @@ def test_a_password_that_is_missing_or_another_one_is_told(
 ) -> None:
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
     with pytest.raises(BadRun, match=r"set PGPASSWORD, or write it into ~/\.pgpass"):
-        Store(schema.lasting())
+        Store(schema.redacted())
     with pytest.raises(BadRun, match="the password is wrong"):
         begin_schema(postgres.url_of("postgres", password="wrong"))
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    with closing(Store(schema.lasting())) as opened:
+    with closing(Store(schema.redacted())) as opened:
         opened.put("task/0", "act", 0, {})
 
 
