@@ -200,7 +200,7 @@ def test_an_episode_that_stands_there_twice_is_refused_with_both_places(tmp_path
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2
     name = f"{FOREIGN['task']['id']}, repeat 0, by {FOREIGN['run']['planner']}"
-    assert f"one.jsonl, line 3: {name} stands in {one}, line 1 already" in refused.told.replace("\n", "")
+    assert f"one.jsonl, line 3: {name} is already in {one}, line 1" in refused.told.replace("\n", "")
     assert "two.jsonl, line 1: " in refused.told
     assert "one.jsonl, line 2: " not in refused.told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
