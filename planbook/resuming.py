@@ -12,7 +12,7 @@ from planbook.console import ERRORS
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
-from planbook.knowledge import RETRIEVAL, already
+from planbook.knowledge import RETRIEVAL, learned_at
 from planbook.learning import learning_path, tasks_of
 from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, call_of, method, read_trajectory
 from planbook.runs import (
@@ -89,7 +89,7 @@ def _mixes(run: Run, again: bool) -> bool:
 def _left(run: Run) -> bool:
     if run.config.learning is None:
         return len(recorded_endings(run)) < len(run.entries())
-    return any(already(run, learning_path(entry)) is None for entry in run.entries())
+    return any(learned_at(run, learning_path(entry)) is None for entry in run.entries())
 
 
 def _last(run: Run) -> MadeOf | None:

@@ -105,10 +105,10 @@ def building_config(settings: Settings) -> Config:
 
 def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a run that learns from episodes that were played already."""
-    from planbook.learning.given import environment_of, looked_at, planned_by  # its schema takes a while to import
+    from planbook.learning.given import environment_of, planned_by, read_source  # its schema takes a while to import
 
     settings.refuse("--from", OF_PLAYING)
-    sources = [looked_at(path) for path in settings.sources]
+    sources = [read_source(path) for path in settings.sources]
     agreed, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
         if "env" not in agreed:

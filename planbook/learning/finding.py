@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 
 
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
-    """Return a task with its found type and params: those of its example, else those that its goal tells."""
+    """Return a task with its found type and params, from its example or from its goal."""
     for found in knowledge.found:
         for example in found.examples:
             if example.task_id == task.id:
@@ -38,18 +38,18 @@ def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describes: bool) -> Knowledge:
-    """Return the knowledge with a solved task in its type, and a new type for a plan and a wording that are both new.
+    """Return the knowledge with a solved task in its type, or in a new type if both plan and wording are new.
 
-    A task whose goal has a known pattern is of that type, whatever its plan: no text could tell them apart later.
+    A task whose goal has a known pattern is of that type, whatever its plan: no text could distinguish them later.
     ``describes`` lets the Builder name new types. Raises ModelError, BudgetEnded.
     """
     if not episode.ending.outcome.solved or not code.strip():
         return knowledge
     task, known = episode.task, {each.name for each in knowledge.found}
-    alike = match(knowledge.found, task.goal)
-    same = alike.type if alike.by == PATTERN else ""
+    matched = match(knowledge.found, task.goal)
+    kind = matched.type if matched.by == PATTERN else ""
     try:
-        found = with_solved(knowledge.found, Solved(task.id, task.goal, code, same, alike.params))
+        found = with_solved(knowledge.found, Solved(task.id, task.goal, code, kind, matched.params))
     except (SyntaxError, ValueError, RecursionError) as error:
         LOG.info("no type was found for %s: %s", task.id, error)
         return knowledge
@@ -59,14 +59,14 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
 
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
-    """Return the found type of that name."""
+    """Return the found type of a name, or None."""
     return next((each for each in knowledge.found if each.name == name), None)
 
 
 def from_plans(
     knowledge: Knowledge, played: Sequence[Trajectory], environment: type, options: BaseModel | None
 ) -> Procedure | None:
-    """Turn a type's plans into one procedure; None if they do not generalise.
+    """Turn the plans of a found type into one procedure; None if they do not generalise.
 
     ``played`` are episodes of the type.
     """
@@ -84,9 +84,9 @@ def from_plans(
 
 
 def publish(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, repaired: bool) -> Knowledge:
-    """Return the knowledge with the next version of a found type if its procedure is a new one.
+    """Return the knowledge with the next version of a found type if its procedure is new.
 
-    ``check`` is the procedure's post-condition; ``repaired`` says that an earlier version had failed.
+    ``check`` is the procedure's post-condition; ``repaired`` means that an earlier version failed.
     """
     if knowledge.procedures.get(name) == before.procedures.get(name):
         return knowledge

@@ -48,7 +48,7 @@ def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
     assert [each.change for each in found.changed] == ["lost"] * found.overall.lost
     assert found.overall.lost > 0
     assert all(each.cause == "unfinished" for each in found.changed)
-    assert "other seeds (--seed 0 and 3)" in found.warnings[0]
+    assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
     told = said(found)
     assert "Only in A, and in no figure below (4): fetch/6" in told
