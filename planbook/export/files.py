@@ -188,7 +188,7 @@ def _lines_of(file: BinaryIO) -> Iterator[bytes]:
 
 def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
     if len(line) > LONGEST:
-        return BadEpisode(f"longer than {LONGEST:,} bytes, which no episode is")
+        return BadEpisode(f"longer than {LONGEST:,} bytes, the limit of an episode")
     try:
         return parse_episode(line.strip())
     except (BadEpisode, UnicodeEncodeError) as bad:
@@ -246,7 +246,7 @@ def _check_size(metadata: Any) -> None:
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.total_byte_size > LONGEST * max(1, group.num_rows):
-            raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, which no episodes have")
+            raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, more than its episodes may have")
 
 
 def _arrow() -> tuple[Any, Any]:
@@ -276,11 +276,11 @@ def faults_of(trajectory: Trajectory) -> Iterator[str]:
     """Yield the faults of a foreign episode whose fields are each valid."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_inside(trajectory)]
     if not trajectory.run.planner:
-        yield "run: nothing is said of the run that the episode comes from"
+        yield "run: the facts about the run of the episode are missing"
     if ending.outcome.solved != ending.verdict.solved and ending.outcome.played:
         yield f"the outcome is {ending.outcome}, and the verdict says {'' if ending.verdict.solved else 'not '}solved"
     if ending.outcome.solved == bool(ending.cause):
-        yield f"a cause is told of an episode if and only if it was not solved; the outcome is {ending.outcome}"
+        yield f"an episode has a cause if and only if it was not solved; the outcome is {ending.outcome}"
     if not trajectory.rounds and ending.outcome.played:
         yield f"the outcome is {ending.outcome}, and there is no round"
     if invalid := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
@@ -298,7 +298,7 @@ def _read_back(trajectory: Trajectory) -> Iterator[str]:
     try:
         json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
     except ValueError:
-        yield "a number is NaN or infinite, which is none of JSON's"
+        yield "a number is NaN or infinite, which JSON does not have"
         return
     try:
         events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PATH)]

@@ -69,7 +69,7 @@ class _Files:
             if not self.faults:
                 yield episode
         if is_empty:
-            self.faults.append(f"{path}: there is no episode in it")
+            self.faults.append(f"{path}: it has no episodes")
         if sha256_of(path) != sha256:
             raise BadRun(f"{path} changed while it was imported; import it again")
         self.files.append(ReadFile(name=path.name, sha256=sha256, episodes=len(self.facts) - first_episode))
@@ -100,7 +100,7 @@ def import_files(paths: Sequence[Path], out: Path | None) -> ImportedRun:
     The files are read once: a temporary folder is filled, and renamed if there were no faults.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadRun(f"{out} is there already; name another folder with --out")
+        raise BadRun(f"{out} exists already; name another folder with --out")
     place = (out or RUNS / "import").absolute()
     temporary = place.with_name(f".{place.name}.{os.getpid()}.new")
     try:

@@ -25,10 +25,10 @@ LOG = logging.getLogger(__name__)
 
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
     """Return a task with its found type and params, from its example or from its goal."""
-    for found in knowledge.found:
-        for example in found.examples:
+    for kind in knowledge.found:
+        for example in kind.examples:
             if example.task_id == task.id:
-                return task.model_copy(update={"type": found.name, "params": example.params})
+                return task.model_copy(update={"type": kind.name, "params": example.params})
     return with_type(task, match(knowledge.found, task.goal))
 
 
@@ -49,13 +49,13 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
     matched = match(knowledge.found, task.goal)
     kind = matched.type if matched.by == PATTERN else ""
     try:
-        found = with_solved(knowledge.found, Solved(task.id, task.goal, code, kind, matched.params))
+        types = with_solved(knowledge.found, Solved(task.id, task.goal, code, kind, matched.params))
     except (SyntaxError, ValueError, RecursionError) as error:
         LOG.info("no type was found for %s: %s", task.id, error)
         return knowledge
-    if describes and found[-1].name not in known:
-        found = (*found[:-1], describe_type(scope.child("type"), found[-1], known))
-    return knowledge.model_copy(update={"found": found})
+    if describes and types[-1].name not in known:
+        types = (*types[:-1], describe_type(scope.child("type"), types[-1], known))
+    return knowledge.model_copy(update={"found": types})
 
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
@@ -71,11 +71,11 @@ def from_plans(
     ``played`` are episodes of the type.
     """
     kind = played[-1].task.type
-    found = type_named(knowledge, kind)
-    code = procedure_code(found) if found else None
-    if code is None or found is None:
+    found_type = type_named(knowledge, kind)
+    code = procedure_code(found_type) if found_type else None
+    if code is None or found_type is None:
         return None
-    source = f"learnt from {', '.join(each.task_id for each in found.examples)} by their plans"
+    source = f"learnt from {', '.join(each.task_id for each in found_type.examples)} by their plans"
     try:
         return learned_procedure(code, kind, environment, source, options)
     except BadProcedure as bad:
@@ -90,10 +90,10 @@ def publish(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, r
     """
     if knowledge.procedures.get(name) == before.procedures.get(name):
         return knowledge
-    found = tuple(
+    types = tuple(
         each.model_copy(update={"version": each.version + 1, "repairs": each.repairs + repaired, "check": check})
         if each.name == name
         else each
         for each in knowledge.found
     )
-    return knowledge.model_copy(update={"found": found})
+    return knowledge.model_copy(update={"found": types})

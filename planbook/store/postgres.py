@@ -127,7 +127,7 @@ class Postgres:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection to read with. Raises BadRun."""
+        """Yield a connection to read with. Raises BadRun."""
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -138,7 +138,7 @@ class Postgres:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a transaction, committed at its end. Raises BadRun."""
+        """Yield a transaction, committed at its end. Raises BadRun."""
         try:
             with self._engine.begin() as connection:
                 yield connection

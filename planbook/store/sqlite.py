@@ -71,13 +71,13 @@ class Sqlite:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection to read with."""
+        """Yield a connection to read with."""
         with self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a transaction, committed at its end. Raises BadRun."""
+        """Yield a transaction, committed at its end. Raises BadRun."""
         try:
             with self._thread_lock, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
                 yield connection

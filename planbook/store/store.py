@@ -96,10 +96,10 @@ class StoreDatabase(Protocol):
         """
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """Give a connection to read with."""
+        """Yield a connection to read with."""
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """Give a transaction for tables other than events, committed at its end. Raises BadRun."""
+        """Yield a transaction for tables other than events, committed at its end. Raises BadRun."""
 
     def settled_after(self, number: int) -> int:
         """Return the last id. If it is greater than ``number``, no event up to it can appear later."""

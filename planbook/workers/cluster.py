@@ -84,7 +84,7 @@ class RayWorker:
 
 @contextmanager
 def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
-    """Give places for as many actors as the cluster has processors.
+    """Yield places for as many actors as the cluster has processors.
 
     The cluster is the one that this process has already joined, else the one at RAY_ADDRESS, else a new one on this
     machine, which ends with this process.
@@ -191,7 +191,7 @@ def _unreachable(address: str) -> str:
     parsed = urlsplit(address if "://" in address else f"//{address}")
     try:
         if not parsed.hostname or not parsed.port:
-            return "it is no HOST:PORT"
+            return "it is not HOST:PORT"
         socket.create_connection((parsed.hostname, parsed.port), CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
         return getattr(error, "strerror", None) or str(error)

@@ -319,5 +319,5 @@ def _exit_with_driver() -> NoReturn:
 
 @contextmanager
 def on_this_machine(jobs: int) -> Iterator[WorkerPlaces]:
-    """Give one place for each core."""
+    """Yield one place for each core."""
     yield WorkerPlaces(min(jobs, len(os.sched_getaffinity(0))), ProcessWorker)
