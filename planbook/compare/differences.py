@@ -273,7 +273,7 @@ def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDiffe
     """Return the differences between two runs: settings first, then versions."""
     differences = [*_different(settings(one.run.config), settings(other.run.config))]
     versions = _different(one.run.versions | one.versions, other.run.versions | other.versions)
-    return (*differences, *(each.model_copy(update={"name": f"{VERSION}{each.name}"}) for each in versions))
+    return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
 def in_short(value: str) -> str:

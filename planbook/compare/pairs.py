@@ -106,7 +106,7 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
     """Compare the first run with each other run; each p is corrected for several tests."""
     comparisons = [compare(runs[0], other) for other in runs[1:]]
-    overall = corrected({each.second.run: each.overall for each in comparisons})
+    overall = corrected({comparison.second.run: comparison.overall for comparison in comparisons})
     played = corrected({each.second.run: each.played or each.overall for each in comparisons})
     measures = corrected({(n, name): of for n, each in enumerate(comparisons) for name, of in each.measures.items()})
     return tuple(

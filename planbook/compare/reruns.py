@@ -86,12 +86,12 @@ def repeated_episodes(first: Run, second: Run) -> Iterator[RepeatedEpisode]:
 def totals(episodes: Iterable[RepeatedEpisode]) -> RerunTotals:
     """Count the episodes."""
     listed = list(episodes)
-    counts = Counter({way.value: 0 for way in Way}) + Counter(each.way.value for each in listed)
-    pairs = [(each.solved_before, each.solved_after) for each in listed if each.way is not Way.NOT_COMPARED]
+    counts = Counter({way.value: 0 for way in Way}) + Counter(episode.way.value for episode in listed)
+    pairs = [(episode.solved_before, episode.solved_after) for episode in listed if episode.way is not Way.NOT_COMPARED]
     gains = defaultdict[str, int](int)
-    for each in listed:
-        if each.way is not Way.NOT_COMPARED:
-            gains[each.task] += each.solved_after - each.solved_before
+    for episode in listed:
+        if episode.way is not Way.NOT_COMPARED:
+            gains[episode.task] += episode.solved_after - episode.solved_before
     return RerunTotals(
         episodes=len(listed),
         by_way={way.value: counts[way.value] for way in Way},

@@ -23,9 +23,7 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
     yield "Other settings:" if compared.settings else "Both have the same settings and versions."
-    yield from (
-        f"  {each.name}: {in_short(each.first)}; in {name}: {in_short(each.second)}" for each in compared.settings
-    )
+    yield from (f"  {row.name}: {in_short(row.first)}; in {name}: {in_short(row.second)}" for row in compared.settings)
     yield from _unpaired(compared, name)
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
@@ -123,7 +121,7 @@ def _noise(measures: Mapping[str, MeasureDifference]) -> str:
     """Return the measures that differ by more than noise, in words."""
     if significant := _list_significant(measures):
         return f"More than noise would give: {significant}"
-    if not any(each.is_tested or each.difference for each in measures.values()):
+    if not any(difference.is_tested or difference.difference for difference in measures.values()):
         return "There is no difference"
     return "Each of these differences may be noise"
 

@@ -226,7 +226,7 @@ def conversations_of(
         if with_repairs or call.order not in unusable:
             conversations[*messages, _reply_of(call)] = None
     last = {call.messages for call in calls if call.order in unusable}
-    return [each for each in conversations if is_chat(each) and not (with_repairs and each[:-1] in last)]
+    return [talk for talk in conversations if is_chat(talk) and not (with_repairs and talk[:-1] in last)]
 
 
 def is_chat(messages: Sequence[Message]) -> bool:
@@ -272,7 +272,7 @@ def _unusable(trajectory: Trajectory, calls: Sequence[Call]) -> Iterator[int]:
         if cell.feedback.kind is FeedbackKind.PARSE
     }
     for place, call in enumerate(calls):
-        later = [each for each in calls[place + 1 :] if each.scope == call.scope]
+        later = [other for other in calls[place + 1 :] if other.scope == call.scope]
         repeated = bool(later) and later[0].messages[:-1] == (*without_complaint(call.messages), _reply_of(call))
         complained = repeated and _is_complaint(later[0].messages[-1].content)
         if not call.reply.text.strip() or complained or (call.scope, call.order + 1) in given_up:

@@ -84,7 +84,7 @@ class _Files:
     def environment(self) -> dict[str, JsonValue]:
         """The versions that the environment reported, if they are the same for all episodes."""
         versions = [facts["environment"] for facts in self.facts if facts["environment"]]
-        return versions[0] if versions and all(each == versions[0] for each in versions) else {}
+        return versions[0] if versions and all(other == versions[0] for other in versions) else {}
 
     def check(self) -> None:
         """Raise BadArgument with all faults, if there are any."""
@@ -145,8 +145,8 @@ def config_of(imported: Imported, environments: set[str]) -> Config:
     Otherwise it has only planner and environment. It never builds: the knowledge learned was not exported.
     """
     facts = [origin.facts for origin in imported.origins]
-    planners = {str(each["planner"]) for each in facts}
-    if all(each["config"] == facts[0]["config"] for each in facts):
+    planners = {str(fact["planner"]) for fact in facts}
+    if all(fact["config"] == facts[0]["config"] for fact in facts):
         try:
             config = Config.model_validate(facts[0]["config"])
             chosen_options(config, config.env)

@@ -45,7 +45,7 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
     """
     if not episode.ending.outcome.solved or not code.strip():
         return knowledge
-    task, known = episode.task, {each.name for each in knowledge.found}
+    task, known = episode.task, {found.name for found in knowledge.found}
     matched = match(knowledge.found, task.goal)
     kind = matched.type if matched.by == PATTERN else ""
     try:
@@ -60,7 +60,7 @@ def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
     """Return the found type of a name, or None."""
-    return next((each for each in knowledge.found if each.name == name), None)
+    return next((found for found in knowledge.found if found.name == name), None)
 
 
 def from_plans(
@@ -75,7 +75,7 @@ def from_plans(
     code = procedure_code(found_type) if found_type else None
     if code is None or found_type is None:
         return None
-    source = f"learnt from {', '.join(each.task_id for each in found_type.examples)} by their plans"
+    source = f"learnt from {', '.join(example.task_id for example in found_type.examples)} by their plans"
     try:
         return learned_procedure(code, kind, environment, source, options)
     except BadProcedure as bad:

@@ -29,7 +29,8 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
     """Yield the episodes of a run or file that were played to their end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            yield from (each for each in chosen(run, ExportChoice(), Counts()) if each.ending.outcome not in UNPLAYED)
+            episodes = chosen(run, ExportChoice(), Counts())
+            yield from (episode for episode in episodes if episode.ending.outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):

@@ -137,7 +137,7 @@ class Learner:
     def _is_last(self, entry: Entry) -> bool:
         """Return whether the entry is the last of its group."""
         group = group_of(self.learning, entry.task.type)
-        return not any(group_of(self.learning, each.task.type) == group for each in self._entries[entry.index + 1 :])
+        return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to the index ``last``."""
@@ -250,7 +250,7 @@ def _describe(run: Run, id: str, entry: Entry) -> str:
 
 
 def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:
-    cited = [id for each in trajectory.rounds for cell in each.cells for id in cell.thought.rule_ids]
+    cited = [id for round_ in trajectory.rounds for cell in round_.cells for id in cell.thought.rule_ids]
     return Citation(
         episode=trajectory.path,
         rule_ids=tuple(dict.fromkeys(cited)),

@@ -74,5 +74,5 @@ def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonVal
         return repr(values[0])
     if same or None in values:
         return ""
-    names = (name for name in params[0] if [each.get(name) for each in params] == list(values))
+    names = (name for name in params[0] if [task_params.get(name) for task_params in params] == list(values))
     return next((f"{TASK}.params[{name!r}]" for name in names), "")

@@ -141,7 +141,7 @@ def summarise(
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(row for row in counted if row.repeat == number) for number in range(repeats)),
-        methods={each.key: result for each in figures if (result := each.count(played)) is not None},
+        methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in counted]),
         matches=count_matches(counted),
         milestones=reached,

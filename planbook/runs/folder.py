@@ -45,7 +45,7 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
 
 def new_branch(run: Path, name: str) -> Path:
     """Return a free folder for a fork of a run, which the fork creates."""
-    folders = (run / BRANCHES / each for each in (name, *(f"{name}-{number}" for number in range(2, 1000))))
+    folders = (run / BRANCHES / stem for stem in (name, *(f"{name}-{number}" for number in range(2, 1000))))
     return next(folder for folder in folders if not folder.exists())
 
 
