@@ -174,7 +174,7 @@ def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
     solved = ("tasks", "solved", "%", "95 % interval", "broken", "not run")
     yield Grid("Solved, of all tasks", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds")
-    title = "Actions and error steps: means over what was played; the rest: sums, seconds those of the episodes alone"
+    title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
     yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
     paying = {name: row.paying and row.paying.named(short) for name, row in named}

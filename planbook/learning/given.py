@@ -96,7 +96,7 @@ def _select(config: Config) -> Iterator[Trajectory]:
         task = trajectory.task
         if task.env != config.environment.name:
             raise BadArgument(
-                f"--from: {task.id} is a task of {task.env}, and what is built is for {config.environment.name}"
+                f"--from: {task.id} is a task of {task.env}, but the run builds for {config.environment.name}"
             )
         if ids and task.id not in ids:
             continue

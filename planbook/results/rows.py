@@ -57,12 +57,12 @@ class Result:
     """Time from the first event to the last, without breaks between invocations."""
     events: int = 0
     """The number of events read so far."""
-    _attempt: "_Attempt" = field(init=False)
+    _attempt: "_EpisodeAttempt" = field(init=False)
     _last: tuple[int, float] = (-1, 0.0)
     """The invocation and the time of the last timed event."""
 
     def __post_init__(self) -> None:
-        self._attempt = _Attempt(self.bulky)
+        self._attempt = _EpisodeAttempt(self.bulky)
 
     def take(self, event: Event, cost: Spent | None, invocation: int, set_aside: frozenset[str]) -> bool:
         """Read the next event of the episode. Returns whether it is an ending that counts."""
@@ -79,7 +79,7 @@ class Result:
     def _take_method_event(self, event: Event, restarts: int) -> None:
         """Read an event of the method; if the episode was started over, the last attempt counts."""
         if restarts > self._attempt.restarts:
-            self._attempt = _Attempt(self.bulky, restarts)
+            self._attempt = _EpisodeAttempt(self.bulky, restarts)
         if restarts == self._attempt.restarts:
             self._attempt.take(event)
 
@@ -181,7 +181,7 @@ class Result:
         )
 
 
-class _Attempt:
+class _EpisodeAttempt:
     """The spans, last action and claim of one attempt at an episode."""
 
     def __init__(self, bulky: Mapping[str, frozenset[str]], restarts: int = 0) -> None:
