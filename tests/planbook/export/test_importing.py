@@ -71,7 +71,7 @@ def test_a_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_ot
     assert imported.returncode == 0, imported.told
     assert imported.result["episodes"] == 2
     assert imported.result["solved"] == 1
-    assert imported.result["worlds"] == ["elsewhere"]
+    assert imported.result["environments"] == ["elsewhere"]
     marked = json.loads((tmp_path / "run" / "run.json").read_text())
     assert marked["imported"]["files"] == [
         {"name": "x.jsonl", "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "episodes": 2}
