@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import AliasChoices, ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
 from planbook.envs import Observation, Task
 from planbook.planner.journal import Body, EventKind, RecordedEvent
@@ -29,7 +29,13 @@ TRAJECTORY_SCHEMA: Literal["planbook.trajectory/2"] = "planbook.trajectory/2"
 class TrajectoryPart(Record):
     """Base of the parts of a trajectory."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True, allow_inf_nan=False, serialize_by_alias=True)
+    model_config = ConfigDict(
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        serialize_by_alias=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+    )
 
 
 class RunFacts(TrajectoryPart):
@@ -43,7 +49,7 @@ class RunFacts(TrajectoryPart):
     """Start time, in ISO 8601."""
     versions: dict[str, str] = {}
     """Versions of the installed packages."""
-    environment: dict[str, str] = Field(default={}, validation_alias=AliasChoices("environment", "world"))
+    environment: dict[str, str] = Field(default={}, alias="world")
     """What the environment says it is made of."""
 
 

@@ -84,6 +84,7 @@ def test_plans_are_checked_in_ci(tmp_path: Path) -> None:
     assert "faulty.py:1: unknown-action" in done.stdout
 
 
+@pytest.mark.deep
 def test_the_notebook_runs(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     cells = json.loads((EXAMPLES / "read_a_run.ipynb").read_text(encoding="utf-8"))["cells"]

@@ -10,6 +10,9 @@ from tests.openai_server import serving
 from tests.pages import PAGES, ROOT, answer, blocks, play
 
 README = ROOT / "README.md"
+SLOW = {"docs/files.md", "docs/learning.md", "docs/methods.md", "docs/models.md", "docs/plans.md", "docs/runs.md"}
+SLOW |= {"docs/tools.md", "examples/README.md"}
+"""Pages that build or play a lot."""
 LINK = re.compile(r"\]\((?P<to>[^)\s]+)\)")
 
 
@@ -20,7 +23,13 @@ def url() -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: str(page.relative_to(ROOT)))
+def _pages() -> Iterator[object]:
+    for page in filter(blocks, PAGES):
+        name = str(page.relative_to(ROOT))
+        yield pytest.param(page, id=name, marks=[pytest.mark.deep] * (name in SLOW))
+
+
+@pytest.mark.parametrize("page", _pages())
 def test_a_page_does_what_it_shows(page: Path, tmp_path: Path, url: str) -> None:
     play(page, tmp_path, url)
 

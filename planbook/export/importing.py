@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from planbook.config import Config, chosen_options
 from planbook.errors import BadArgument, BadRun
@@ -27,12 +27,12 @@ SEVERAL = "several"
 class ImportedRun(BaseModel):
     """The output of ``planbook import --json``."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, serialize_by_alias=True, validate_by_name=True)
 
     episodes: int
     solved: int
     planners: tuple[str, ...]
-    environments: tuple[str, ...]
+    environments: tuple[str, ...] = Field(alias="worlds")
     run: str
 
 
@@ -83,7 +83,7 @@ class _Files:
     @property
     def environment(self) -> dict[str, JsonValue]:
         """The versions that the environment reported, if they are the same for all episodes."""
-        versions = [facts["environment"] for facts in self.facts if facts["environment"]]
+        versions = [facts["world"] for facts in self.facts if facts["world"]]
         return versions[0] if versions and all(other == versions[0] for other in versions) else {}
 
     def check(self) -> None:

@@ -17,10 +17,17 @@ ON_PAGES = (*(name for name in PLAYED if name.endswith("-web")), "miniwob-feedba
 """Played on pages of a browser; another version or other fonts show them otherwise."""
 GAMES = ("alfworld-train",)
 """Played in games that are a download."""
-SHORT = "plan-act-web"
-"""One on pages is played with every change."""
-LONG = {"paper-dep-minecraft", "paper-deps-minecraft", "paper-zero-shot-replan-minecraft", *ON_PAGES, *GAMES} - {SHORT}
-"""Left to the deep tests."""
+QUICK = (
+    "adapt-textcraft-stepwise",
+    "alfworld-generated",
+    "agentkit-alfworld",
+    "deps-tabletop",
+    "devils-advocate-alfworld",
+    "plan-act-web",
+    "react-shopping",
+    "spring-crafter",
+)
+"""One of each family; the others are left to the deep tests. `tests/planbook/golden` holds what all of them do."""
 CHANGING = ("seconds", "run")
 """Figures that depend on the clock and the place."""
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.blackbox.harness import RECORDINGS, planbook
-from tests.blackbox.recorded import GAMES, LONG, ON_PAGES, PLAYED, exported, held, played
+from tests.blackbox.recorded import GAMES, ON_PAGES, PLAYED, QUICK, exported, held, played
 from tests.browser import need_browser
 
-PARAMETERS = [pytest.param(name, marks=[pytest.mark.deep] * (name in LONG)) for name in PLAYED]
+PARAMETERS = [pytest.param(name, marks=[pytest.mark.deep] * (name not in QUICK)) for name in PLAYED]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

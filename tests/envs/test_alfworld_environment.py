@@ -335,5 +335,5 @@ def test_a_command_means_an_action_or_none(command: str, action: Action | None) 
     assert as_action(command) == action
 
 
-def test_a_environment_that_cannot_list_them_says_none() -> None:
+def test_an_environment_that_cannot_list_them_says_none() -> None:
     assert Toy().possible_actions() is None

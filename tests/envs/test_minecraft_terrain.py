@@ -31,7 +31,7 @@ print(world.scene(), [each.text for each in walk(world, TO_DIAMOND)], world.stat
 """
 
 
-def test_a_environment_follows_from_its_seed_whatever_the_hash_seed() -> None:
+def test_an_environment_follows_from_its_seed_whatever_the_hash_seed() -> None:
     told = {
         subprocess.run(
             [sys.executable, "-c", PRINT], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True

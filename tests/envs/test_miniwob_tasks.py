@@ -146,7 +146,7 @@ def test_a_browser_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert chromium.require() == (str(tmp_path / "chromium"), str(tmp_path / "chromedriver"))
 
 
-def test_a_environment_tells_its_params() -> None:
+def test_an_environment_tells_its_params() -> None:
     task = Toy.select(Selection(ids=("fetch/0",)))[0]
     assert Toy.told_params(task) == task.params != {}
 

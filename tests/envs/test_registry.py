@@ -60,7 +60,7 @@ def test_every_shipped_environment_says_what_it_is_and_how_its_actions_are_calle
         assert result
 
 
-def test_a_class_in_a_file_is_a_environment(tmp_path: Path) -> None:
+def test_a_class_in_a_file_is_an_environment(tmp_path: Path) -> None:
     file = tmp_path / "light.py"
     file.write_text(ENVIRONMENT)
     assert load_environment(f"{file}:Light").name == "light"

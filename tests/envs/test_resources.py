@@ -22,7 +22,7 @@ OF_ENVIRONMENT = {
 
 
 @pytest.mark.parametrize("name", OF_ENVIRONMENT)
-def test_a_environment_says_what_its_tasks_are_played_on(name: str) -> None:
+def test_an_environment_says_what_its_tasks_are_played_on(name: str) -> None:
     environment = load_environment(name)
     digests = environment.checksums(environment.select(Selection()))
     assert digests.keys() == OF_ENVIRONMENT[name]

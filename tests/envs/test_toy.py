@@ -77,7 +77,7 @@ def test_a_limit_takes_the_types_in_turn() -> None:
     assert [task.id for task in chosen] == ["fetch/7", "fetch_two/7", "fetch/8"]
 
 
-def test_a_environment_that_answers_differently_is_found_when_it_is_walked_again() -> None:
+def test_an_environment_that_answers_differently_is_found_when_it_is_walked_again() -> None:
     class Forgetful(WithoutCopy):
         openings = 0
 

@@ -87,7 +87,7 @@ def test_the_prompt_holds_every_rule_and_no_log() -> None:
     assert "fetch, fetch_two" in system
 
 
-def test_a_environment_may_say_nothing_of_itself() -> None:
+def test_an_environment_may_say_nothing_of_itself() -> None:
     class Silent(TOY):  # type: ignore[valid-type, misc]
         about, types = "", ()
 

@@ -231,8 +231,8 @@ def test_textcraft_plans_craft_once_and_keep_the_counts_of_the_command() -> None
         assert re.findall(r"\d+", given) == re.findall(r"\d+", needs)
 
 
-@pytest.mark.parametrize("world_name", ["minecraft", "shopping", "textcraft"])
-def test_what_is_shown_of_a_environment_without_scenes_is_no_task_of_its_tests(environment_name: str) -> None:
+@pytest.mark.parametrize("environment_name", ["minecraft", "shopping", "textcraft"])
+def test_what_is_shown_of_an_environment_without_scenes_is_no_task_of_its_tests(environment_name: str) -> None:
     environment = load_environment(environment_name)
     splits = set(environment.splits) - {"example"}
     goals = {task.goal for split in splits for task in environment.tasks(Selection(split=split))}

@@ -72,7 +72,7 @@ def test_each_line_that_cannot_succeed_is_told_with_its_reason(tmp_path: Path) -
     assert (run["task"], run["followed"], run["calls"]) == ("generated/pick_heat_then_place/1", True, 4)
 
 
-def test_a_environment_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
+def test_an_environment_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> None:
     (tmp_path / "lamp.py").write_text(ENVIRONMENT)
     (tmp_path / "plan.py").write_text("agent.press()\n\nagent.press()\n")
     finished = planbook(
@@ -82,7 +82,7 @@ def test_a_environment_of_ones_own_declares_in_a_few_lines(tmp_path: Path) -> No
     assert (fault["line"], fault["message"]) == (3, "press() cannot succeed: the lamp is on then since line 1")
 
 
-def test_a_environment_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_environment_that_declares_nothing_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "lamp.py").write_text(ENVIRONMENT.replace("def preconditions", "def not_declared"))
     plan = tmp_path / "plan.py"
     plan.write_text("agent.press()\n")

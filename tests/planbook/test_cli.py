@@ -24,7 +24,7 @@ def test_errors_are_json_too_where_json_is_asked_for() -> None:
     assert "nethack" in result(finished)["error"]
 
 
-def test_selections_hold_for_a_environment_that_does_not_look_at_them(tmp_path: Path) -> None:
+def test_selections_hold_for_an_environment_that_does_not_look_at_them(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     (tmp_path / "lights.py").write_text(readme[readme.index("# lights.py") :].partition("```")[0])
     plan = tmp_path / "plan.py"

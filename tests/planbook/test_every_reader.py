@@ -50,7 +50,7 @@ def an_imported_run(home: Path) -> Path:
     return home / "imported"
 
 
-def an_imported_run_of_a_environment_unknown_here(home: Path) -> Path:
+def an_imported_run_of_an_environment_unknown_here(home: Path) -> Path:
     done("import", written(home / "x.jsonl", FOREIGN), "--out", home / "foreign")
     return home / "foreign"
 
@@ -105,7 +105,7 @@ KINDS: tuple[Kind, ...] = (
     a_played_run,
     a_building_run,
     an_imported_run,
-    an_imported_run_of_a_environment_unknown_here,
+    an_imported_run_of_an_environment_unknown_here,
     a_run_built_from_another,
     a_graph_run,
     an_unfinished_run,
@@ -150,7 +150,7 @@ REFUSED: Mapping[str, Mapping[str, Refused]] = {
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),
     },
-    "an_imported_run_of_a_world_unknown_here": {
+    "an_imported_run_of_an_environment_unknown_here": {
         **NO_RULES,
         "replay": Refused("replay the run they come from"),
         "rerun": Refused("repeat the run that it was exported from"),

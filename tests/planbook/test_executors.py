@@ -77,6 +77,7 @@ def test_an_episode_that_kills_three_processes_is_broken_and_the_others_are_not(
     assert again.result["failures"] == {"broken": 1}
 
 
+@pytest.mark.deep
 def test_an_episode_that_gets_further_with_each_process_is_not_given_up(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_zygote_that_is_killed_is_replaced(tmp_path: Path, undisturbed: list[t
     assert len(processes(tmp_path)) == 2, "its worker goes on"
 
 
+@pytest.mark.deep
 def test_a_driver_that_is_killed_takes_its_workers_with_it_and_the_run_goes_on_later(
     tmp_path: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
@@ -140,6 +142,7 @@ def test_ctrl_c_ends_everything_and_the_run_goes_on_later(tmp_path: Path, undist
     assert told(tmp_path) == undisturbed
 
 
+@pytest.mark.deep
 def test_a_budget_holds_over_all_processes(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
     arguments = command(tmp_path, *PROCESSES, *TASKS, "--budget", "actions=20", **SLOW)
     stopped = here("run", "--planner", "procedures", *arguments[1:])

@@ -109,6 +109,7 @@ print(len(tried))
 """
 
 
+@pytest.mark.deep
 def test_a_run_killed_at_any_line_of_its_beginning_can_be_begun_again(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", BEGIN, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=240
@@ -133,12 +134,12 @@ def assert_same(folder: Path, undisturbed: Path) -> None:
     assert tables[0] == tables[1]
 
 
-DEEP = [("play", "", 1), ("play", "", 2), ("play", "", 13), ("build", "", 1), ("build", "learnt", 1)]
+DEEP = [("play", "", 1), ("play", "", 2), ("play", "", 13), ("build", "", 1), ("build", "", 17), ("build", "learnt", 1)]
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "every"),
-    [("play", "", 5), ("build", "", 17), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)],
+    [("play", "", 5), *(pytest.param(*each, marks=pytest.mark.deep) for each in DEEP)],
 )
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: dict[str, Path], name: str, kind: str, every: int
@@ -179,6 +180,7 @@ def test_what_was_answered_before_a_kill_is_not_asked_again(tmp_path: Path, aske
         assert last_messages(server) == asked_for
 
 
+@pytest.mark.deep
 def test_a_kill_in_the_middle_of_a_call_repeats_that_call_only(
     tmp_path: Path, undisturbed: dict[str, Path], asked_for: list[str]
 ) -> None:

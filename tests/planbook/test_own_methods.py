@@ -167,6 +167,7 @@ def test_a_file_that_fails_while_it_is_imported_says_why(tmp_path: Path) -> None
     assert "failed while it was imported: ModuleNotFoundError" in finished.told
 
 
+@pytest.mark.deep
 def test_a_method_of_another_package_is_known_by_its_name(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "refine.py", tmp_path)
     about = tmp_path / "refining-1.0.dist-info"

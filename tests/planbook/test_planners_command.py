@@ -58,13 +58,13 @@ def test_every_option_says_what_it_means(strategy: Method) -> None:
 
 
 @pytest.mark.parametrize("environment", sorted(known_environments()))
-def test_every_option_of_a_environment_says_what_it_means(environment: str) -> None:
+def test_every_option_of_an_environment_says_what_it_means(environment: str) -> None:
     for name, field in load_environment(environment).Options.model_fields.items():
         assert field.description, name
         assert values_of(field), name
 
 
-def test_a_environment_is_told_with_the_values_and_meanings_of_its_options() -> None:
+def test_an_environment_is_told_with_the_values_and_meanings_of_its_options() -> None:
     finished = planbook("envs", "--env", "web", "--json")
     assert "PydanticUndefined" not in finished.stderr
     sites = next(line for line in finished.stderr.splitlines() if "│ sites " in line)

@@ -34,7 +34,7 @@ def test_one_action_a_reply_is_shown_examples_that_take_one(
     assert not re.search("^(for|while) ", prompt, re.MULTILINE)
 
 
-def test_a_environment_without_such_examples_shows_its_larger_ones_and_says_so(tmp_path: Path) -> None:
+def test_an_environment_without_such_examples_shows_its_larger_ones_and_says_so(tmp_path: Path) -> None:
     prompt = _prompt(tmp_path, ("toy", "--seeds", "0"), "hybrid")
     assert NOTE in prompt
     assert "## " in prompt.partition(NOTE)[2]

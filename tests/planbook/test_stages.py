@@ -328,7 +328,7 @@ class Fragile(Toy):
 
 
 @pytest.mark.parametrize(("dies", "procedures"), [((2,), 1), ((2, 3, 4), 0)])
-def test_a_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
+def test_an_environment_that_dies_while_a_procedure_is_verified_is_made_anew(
     tmp_path: Path, dies: tuple[int, ...], procedures: int
 ) -> None:
     """Reset 1 is the first episode; the others verify it, and are repeated twice at most in a new environment."""

@@ -174,7 +174,7 @@ def test_it_stops_when_it_is_solved(sandbox: Sandbox) -> None:
         assert len(players.prompts("reflector")) == reflections
 
 
-def test_a_environment_that_ends_unsolved_ends_its_round_and_not_the_episode(sandbox: Sandbox) -> None:
+def test_an_environment_that_ends_unsolved_ends_its_round_and_not_the_episode(sandbox: Sandbox) -> None:
     for method in ("try-again", "reflexion"):
         players, journal = Players({GOAL: [TRAP, SOLVE]}), MemoryJournal()
         ending, playing = played(sandbox, players, method, environment=Trapped(), journal=journal)

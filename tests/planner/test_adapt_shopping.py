@@ -96,7 +96,7 @@ def test_the_naive_buyer_takes_the_first_result_without_a_model(sandbox: Sandbox
     assert str(environment.history[0][0]) == f"search({goal()!r})"
 
 
-def test_the_naive_buyer_gives_up_where_a_environment_has_no_plan_for_it(sandbox: Sandbox) -> None:
+def test_the_naive_buyer_gives_up_where_an_environment_has_no_plan_for_it(sandbox: Sandbox) -> None:
     ending, _ = played(sandbox, Players(), "naive")
     assert (ending.outcome, ending.cause, ending.actions) == (Outcome.FAILURE, "no_plan", 0)
 

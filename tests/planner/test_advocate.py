@@ -151,7 +151,7 @@ def test_or_only_its_round_where_that_is_wanted(sandbox: Sandbox) -> None:
     assert "How it ended: The task was held to be complete." in says.prompts("plan")[1]
 
 
-def test_rounds_and_what_a_environment_ends_are_bounded(sandbox: Sandbox) -> None:
+def test_rounds_and_what_an_environment_ends_are_bounded(sandbox: Sandbox) -> None:
     says = Counsellors(act=[code("agent.touch('x')\nagent.touch('trap')"), touch("trap")])
     journal = MemoryJournal()
     ending, playing = played(sandbox, says, environment=Trapped(), journal=journal)

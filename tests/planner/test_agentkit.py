@@ -63,7 +63,7 @@ def test_a_shipped_graph_plays_to_the_end_of_the_task(sandbox: Sandbox, graph: s
     )
 
 
-def test_the_graph_of_a_environment_is_taken_unless_another_is_named() -> None:
+def test_the_graph_of_an_environment_is_taken_unless_another_is_named() -> None:
     assert AgentKitOptions().graph_name("crafter") == "crafter"
     assert AgentKitOptions().graph_name("toy") == "general"
     assert AgentKitOptions(graph="spring").graph_name("crafter") == "spring"

@@ -230,7 +230,7 @@ def test_a_plan_cannot_act_past_its_goals(sandbox: Sandbox) -> None:
     assert "these lines name no goal:\nagent.open('box_1')" in voices.prompts()[2]
 
 
-def test_a_environment_that_lists_no_actions_cannot_have_such_goals(sandbox: Sandbox) -> None:
+def test_an_environment_that_lists_no_actions_cannot_have_such_goals(sandbox: Sandbox) -> None:
     ending, _ = fetched(sandbox, Voices(planner=[code("agent.fetch('key')")]), Unlisted())
     assert ending.outcome is Outcome.BROKEN
     assert "must implement possible_actions()" in ending.message

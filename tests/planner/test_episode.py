@@ -335,7 +335,7 @@ class OverAtOnce(Toy):
         return Verdict(True, 1.0)
 
 
-def test_a_environment_that_is_over_when_it_begins_is_solved_without_an_action(sandbox: Sandbox) -> None:
+def test_an_environment_that_is_over_when_it_begins_is_solved_without_an_action(sandbox: Sandbox) -> None:
     ending = play(
         episode(sandbox, OverAtOnce()), lambda playing, _: void(playing.run("agent.open('box_1')")), Options()
     )

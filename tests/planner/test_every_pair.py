@@ -47,7 +47,7 @@ USUAL = (("toy", "a break-in"), ("shopping", "a break-in"))
 
 
 @pytest.mark.parametrize(
-    ("world_name", "reply"),
+    ("environment_name", "reply"),
     [
         pytest.param(*pair, marks=[] if pair[1] == "prose" or pair in USUAL else [pytest.mark.deep])
         for pair in product(TASKS, REPLIES)
@@ -69,7 +69,7 @@ def in_a_browser() -> Iterator[dict[str, Environment]]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("reply", ["prose", pytest.param("a plan without steps", marks=pytest.mark.deep)])
-@pytest.mark.parametrize("world_name", IN_A_BROWSER)
+@pytest.mark.parametrize("environment_name", IN_A_BROWSER)
 @pytest.mark.parametrize("planner", ASKING)
 def test_no_reply_breaks_an_episode_on_pages(
     sandbox: Sandbox, in_a_browser: dict[str, Environment], planner: str, environment_name: str, reply: str

@@ -137,7 +137,7 @@ def test_every_goal_up_to_the_bound_is_taken(episode: Episode) -> None:
         collected(episode, code(f"for n in range({MOST + 1}):\n    agent.mine({{'log': 1}})"))
 
 
-def test_a_environment_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> None:
+def test_an_environment_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> None:
     playing = Episode(
         Toy.tasks(Selection(ids=("fetch/0",)))[0], Toy(), sandbox, MemoryJournal(), settings=EpisodeSettings(actions=30)
     )

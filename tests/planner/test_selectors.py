@@ -127,7 +127,7 @@ def test_the_random_order_depends_on_its_seed_alone(goals: Goals) -> None:
     assert all(each.action in (SAND, LOG, STICK) for each in taken)
 
 
-def test_a_environment_without_records_has_the_fixed_order_and_no_predictor(goals: Goals) -> None:
+def test_an_environment_without_records_has_the_fixed_order_and_no_predictor(goals: Goals) -> None:
     assert selector_of(goals, None, "0").name == "fixed"
     assert [selector_of(goals, name, "0").name for name in ("random", "nearest")] == ["random", "nearest (oracle)"]
     with pytest.raises(MissingRequirement, match="the environment camp has no recorded goals"):

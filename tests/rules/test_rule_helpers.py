@@ -233,7 +233,7 @@ def run(sandbox: Sandbox, code: str) -> CellResult:
         return session.run(code)
 
 
-def test_helpers_stand_beside_those_of_a_environment(sandbox: Sandbox) -> None:
+def test_helpers_stand_beside_those_of_an_environment(sandbox: Sandbox) -> None:
     code = helper_code(
         [("rule_1", "def seen(at):\n    return get_object_with_id(agent.go_to(at), 'mug')")], Alfworld
     ).code

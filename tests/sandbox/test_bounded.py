@@ -17,6 +17,7 @@ from planbook.sandbox.policy.compiler import CompileRequest, precompile
 from tests.dry_plans import followed
 from tests.sandbox.fuzz.size import MEGABYTES, READERS, SECONDS, megabytes_of, seconds_of
 
+pytestmark = pytest.mark.deep
 REPLIES = {
     "open brackets": "".join("f(" + "a," * 480 + "\n" for _ in range(104)),
     "open tuples": "".join("x = (" + "1," * 7_000 + "\n" for _ in range(7)),

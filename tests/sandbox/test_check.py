@@ -76,6 +76,7 @@ def test_every_fault_can_be_acted_on(name: str) -> None:
             assert 0 <= fault.column <= len(fault.source)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("module", CLEAN_MODULES.split())
 def test_the_standard_library_has_no_faulty_names(module: str) -> None:
     spec = importlib.util.find_spec(module)

@@ -174,6 +174,7 @@ def faults_in_parts(code: str) -> list[Fault]:
     return []
 
 
+@pytest.mark.deep
 def test_a_plan_that_passes_the_check_passes_it_in_parts() -> None:
     for code in (*PROGRAMS.values(), *recorded_code()):
         if not check(code, FUNCTIONS, attributes=ATTRIBUTES, names=NAMES):

@@ -111,6 +111,7 @@ def plain(result: CellResult) -> CellResult:
 ALL_KINDS = [snippet.format(2) for snippet in SNIPPETS]
 
 
+@pytest.mark.deep
 @settings(max_examples=PLANS, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "asked"))
 @example(cells=ALL_KINDS, deaths=dict.fromkeys(range(100), "answered"))
@@ -124,7 +125,9 @@ def test_whenever_workers_are_killed_the_session_stays_the_same(
     assert played(sandbox, Reaper(deaths.get), cells) == played(sandbox, Reaper(), cells)
 
 
-@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.deep] * (how not in ("answered", "computing"))) for how in HOWS]
+)
 def test_every_call_of_a_plan_may_cost_a_worker(sandbox: Sandbox, how: How) -> None:
     """A cell that progresses each time is never given up."""
     cells = [

@@ -61,7 +61,7 @@ def changed(change: Callable[[Any], object]) -> Any:
     return told
 
 
-def test_a_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
+def test_an_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_other(tmp_path: Path) -> None:
     failed = changed(
         lambda told: told["ending"].update(outcome="failure", cause="done", verdict={"solved": False, "score": 0})
     )
@@ -71,7 +71,7 @@ def test_a_environment_and_a_planner_that_nobody_knows_here_are_read_like_any_ot
     assert imported.returncode == 0, imported.told
     assert imported.result["episodes"] == 2
     assert imported.result["solved"] == 1
-    assert imported.result["environments"] == ["elsewhere"]
+    assert imported.result["worlds"] == ["elsewhere"]
     marked = json.loads((tmp_path / "run" / "run.json").read_text())
     assert marked["imported"]["files"] == [
         {"name": "x.jsonl", "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "episodes": 2}

@@ -58,7 +58,7 @@ def claim_of(summary: Summary) -> tuple[str, str]:
         ("devils-advocate", "never_content", ("nothing", "")),
     ],
 )
-def test_in_a_environment_that_solves_nothing_for_them(
+def test_in_an_environment_that_solves_nothing_for_them(
     tmp_path: Path, planner: str, says: str, claim: tuple[str, str]
 ) -> None:
     summary = played(tmp_path, planner, says)

@@ -91,7 +91,7 @@ def test_several_types_are_told_apart_and_together() -> None:
     assert lines[2].endswith("over 1 to 2 episodes.")
 
 
-def test_a_environment_that_measures_nothing_has_no_such_figures() -> None:
+def test_an_environment_that_measures_nothing_has_no_such_figures() -> None:
     summary = summed({0: ended()}, "x")
     assert (summary.measures, summary.unlock_score) == ({}, None)
     assert list(figure_parts(summary)) == []
@@ -143,7 +143,7 @@ def test_a_task_that_asks_for_one_milestone_alone_is_no_part_of_the_score() -> N
     assert (alone.unlock_score, alone.milestones) == (None, {"b": {"a": (1, 1)}})
 
 
-def test_a_environment_that_is_gone_has_no_known_milestones(tmp_path: Path) -> None:
+def test_an_environment_that_is_gone_has_no_known_milestones(tmp_path: Path) -> None:
     assert known_milestones(Config(planner="react", env=f"{tmp_path / 'gone.py'}:Game", actions=1)) == ()
 
 
