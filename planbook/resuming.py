@@ -12,7 +12,7 @@ from planbook.console import ERRORS
 from planbook.envs import Selection, Task
 from planbook.errors import BadArgument, BadRun
 from planbook.inputs import inputs
-from planbook.knowledge import RETRIEVAL, already
+from planbook.knowledge import RETRIEVAL, learned_at
 from planbook.learning import learning_path, tasks_of
 from planbook.planner import Body, Budget, EventKind, GivenCode, Step, Trajectory, call_of, method, read_trajectory
 from planbook.runs import (
@@ -23,7 +23,7 @@ from planbook.runs import (
     Run,
     changed_versions,
     changes,
-    decisive,
+    decisive_changes,
     last_path,
     recorded_endings,
     versions,
@@ -51,7 +51,11 @@ def notice_changes(run: Run, hosting: Hosting, *, again: bool = False) -> Body:
         ERRORS.print(f"This run began with other versions: {_join(newer)}.", style="yellow", markup=False)
     if others:
         ERRORS.print(f"Changed since this run began: {_join(others)}.", style="yellow", markup=False, soft_wrap=True)
-    if (refused := decisive(changes(_latest_inputs(run), now))) and not hosting.allow_changed and _mixes(run, again):
+    if (
+        (refused := decisive_changes(changes(_latest_inputs(run), now)))
+        and not hosting.allow_changed
+        and _mixes(run, again)
+    ):
         raise BadRun(
             f"{run.folder} was played with inputs that have changed since ({_join(refused)}), so its next episodes "
             "would not be comparable. Restore the inputs; or repeat the run and compare the results: "
@@ -90,7 +94,7 @@ def _mixes(run: Run, again: bool) -> bool:
 def _is_unfinished(run: Run) -> bool:
     if run.config.learning is None:
         return len(recorded_endings(run)) < len(run.entries())
-    return any(already(run, learning_path(entry)) is None for entry in run.entries())
+    return any(learned_at(run, learning_path(entry)) is None for entry in run.entries())
 
 
 def _latest_inputs(run: Run) -> MadeOf | None:

@@ -105,10 +105,10 @@ def building_config(settings: Settings) -> Config:
 
 def config_from_sources(settings: Settings) -> Config:
     """Return the configuration of a run that learns from recorded episodes."""
-    from planbook.learning.given import environment_of, looked_at, planned_by  # its schema takes a while to import
+    from planbook.learning.given import environment_of, planned_by, read_source  # its schema takes a while to import
 
     settings.refuse("--from", PLAYING_OPTIONS)
-    sources = [looked_at(path) for path in settings.sources]
+    sources = [read_source(path) for path in settings.sources]
     agreed, (planner, options) = environment_of(sources), planned_by(sources)
     if not settings.env:
         if "env" not in agreed:
@@ -275,7 +275,7 @@ def curve_paying(points: Sequence[Point]) -> dict[str, Paying | None]:
     costs = {str(point.after): point.summary.paying for point in points}
     baseline = costs.get("0")
     return {
-        name: paying.against("no building tasks", baseline) if paying and baseline and name != "0" else paying
+        name: paying.compared_with("no building tasks", baseline) if paying and baseline and name != "0" else paying
         for name, paying in costs.items()
     }
 

@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from planbook import errors
-from planbook.compare import compare_all, comparison_parts, full_name, group_parts, group_rows, setting, wanted
+from planbook.compare import compare_all, comparison_parts, full_name, group_parts, group_rows, parse_where, setting
 from planbook.console import ERRORS, PLAIN_WIDTH, console
 from planbook.envs import Task
 from planbook.errors import BadArgument
@@ -265,7 +265,7 @@ def _readable(folders: Iterable[Path], price: Price) -> tuple[list[RunResults], 
 def _chosen(runs: Sequence[RunResults], where: Sequence[str]) -> list[RunResults]:
     """Return the runs with these settings. Raises BadArgument if there is none; the message has the existing values."""
     chosen = list(runs)
-    for short_name, value in wanted(where).items():
+    for short_name, value in parse_where(where).items():
         name = full_name(short_name, (run.run.config for run in runs))
         values = sorted({setting(run.run.config, name) for run in chosen})
         chosen = [run for run in chosen if setting(run.run.config, name) == value]

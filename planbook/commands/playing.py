@@ -28,8 +28,8 @@ from planbook.knowledge import (
     fresh_beginning,
     group_of,
     learned_in,
+    learned_memory,
     memory_of,
-    remembering,
 )
 from planbook.learning import playing_memory, tasks_of
 from planbook.planner import (
@@ -318,7 +318,7 @@ def beginning_memory(config: Config, tasks: Sequence[Task]) -> Memory:
     if config.learning is None:
         return memory_of(config)
     group = group_of(config.learning, tasks[0].type)
-    return playing_memory(config, remembering(config, fresh_beginning(config, group).knowledge))
+    return playing_memory(config, learned_memory(config, fresh_beginning(config, group).knowledge))
 
 
 def _play_with_progress(

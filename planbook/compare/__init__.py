@@ -1,8 +1,8 @@
-"""Comparisons of runs, over their tables of results.
+"""Comparisons of runs, from their tables of results.
 
-``pairs`` compares two runs over the same tasks, by ``differences`` in settings, and in what was solved, measured and
-spent; ``groups`` has any number of runs as rows. ``tables`` shows all of it. ``reruns`` compares a run with one that
-repeats it, event by event. ``effects`` has what single rules and skills are worth, by runs without each of them.
+``pairs`` compares two runs over the same tasks, by their ``differences`` in settings, success, measures and costs;
+``groups`` has a row for each of any number of runs. ``tables`` shows all of it. ``reruns`` compares a run with one that
+repeats it, event by event. ``effects`` estimates the effects of single rules and skills, from runs without each.
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.compare.differences import full_name, setting, wanted
+    from planbook.compare.differences import full_name, parse_where, setting
     from planbook.compare.effects import PartEffect, effect_parts, part_effects
     from planbook.compare.groups import group_rows
     from planbook.compare.pairs import RunComparison, compare, compare_all
@@ -40,10 +40,10 @@ __all__ = [
     "group_parts",
     "group_rows",
     "learned_the_same",
+    "parse_where",
     "part_effects",
     "repeated_episodes",
     "setting",
     "totals",
     "verdict_lines",
-    "wanted",
 ]

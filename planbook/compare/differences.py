@@ -1,4 +1,4 @@
-"""Differences between two runs over pairs of the same tasks: in what was solved, what is measured, and what it cost."""
+"""Differences between two runs over pairs of the same tasks, in success, measures and costs, and in settings."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ from planbook.sandbox import did_you_mean
 MCNEMAR, SIGN_FLIPS = "McNemar, exact", "sign flips over tasks, exact"
 BONETT_PRICE, OVER_TASKS = "Bonett and Price", "over tasks, each with its repeats"
 NOISE = 0.05
-"""From this p on a difference may be noise."""
+"""A difference with at least this p may be noise."""
 SCORE = "score"
-"""The environment's score, from 0 to 1; compared where it knows parts of a success and no measure equals it."""
+"""The environment's score, from 0 to 1. It is compared if it has partial scores and no measure equals it."""
 TIME = "seconds"
 COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "model calls": lambda row: row.spent.calls,
@@ -39,9 +39,9 @@ COSTS: Mapping[str, Callable[[Result], float | None]] = {
     "actions": lambda row: row.spent.actions,
     TIME: lambda row: row.seconds,
 }
-"""Costs by the names under which they are shown."""
+"""Costs by displayed name."""
 Pair = tuple[Result, Result]
-"""The same task, in two runs."""
+"""The same task in two runs."""
 Key = TypeVar("Key")
 
 
@@ -52,28 +52,28 @@ class Compared(BaseModel):
 
 
 class TestedDifference(Compared):
-    """A difference with the p of a test, None where there is no test."""
+    """A difference with the p of a test; None if there is no test."""
 
     p_corrected: float | None
 
     @property
-    def is_told_apart(self) -> bool:
-        """True if chance alone would seldom make so great a difference."""
+    def is_significant(self) -> bool:
+        """True if chance alone would seldom make so large a difference."""
         return self.p_corrected is not None and self.p_corrected < NOISE
 
 
 class SolvedDifference(TestedDifference):
-    """Second minus first, over some pairs; shares are fractions of all of them.
+    """Second minus first over some pairs; shares are fractions of all of them.
 
-    ``p`` is that of ``test``: with several repeats of a task their pairs are not independent, and tasks are what is
-    drawn and swapped. ``p_corrected`` is after Holm, where there are several.
+    ``p`` is that of ``test``. The pairs of repeats of a task are not independent, so tasks are drawn and swapped as a
+    whole. ``p_corrected`` is corrected after Holm if there are several tests.
     """
 
     tasks: int
     pairs: int
     first: int
     second: int
-    """Solved."""
+    """Numbers solved by the first and the second run."""
     gained: int
     lost: int
     difference: float
@@ -87,23 +87,23 @@ class SolvedDifference(TestedDifference):
 
     @property
     def more(self) -> int:
-        """Number that the second run solved more."""
+        """The number of pairs that the second run solved beyond the first."""
         return self.second - self.first
 
 
 class MeasureDifference(TestedDifference):
-    """Second minus first, over pairs that were both played and measured.
+    """Second minus first over pairs that were both played and measured.
 
-    By the t distribution over tasks, each with the mean of its repeats: interval and ``p`` are of one test and always
-    agree. ``p_corrected`` is after Holm, the interval is not, and these two may disagree. All are None where they
-    do not exist: for a single task, or where all tasks differ by exactly as much.
+    Interval and ``p`` come from one t test over tasks, each with the mean of its repeats, so they always agree.
+    ``p_corrected`` is corrected after Holm, the interval is not, so these may disagree. All are None for a single task,
+    or if all tasks differ by exactly the same amount.
     """
 
     tasks: int
     pairs: int
     first: float
     second: float
-    """Means."""
+    """Means of the first and the second run."""
     difference: float
     low: float | None
     high: float | None
@@ -112,7 +112,7 @@ class MeasureDifference(TestedDifference):
 
     @property
     def is_tested(self) -> bool:
-        """True if a test could find anything: not if no task differs, or all by as much."""
+        """True if a test can find a difference: tasks differ, and not all by the same amount."""
         return self.low is not None and self.low != self.high
 
 
@@ -120,10 +120,10 @@ Difference = TypeVar("Difference", SolvedDifference, MeasureDifference)
 
 
 class CostDifference(Compared):
-    """A cost for each task solved: of the first run, of the second, and second minus first, over the same tasks.
+    """A cost for each solved task, over the same tasks: of the first run, of the second, and second minus first.
 
-    What was spent on tasks that were not solved is included. None where nothing was solved, or a price is unknown.
-    Seconds have no bounds: drawing tasks again does not show how the clock varies from run to run on a busy machine.
+    The cost of unsolved tasks is included. None if nothing was solved, or if a price is unknown. Seconds have no
+    bounds: drawing tasks does not show the variation of time between runs on a busy machine.
     """
 
     first: Estimate
@@ -132,7 +132,7 @@ class CostDifference(Compared):
 
 
 def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
-    """Compare what was solved: how many more the second run solved, and the chance of as many by noise alone."""
+    """Compare success: the difference in solved pairs, and the chance of as large a difference by noise alone."""
     tasks = _by_task(pairs)
     gained = sum(gain(pair) == 1 for pair in pairs)
     lost = sum(gain(pair) == -1 for pair in pairs)
@@ -140,7 +140,7 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     low, high = paired_difference(gained, lost, len(pairs))
     repeated = len(tasks) < len(pairs)
     if repeated:
-        p = sign_flips([sum(map(gain, each)) for each in tasks])
+        p = sign_flips([sum(map(gain, repeats)) for repeats in tasks])
         low, high = _interval_over(tasks)
     return SolvedDifference(
         tasks=len(tasks),
@@ -159,60 +159,59 @@ def solved_difference(pairs: Sequence[Pair]) -> SolvedDifference:
     )
 
 
-def corrected(found: Mapping[Key, Difference]) -> dict[Key, Difference]:
-    """Return them with each p corrected after Holm; those in which a test could find nothing do not count."""
-    tested = {key: each.p for key, each in found.items() if each.is_tested and each.p is not None}
+def corrected(differences: Mapping[Key, Difference]) -> dict[Key, Difference]:
+    """Return the differences with each p corrected after Holm; those that no test could find do not count."""
+    tested = {key: each.p for key, each in differences.items() if each.is_tested and each.p is not None}
     chances = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in found.items()}
+    return {key: each.model_copy(update={"p_corrected": chances.get(key, each.p)}) for key, each in differences.items()}
 
 
 def gain(pair: Pair) -> int:
-    """Return 1 where only the second run solved it, -1 where only the first did, else 0."""
+    """Return 1 if only the second run solved the task, -1 if only the first did, else 0."""
     return pair[1].solved - pair[0].solved
 
 
 def _interval_over(tasks: Sequence[Sequence[Pair]]) -> tuple[float, float]:
-    found = ratio([(sum(map(gain, pairs)), len(pairs)) for pairs in tasks])
-    low, high = (-1.0 if found.low is None else found.low), (1.0 if found.high is None else found.high)
-    return max(-1.0, low), min(1.0, high)
+    _, low, high = ratio([(sum(map(gain, pairs)), len(pairs)) for pairs in tasks])
+    return -1.0 if low is None else max(-1.0, low), 1.0 if high is None else min(1.0, high)
 
 
 def _by_task(pairs: Iterable[Pair]) -> list[list[Pair]]:
-    """Return the pairs of each task: several, where it was played several times."""
-    found = defaultdict[tuple[str, int], list[Pair]](list)
+    """Return the pairs of each task, one for each repeat."""
+    pairs_of = defaultdict[tuple[str, int], list[Pair]](list)
     for pair in pairs:
         task = pair[0].entry.task
-        found[task.id, task.seed].append(pair)
-    return list(found.values())
+        pairs_of[task.id, task.seed].append(pair)
+    return list(pairs_of.values())
 
 
 def measure_differences(pairs: Sequence[Pair]) -> dict[str, MeasureDifference]:
-    """Compare each measure over pairs that both were played; measures that no pair has are left out."""
-    found = {}
+    """Compare each measure over pairs of played episodes; measures that no pair has are left out."""
+    differences = {}
     for name in dict.fromkeys(name for pair in pairs for side in pair for name in _values(side)):
-        told = [pair for pair in pairs if all(name in _values(side) for side in pair)]
-        if told and (name != SCORE or _says_more(pairs)):
-            found[name] = _measure_difference(name, told)
-    return corrected(found)
+        measured = [pair for pair in pairs if all(name in _values(side) for side in pair)]
+        if measured and (name != SCORE or _is_informative(pairs)):
+            differences[name] = _measure_difference(name, measured)
+    return corrected(differences)
 
 
 def _values(row: Result) -> dict[str, float]:
     return {SCORE: row.ending.verdict.score, **row.measures}
 
 
-def _says_more(pairs: Sequence[Pair]) -> bool:
-    """Return whether scores know parts of a success, and are not just a measure under another name."""
-    every = [_values(side) for pair in pairs for side in pair]
-    others = {name for each in every for name in each} - {SCORE}
-    same = any(all(each.get(name) == each[SCORE] for each in every) for name in others)
-    return any(0 < each[SCORE] < 1 for each in every) and not same
+def _is_informative(pairs: Sequence[Pair]) -> bool:
+    """Return whether there are partial scores, and no measure is the score under another name."""
+    rows = [_values(side) for pair in pairs for side in pair]
+    others = {name for row in rows for name in row} - {SCORE}
+    is_a_measure = any(all(row.get(name) == row[SCORE] for row in rows) for name in others)
+    return any(0 < row[SCORE] < 1 for row in rows) and not is_a_measure
 
 
 def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
     def mean(sides: Iterable[Result]) -> float:
         return fmean(_values(side)[name] for side in sides)
 
-    tasks = [mean(other for _, other in each) - mean(one for one, _ in each) for each in _by_task(pairs)]
+    tasks = [mean(other for _, other in group) - mean(one for one, _ in group) for group in _by_task(pairs)]
     low, high, p = paired_t(tasks)
     return MeasureDifference(
         tasks=len(tasks),
@@ -228,7 +227,7 @@ def _measure_difference(name: str, pairs: Sequence[Pair]) -> MeasureDifference:
 
 
 def cost_differences(pairs: Sequence[Pair]) -> dict[str, CostDifference]:
-    """Compare each cost for a task solved; costs that neither run had are left out."""
+    """Compare each cost for a solved task; costs that neither run had are left out."""
     names = [name for name, of in COSTS.items() if any(of(side) != 0 for pair in pairs for side in pair)]
     return {name: _cost_difference(pairs, name) for name in names}
 
@@ -239,25 +238,26 @@ def _cost_difference(pairs: Sequence[Pair], name: str) -> CostDifference:
         return float("nan") if spent is None else spent, float(row.solved)
 
     first, second = _parts(pairs, lambda pair: part(pair[0])), _parts(pairs, lambda pair: part(pair[1]))
-    found = [ratio(first), ratio(second), ratio_difference(first, second)]
-    one, other, more = [Estimate(each.value, None, None) for each in found] if name == TIME else found
-    return CostDifference(first=one, second=other, difference=more)
+    estimates = [ratio(first), ratio(second), ratio_difference(first, second)]
+    if name == TIME:
+        estimates = [Estimate(estimate.value, None, None) for estimate in estimates]
+    return CostDifference(first=estimates[0], second=estimates[1], difference=estimates[2])
 
 
 def _parts(pairs: Sequence[Pair], part: Callable[[Pair], tuple[float, float]]) -> Parts:
     """Return numerator and denominator of each task, summed over its pairs."""
-    parts = [[part(pair) for pair in each] for each in _by_task(pairs)]
-    return [(sum(above for above, _ in each), sum(below for _, below in each)) for each in parts]
+    parts = [[part(pair) for pair in group] for group in _by_task(pairs)]
+    return [(sum(above for above, _ in group), sum(below for _, below in group)) for group in parts]
 
 
 UNSET = "-"
 VERSION = "version of "
 LONGEST = 60
-"""Characters of a setting that are shown; of a longer one, such as a plan, the beginning and a digest."""
+"""Displayed characters of a setting; a longer one, for example a plan, is shown by its beginning and a digest."""
 
 
 class SettingDifference(Compared):
-    """A setting in which two runs differ; ``-`` where one does not have it at all."""
+    """A setting in which two runs differ; ``-`` if one does not have it."""
 
     name: str
     first: str
@@ -265,19 +265,19 @@ class SettingDifference(Compared):
 
 
 def settings(config: Config) -> dict[str, str]:
-    """Return all settings by their dotted names, as text; of files the names alone."""
+    """Return all settings as text, by their dotted names; files have names without folders."""
     return dict(by_dotted_name(without_folders(config).model_dump(mode="json")))
 
 
 def differing_settings(one: RunResults, other: RunResults) -> tuple[SettingDifference, ...]:
-    """Return what differs between two runs: settings first, then versions."""
-    found = [*_different(settings(one.run.config), settings(other.run.config))]
+    """Return the differences between two runs: settings first, then versions."""
+    differences = [*_different(settings(one.run.config), settings(other.run.config))]
     versions = _different(one.run.versions | one.versions, other.run.versions | other.versions)
-    return (*found, *(each.model_copy(update={"name": f"{VERSION}{each.name}"}) for each in versions))
+    return (*differences, *(version.model_copy(update={"name": f"{VERSION}{version.name}"}) for version in versions))
 
 
 def in_short(value: str) -> str:
-    """Return a setting on one line, a long one with its length and a digest, by which two can be told apart."""
+    """Return a setting on one line; a long one is cut, with its length and a digest that identifies it."""
     if len(value) <= LONGEST and "\n" not in value:
         return value
     begin = " ".join(value[:LONGEST].split())
@@ -296,22 +296,22 @@ def setting(config: Config, name: str) -> str:
     return settings(config).get(name, UNSET)
 
 
-def full_name(asked: str, configs: Iterable[Config]) -> str:
-    """Return the full name of a setting that some run has; a unique end of it is enough. Raises BadArgument."""
-    known = dict.fromkeys(name for config in configs for name in (*settings(config), *Config.model_fields))
-    if asked in known:
-        return asked
-    ends = [name for name in known if name.endswith(f".{asked}")]
-    if len(ends) > 1:
-        raise BadArgument(f"{asked!r} could be {' or '.join(sorted(ends))}; write one of them")
-    if not ends:
-        raise BadArgument(f"no run has a setting {asked!r}{did_you_mean(asked, sorted(known))}")
-    return ends[0]
+def full_name(name: str, configs: Iterable[Config]) -> str:
+    """Return the full name of a setting that some run has, from the name or a unique end of it. Raises BadArgument."""
+    known = dict.fromkeys(full for config in configs for full in (*settings(config), *Config.model_fields))
+    if name in known:
+        return name
+    matches = [full for full in known if full.endswith(f".{name}")]
+    if len(matches) > 1:
+        raise BadArgument(f"{name!r} could be {' or '.join(sorted(matches))}; write one of them")
+    if not matches:
+        raise BadArgument(f"no run has a setting {name!r}{did_you_mean(name, sorted(known))}")
+    return matches[0]
 
 
-def wanted(asked: Sequence[str]) -> dict[str, str]:
-    """Parse NAME=VALUE, several with commas. Raises BadArgument."""
-    pairs = [pair.partition("=") for text in asked for pair in text.split(",") if pair]
+def parse_where(texts: Sequence[str]) -> dict[str, str]:
+    """Parse texts of NAME=VALUE, separated by commas. Raises BadArgument."""
+    pairs = [pair.partition("=") for text in texts for pair in text.split(",") if pair]
     if wrong := [name for name, equals, _ in pairs if not (name and equals)]:
         raise BadArgument(f"--where {wrong[0]!r}: write NAME=VALUE, such as planner=adapt")
     return {name: value for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""What single rules and skills are worth: runs without each of them, held against all other runs of the same tasks."""
+"""Effects of single rules and skills: runs without each of them, compared with all other runs of the same tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
@@ -10,20 +10,20 @@ from planbook.results.statistics import benjamini_hochberg, paired_difference, p
 from planbook.wording import NO_FIGURE, UNPLAYED, counted
 
 FALSE_SHARE = 0.05
-"""Of the effects that are told apart from noise, the share that may be noise (the false discovery rate)."""
+"""The share of significant effects that may be noise (the false discovery rate)."""
 SUSPECT = 0.05
-"""Runs that solve fewer than the others, with a one-sided p below this, are no measure for the others."""
+"""Runs that solve fewer tasks than the others, with a one-sided p below this, are left out of the reference."""
 EVERYTHING = ""
-"""Stands for the run with all rules and skills."""
+"""Names the run with all rules and skills."""
 Solved = Mapping[tuple[str, int], Mapping[int, bool]]
-"""What was solved, by the task's id and seed, and by repeat."""
+"""Success by task (id and seed) and repeat."""
 
 
 class PartEffect(Compared):
-    """What leaving out a rule or a skill changes, as a share of all tasks; below 0, fewer are solved without it.
+    """The effect of leaving out a rule or a skill, as a share of all tasks; below 0, fewer are solved without it.
 
-    ``affected`` counts the tasks whose planner was told something else without it; no others were played. ``expected``
-    of their episodes are solved in the other runs, on average, and ``solved`` without it. ``p`` is two-sided.
+    ``affected`` counts the tasks whose prompts change without it; no others were played. Of their episodes,
+    ``expected`` are solved in the other runs, on average, and ``solved`` without it. ``p`` is two-sided.
     """
 
     part: str
@@ -36,16 +36,16 @@ class PartEffect(Compared):
     high: float
     p: float
     p_corrected: float
-    """After Benjamini and Hochberg, over all parts that any task is affected by."""
+    """Corrected after Benjamini and Hochberg, over all parts that affect any task."""
 
     @property
-    def is_told_apart(self) -> bool:
-        """True if it is more than noise would give."""
+    def is_significant(self) -> bool:
+        """True if the effect is larger than noise would give."""
         return self.p_corrected < FALSE_SHARE
 
 
 class _Pairs:
-    """For each task played without a part: how often it was solved without it, and in each run of a pool with it."""
+    """For each task played without a part: successes without it, and in each run of a pool with it."""
 
     def __init__(self, part: str, solved: Mapping[str, Solved], pool: Sequence[str]) -> None:
         self.counts: list[tuple[int, list[int]]] = []
@@ -58,17 +58,17 @@ class _Pairs:
 
     @property
     def tails(self) -> tuple[float, float]:
-        """The chances of solving as few, and as many, if it made no difference which run was the one without it."""
+        """The chances of as few successes, and of as many, if the part had no effect."""
         return swapped_tails([(own, *others) for own, others in self.counts])
 
 
 def part_effects(everything: RunResults, without: Mapping[str, RunResults | None]) -> tuple[PartEffect, ...]:
-    """Return the effect of each part; None for a part that no task's planner is told.
+    """Return the effect of each part. The run is None for a part that is in no task's prompts.
 
-    A run without one part has all the others, so that all other runs show how often a task is solved with it. The test
-    swaps runs within tasks: without an effect, the one without the part could be any of them. Runs that lack something
-    that is needed would hide the effects of other parts. So the runs that solved least are set aside first, as long as
-    they are suspect by themselves.
+    A run without one part has all the others, so all other runs show how often a task is solved with it. The test swaps
+    runs within tasks: without an effect, any of them could be the run without the part. Runs that lack a part that is
+    needed would hide the effects of others. So the runs that solved the fewest tasks are removed from the pool first,
+    while they are suspect.
     """
     runs = {EVERYTHING: everything, **{part: run for part, run in without.items() if run}}
     solved = {name: _solved(run) for name, run in runs.items()}
@@ -79,18 +79,18 @@ def part_effects(everything: RunResults, without: Mapping[str, RunResults | None
             break
         pool.remove(least)
     tasks = len(set[object]().union(*solved.values()))
-    found = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in without}
-    tested = [part for part, each in found.items() if each.affected]
-    chances = dict(zip(tested, benjamini_hochberg([found[part].p for part in tested]), strict=True))
-    return tuple(each.model_copy(update={"p_corrected": chances.get(part, 1.0)}) for part, each in found.items())
+    effects = {part: _effect(part, _Pairs(part, solved, pool), tasks) for part in without}
+    tested = [part for part, effect in effects.items() if effect.affected]
+    chances = dict(zip(tested, benjamini_hochberg([effects[part].p for part in tested]), strict=True))
+    return tuple(each.model_copy(update={"p_corrected": chances.get(part, 1.0)}) for part, each in effects.items())
 
 
 def _solved(run: RunResults) -> Solved:
-    found: dict[tuple[str, int], dict[int, bool]] = {}
+    solved: dict[tuple[str, int], dict[int, bool]] = {}
     for row in run.counted:
         if row.outcome not in UNPLAYED:
-            found.setdefault((row.task.id, row.task.seed), {})[row.repeat] = row.solved
-    return found
+            solved.setdefault((row.task.id, row.task.seed), {})[row.repeat] = row.solved
+    return solved
 
 
 def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
@@ -111,7 +111,7 @@ def _effect(part: str, pairs: _Pairs, tasks: int) -> PartEffect:
 
 
 def _interval(changes: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the mean change over tasks; where nothing varies, that of so many equal pairs."""
+    """Return the 95 % interval of the mean change over tasks; if nothing varies, that of paired shares."""
     low, high, _ = paired_t(changes) if len(changes) > 1 else (None, None, None)
     if low is not None and high is not None and low < high:
         return max(-1.0, low), min(1.0, high)
@@ -120,20 +120,20 @@ def _interval(changes: Sequence[float]) -> tuple[float, float]:
 
 
 def effect_parts(effects: Sequence[PartEffect]) -> Iterator[Grid | str]:
-    """Give the effects, the largest first, and which of them are more than noise."""
+    """Yield a table of the effects, the most harmful omissions first, and sentences about the significant ones."""
     columns = ("tasks affected", "solved with it", "without", "without - with", "95 % interval", "p")
-    ordered = sorted(effects, key=lambda each: (each.difference, each.p))
+    ordered = sorted(effects, key=lambda effect: (effect.difference, effect.p))
     title = "What leaving out each rule and skill changes, in points of all tasks"
-    yield Grid(title, "left out", columns, [(each.part, *_cells(each)) for each in ordered])
-    apart = [each for each in ordered if each.is_told_apart]
-    needed = [each.part for each in apart if each.difference < 0]
-    harmful = [each.part for each in apart if each.difference > 0]
-    unused = [each.part for each in ordered if not each.affected]
+    yield Grid(title, "left out", columns, [(effect.part, *_cells(effect)) for effect in ordered])
+    significant = [effect for effect in ordered if effect.is_significant]
+    needed = [effect.part for effect in significant if effect.difference < 0]
+    harmful = [effect.part for effect in significant if effect.difference > 0]
+    unused = [effect.part for effect in ordered if not effect.affected]
     yield f"Fewer tasks are solved without: {', '.join(needed) or 'none for which this is more than noise'}."
     if harmful:
         yield f"More tasks are solved without: {', '.join(harmful)}."
     if unused:
-        yield f"Not measured, as no task's planner is told them: {', '.join(unused)}."
+        yield f"Not measured, as no task's prompts have them: {', '.join(unused)}."
     yield (
         "p: runs swapped within tasks, exact, against the runs that lack no part found to matter; corrected after "
         f"Benjamini and Hochberg over {counted(len(effects) - len(unused), 'part')}. Of the parts named as more than "

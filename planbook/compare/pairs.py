@@ -1,4 +1,4 @@
-"""Comparison of two runs: the same tasks of the same seeds, pair by pair, and what a reader must know beforehand."""
+"""Comparison of two runs: pairs of the same tasks with the same seeds, and warnings to the reader."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -24,22 +24,22 @@ from planbook.wording import UNPLAYED
 
 
 class Side(Compared):
-    """One of the two runs, over the pairs."""
+    """One of the two runs; counts are over the pairs."""
 
     run: str
     solved: int
     low: float
     high: float
-    """The interval of the share."""
+    """The interval of the share solved."""
     broken: int
     not_run: int
-    """These count as not solved."""
+    """Broken and not run episodes count as not solved."""
     paying: Paying | None = None
-    """The cost of a solved task with learning included; None if what learning cost is not known."""
+    """The cost of a solved task with learning included; None if the cost of learning is not known."""
 
 
 class ChangedPair(Compared):
-    """A pair of which one side was solved; ``cause`` says why the other was not."""
+    """A pair of which only one side was solved; ``cause`` is why the other was not."""
 
     task: str
     repeat: int
@@ -47,11 +47,11 @@ class ChangedPair(Compared):
     change: Literal["gained", "lost"]
     cause: str
     unplayed: bool
-    """True if the other side was broken or not run, which says nothing about the method."""
+    """True if the other side was broken or not run, so the pair says nothing about the method."""
 
 
 class RunComparison(Compared):
-    """Two runs. ``only_first`` and ``only_second`` are episodes without a partner: they are in no figure."""
+    """Two runs. ``only_first`` and ``only_second`` name episodes without a partner, which are in no figure."""
 
     first: Side
     second: Side
@@ -63,35 +63,35 @@ class RunComparison(Compared):
     """Building tasks that were left out on purpose."""
     overall: SolvedDifference
     played: SolvedDifference | None
-    """Of the pairs that both were played, if there are others; None as well if there is no such pair."""
+    """The difference over pairs of played episodes; None if that is all pairs, or none."""
     by_type: dict[str, SolvedDifference]
     measures: dict[str, MeasureDifference]
-    """By measure of the environment, over the pairs that both were played."""
+    """Differences by measure of the environment, over pairs of played episodes."""
     changed: tuple[ChangedPair, ...]
     costs: dict[str, CostDifference]
-    """For each task solved, over the pairs."""
+    """Costs for each solved task, over the pairs."""
     warnings: tuple[str, ...]
 
 
 def compare(first: RunResults, second: RunResults) -> RunComparison:
     """Compare two runs. Raises BadArgument if they have no task in common."""
     _check_environments(first, second)
-    there, here = _by_key(first), _by_key(second)
-    pairs = [(row, here[key]) for key, row in there.items() if key in here]
+    first_rows, second_rows = _by_key(first), _by_key(second)
+    pairs = [(row, second_rows[key]) for key, row in first_rows.items() if key in second_rows]
     if not pairs:
         raise BadArgument(
-            f"{first.name} ({_begins(first)}) and {second.name} ({_begins(second)}) have no task in common; "
+            f"{first.name} ({_describe(first)}) and {second.name} ({_describe(second)}) have no task in common; "
             "play the same tasks and seeds in both"
         )
     both_played = [pair for pair in pairs if not any(side.outcome in UNPLAYED for side in pair)]
     overall = solved_difference(pairs)
     sides = _side(first, [one for one, _ in pairs]), _side(second, [other for _, other in pairs])
     return RunComparison(
-        first=_beside(*sides),
-        second=_beside(*reversed(sides)),
+        first=_with_break_even(*sides),
+        second=_with_break_even(*reversed(sides)),
         settings=differing_settings(first, second),
-        only_first=tuple(row.name for key, row in there.items() if key not in here),
-        only_second=tuple(row.name for key, row in here.items() if key not in there),
+        only_first=tuple(row.name for key, row in first_rows.items() if key not in second_rows),
+        only_second=tuple(row.name for key, row in second_rows.items() if key not in first_rows),
         left_out=(first.skipped, second.skipped),
         overall=overall,
         played=solved_difference(both_played) if 0 < len(both_played) < len(pairs) else None,
@@ -104,11 +104,11 @@ def compare(first: RunResults, second: RunResults) -> RunComparison:
 
 
 def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
-    """Compare the first run with each other one; each p is corrected, as there are several."""
-    found = [compare(runs[0], other) for other in runs[1:]]
-    overall = corrected({each.second.run: each.overall for each in found})
-    played = corrected({each.second.run: each.played or each.overall for each in found})
-    measures = corrected({(n, name): of for n, each in enumerate(found) for name, of in each.measures.items()})
+    """Compare the first run with each other run; each p is corrected for several tests."""
+    comparisons = [compare(runs[0], other) for other in runs[1:]]
+    overall = corrected({comparison.second.run: comparison.overall for comparison in comparisons})
+    played = corrected({each.second.run: each.played or each.overall for each in comparisons})
+    measures = corrected({(n, name): of for n, each in enumerate(comparisons) for name, of in each.measures.items()})
     return tuple(
         each.model_copy(
             update={
@@ -117,7 +117,7 @@ def compare_all(runs: Sequence[RunResults]) -> tuple[RunComparison, ...]:
                 "measures": {name: measures[number, name] for name in each.measures},
             }
         )
-        for number, each in enumerate(found)
+        for number, each in enumerate(comparisons)
     )
 
 
@@ -130,7 +130,7 @@ def _check_environments(first: RunResults, second: RunResults) -> None:
         )
 
 
-def _begins(run: RunResults) -> str:
+def _describe(run: RunResults) -> str:
     return f"{len(run.counted)} episodes, the first {run.counted[0].name}" if run.counted else "no episodes"
 
 
@@ -141,7 +141,7 @@ def _by_key(run: RunResults) -> dict[tuple[str, str, int, int], Result]:
 def _by_type(pairs: Sequence[Pair]) -> dict[str, SolvedDifference]:
     types = sorted({one.type for one, _ in pairs})
     of_type = {kind: [pair for pair in pairs if pair[0].type == kind] for kind in types}
-    return corrected({kind: solved_difference(each) for kind, each in of_type.items()})
+    return corrected({kind: solved_difference(group) for kind, group in of_type.items()})
 
 
 def _side(run: RunResults, rows: Sequence[Result]) -> Side:
@@ -153,43 +153,43 @@ def _side(run: RunResults, rows: Sequence[Result]) -> Side:
     return Side(run=run.name, solved=solved, low=low, high=high, broken=broken, not_run=not_run, paying=paying)
 
 
-def _beside(side: Side, other: Side) -> Side:
-    """Return a side with the point at which its learning has paid, if the other learned nothing."""
-    if not (side.paying and other.paying) or not side.paying.knows or other.paying.knows:
+def _with_break_even(side: Side, other: Side) -> Side:
+    """Return a side with the break-even point of its learning, if the other side learned nothing."""
+    if not (side.paying and other.paying) or not side.paying.has_learned or other.paying.has_learned:
         return side
-    return side.model_copy(update={"paying": side.paying.against(other.run, other.paying)})
+    return side.model_copy(update={"paying": side.paying.compared_with(other.run, other.paying)})
 
 
 def _changed(pairs: Iterable[Pair]) -> Iterable[ChangedPair]:
     for one, other in pairs:
         if gain((one, other)):
-            missed = one if other.solved else other
+            unsolved = one if other.solved else other
             yield ChangedPair(
                 task=one.entry.task.id,
                 repeat=one.repeat,
                 type=one.type,
                 change="gained" if other.solved else "lost",
-                cause=missed.ending.cause,
-                unplayed=missed.outcome in UNPLAYED,
+                cause=unsolved.ending.cause,
+                unplayed=unsolved.outcome in UNPLAYED,
             )
 
 
 def warnings(first: RunResults, second: RunResults) -> Iterable[str]:
-    """Yield what a reader must know before believing the comparison, one sentence each."""
+    """Yield sentences about what limits the comparison."""
     one, two = first.run.config.seed, second.run.config.seed
     if one != two:
         yield (
-            f"The runs have other seeds (--seed {one} and {two}): tasks are paired by "
-            "their own seeds, but plans had other random numbers, and so had the models that take a seed."
+            f"The runs have different seeds (--seed {one} and {two}): tasks are paired by their own seeds, but plans "
+            "and the models that take a seed had different random numbers."
         )
     for run in (first, second):
         if run.builds:
             yield (
-                f"{run.name} is a building run: its later tasks were played with what was learned from the earlier "
-                "ones, so that they are not independent."
+                f"{run.name} is a building run: its later tasks were played with knowledge from the earlier ones, so "
+                "they are not independent."
             )
         if run.run.config.copies:
-            yield f"{run.name} copied its episodes: their costs were paid by the runs they come from."
+            yield f"{run.name} copied its episodes: the runs they come from paid their costs."
         if faults := run.contradictions():
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             yield f"{run.name} contradicts itself: {faults[0]}{more}"

@@ -1,4 +1,4 @@
-"""Comparisons and rows of runs as small tables and sentences; the terminal and the report draw both."""
+"""Comparisons and rows of runs as small tables and sentences, for the terminal and the report."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,24 +8,22 @@ from planbook.compare.differences import MCNEMAR, NOISE, MeasureDifference, Solv
 from planbook.compare.groups import GroupRow
 from planbook.compare.pairs import ChangedPair, RunComparison
 from planbook.planner import Grid
-from planbook.results import paying_table, plain
+from planbook.results import format_number, paying_table
 from planbook.results.statistics import Estimate
 from planbook.wording import NO_FIGURE, in_words, interval, listed
 
-TOLD_CHANGES, TOLD_UNPAIRED = 8, 5
-"""Of each kind; the JSON has all."""
+SHOWN_CHANGES, SHOWN_NAMES = 8, 5
+"""Displayed items of each kind; the JSON has all."""
 LEAST_P = 0.001
 BUILDING = " (building)"
 
 
 def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]:
-    """Give a comparison whole; ``name`` is the letter of the second run, the first one is A."""
+    """Yield a whole comparison; ``name`` is the letter of the second run, the first run is A."""
     yield f"A: {compared.first.run}"
     yield f"{name}: {compared.second.run}"
     yield "Other settings:" if compared.settings else "Both have the same settings and versions."
-    yield from (
-        f"  {each.name}: {in_short(each.first)}; in {name}: {in_short(each.second)}" for each in compared.settings
-    )
+    yield from (f"  {row.name}: {in_short(row.first)}; in {name}: {in_short(row.second)}" for row in compared.settings)
     yield from _unpaired(compared, name)
     yield from (f"Note: {warning}" for warning in compared.warnings)
     yield _success(compared, name)
@@ -48,47 +46,48 @@ def comparison_parts(compared: RunComparison, name: str) -> Iterator[Grid | str]
 
 
 def verdict_lines(compared: RunComparison, name: str) -> Iterator[str]:
-    """Give the verdict in words, and over pairs that both were played where that is another one."""
+    """Yield the verdict in words, also over pairs of played episodes if that differs."""
     overall, played, sides = compared.overall, compared.played, (("A", compared.first), (name, compared.second))
     yield f"{_verdict(overall, name, compared.measures)}."
     if played is not None:
         counts = [f"{letter} {side.broken} broken and {side.not_run} not run" for letter, side in sides]
         without = _verdict(played, name, compared.measures)
         yield f"Counted as not solved: of {', of '.join(counts)}. Left out: {without}."
-        if (played.is_told_apart, played.more > 0) != (overall.is_told_apart, overall.more > 0):
+        if (played.is_significant, played.more > 0) != (overall.is_significant, overall.more > 0):
             yield "The result depends on them: play them (planbook run --resume RUN) before relying on it."
 
 
-def _verdict(found: SolvedDifference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
-    if not found.gained and not found.lost:
-        same = f"A and {name} solved the same {found.first:,} of {found.pairs:,}: that shows no difference"
+def _verdict(difference: SolvedDifference, name: str, measures: Mapping[str, MeasureDifference]) -> str:
+    pairs, more = f"{difference.pairs:,}", difference.more
+    if not difference.gained and not difference.lost:
+        same = f"A and {name} solved the same {difference.first:,} of {pairs}: that shows no difference"
         return f"{same}{_by_measures(measures)}"
-    more = f"{abs(found.more):,} {'more' if found.more > 0 else 'fewer'}" if found.more else "as many"
-    test = "McNemar" if found.test == MCNEMAR else "sign flips over tasks,"
-    holm = " after Holm" if found.p_corrected != found.p else ""
-    points = f"{100 * found.difference:+.1f} points, {100 * found.low:+.1f} to {100 * found.high:.1f}"
-    of = f"{name} solved {more} of {found.pairs:,} ({points}; {test} p {_p(found.p_corrected)}{holm})"
-    if found.is_told_apart:
-        return f"{of}: more than noise would give"
-    return f"{of}: this difference may be noise" if found.more else f"{of}: no difference"
+    count = f"{abs(more):,} {'more' if more > 0 else 'fewer'}" if more else "as many"
+    test = "McNemar" if difference.test == MCNEMAR else "sign flips over tasks,"
+    holm = " after Holm" if difference.p_corrected != difference.p else ""
+    points = f"{100 * difference.difference:+.1f} points, {100 * difference.low:+.1f} to {100 * difference.high:.1f}"
+    result = f"{name} solved {count} of {pairs} ({points}; {test} p {_p(difference.p_corrected)}{holm})"
+    if difference.is_significant:
+        return f"{result}: more than noise would give"
+    return f"{result}: this difference may be noise" if more else f"{result}: no difference"
 
 
 def _by_measures(measures: Mapping[str, MeasureDifference]) -> str:
-    """Return whether measures of the environment tell two runs apart that solved the same, in words."""
-    if apart := _told_apart(measures):
-        return f"; what the environment measures does: {apart}"
-    return ", nor does what the environment measures" if measures else ""
+    """Return words about whether measures of the environment show a difference."""
+    if significant := _list_significant(measures):
+        return f"; the environment's measures do: {significant}"
+    return ", nor do the environment's measures" if measures else ""
 
 
-def _told_apart(measures: Mapping[str, MeasureDifference]) -> str:
-    return ", ".join(what for what, each in measures.items() if each.is_told_apart)
+def _list_significant(measures: Mapping[str, MeasureDifference]) -> str:
+    return ", ".join(name for name, difference in measures.items() if difference.is_significant)
 
 
 def _unpaired(compared: RunComparison, name: str) -> Iterator[str]:
     sides = (("A", compared.only_first), (name, compared.only_second))
     for (letter, names), left_out in zip(sides, compared.left_out, strict=True):
         if names:
-            yield f"Only in {letter}, and in no figure below ({len(names)}): {listed(names, TOLD_UNPAIRED)}."
+            yield f"Only in {letter}, and in no figure below ({len(names)}): {listed(names, SHOWN_NAMES)}."
         if left_out:
             yield f"Left out of building in {letter}, and in no figure below: {left_out}."
 
@@ -96,43 +95,42 @@ def _unpaired(compared: RunComparison, name: str) -> Iterator[str]:
 def _success(compared: RunComparison, name: str) -> Grid:
     columns = ("pairs", "A", name, f"{name} - A", "95 % interval", "gained", "lost", "p")
     kinds = compared.by_type | ({"all": compared.overall} if len(compared.by_type) > 1 else {})
-    rows = [(kind, *_cells(found)) for kind, found in kinds.items()]
+    rows = [(kind, *_cells(difference)) for kind, difference in kinds.items()]
     return Grid(f"Solved, of the same tasks; {name} - A in points", "task type", columns, rows)
 
 
-def _cells(found: SolvedDifference) -> Iterator[str]:
-    yield from map(str, (found.pairs, found.first, found.second))
-    yield f"{100 * found.difference:+.1f}"
-    yield f"{100 * found.low:.1f} to {100 * found.high:.1f}"
-    yield from (str(found.gained), str(found.lost), _p(found.p_corrected).removeprefix("= "))
+def _cells(row: SolvedDifference) -> Iterator[str]:
+    yield from map(str, (row.pairs, row.first, row.second))
+    yield f"{100 * row.difference:+.1f}"
+    yield f"{100 * row.low:.1f} to {100 * row.high:.1f}"
+    yield from (str(row.gained), str(row.lost), _p(row.p_corrected).removeprefix("= "))
 
 
 def _measures(measures: Mapping[str, MeasureDifference], name: str) -> Grid:
     rows = []
-    for what, each in measures.items():
+    for measure, each in measures.items():
         bounds = NO_FIGURE if each.low is None or each.high is None else f"{each.low:.4g} to {each.high:.4g}"
         chance = NO_FIGURE if each.p_corrected is None else _p(each.p_corrected).removeprefix("= ")
-        means = map(plain, (each.first, each.second))
-        rows.append((what, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
+        means = map(format_number, (each.first, each.second))
+        rows.append((measure, str(each.pairs), *means, f"{each.difference:+.4g}", bounds, chance))
     title = "Measured by the environment: means over the pairs that both runs played"
     return Grid(title, "measure", ("pairs", "A", name, f"{name} - A", "95 % interval", "p"), rows)
 
 
-def _noise(found: Mapping[str, MeasureDifference]) -> str:
-    """Return which measures differ by more than noise, in words."""
-    if apart := _told_apart(found):
-        return f"More than noise would give: {apart}"
-    if not any(each.is_tested or each.difference for each in found.values()):
+def _noise(measures: Mapping[str, MeasureDifference]) -> str:
+    """Return the measures that differ by more than noise, in words."""
+    if significant := _list_significant(measures):
+        return f"More than noise would give: {significant}"
+    if not any(difference.is_tested or difference.difference for difference in measures.values()):
         return "There is no difference"
     return "Each of these differences may be noise"
 
 
 def _changes(compared: RunComparison, name: str) -> Iterator[str]:
     for change, solver, other in (("gained", name, "A"), ("lost", "A", name)):
-        found = [_change(each) for each in compared.changed if each.change == change]
-        if found:
-            told = listed(found, TOLD_CHANGES)
-            yield f"Solved by {solver} only ({len(found)}), with its outcome in {other}: {told}."
+        if changed := [_change(pair) for pair in compared.changed if pair.change == change]:
+            names = listed(changed, SHOWN_CHANGES)
+            yield f"Solved by {solver} only ({len(changed)}), with its outcome in {other}: {names}."
 
 
 def _change(changed: ChangedPair) -> str:
@@ -141,18 +139,16 @@ def _change(changed: ChangedPair) -> str:
 
 
 def _costs(compared: RunComparison, name: str) -> Grid:
-    rows = [
-        (what, *map(_estimate, (cost.first, cost.second, cost.difference))) for what, cost in compared.costs.items()
-    ]
+    rows = [(cost, *map(_estimate, (row.first, row.second, row.difference))) for cost, row in compared.costs.items()]
     title = "Spent per solved task; seconds are those of the episodes, on this machine"
     return Grid(title, "", ("A", name, f"{name} - A"), rows)
 
 
-def _estimate(found: Estimate) -> str:
-    if found.low is None and found.high is None:
-        return _figure(found.value)
-    low, high = ("no bound" if each is None else plain(each, 3) for each in found[1:])
-    return f"{_figure(found.value)}\n({low} to {high})"
+def _estimate(estimate: Estimate) -> str:
+    if estimate.low is None and estimate.high is None:
+        return _figure(estimate.value)
+    low, high = ("no bound" if bound is None else format_number(bound, 3) for bound in estimate[1:])
+    return f"{_figure(estimate.value)}\n({low} to {high})"
 
 
 def _p(chance: float) -> str:
@@ -160,37 +156,37 @@ def _p(chance: float) -> str:
 
 
 def _figure(figure: float | None) -> str:
-    return NO_FIGURE if figure is None else plain(figure, 3)
+    return NO_FIGURE if figure is None else format_number(figure, 3)
 
 
 # Rows of any number of runs.
 
 
 def group_parts(rows: Sequence[GroupRow]) -> Iterator[Grid | str]:
-    """Give rows of runs: two tables, and lines for what does not fit in them."""
+    """Yield rows of runs: two tables, and lines for what does not fit in them."""
     single = all(row.runs == (row.name,) for row in rows)
-    below = _common([row.name for row in rows]) if single else ""
-    if below:
-        yield f"Runs below {below}"
-    names = [(os.path.relpath(row.name, below) if below else row.name) + BUILDING * row.building for row in rows]
+    folder = _common_folder([row.name for row in rows]) if single else ""
+    if folder:
+        yield f"Runs below {folder}"
+    names = [(os.path.relpath(row.name, folder) if folder else row.name) + BUILDING * row.building for row in rows]
     named = list(zip(names, rows, strict=True))
-    what = "run" if single else "runs"
+    label = "run" if single else "runs"
     solved = ("tasks", "solved", "%", "95 % interval", "broken", "not run")
-    yield Grid("Solved, of all tasks", what, solved, [(name, *_solved(row)) for name, row in named])
+    yield Grid("Solved, of all tasks", label, solved, [(name, *_solved(row)) for name, row in named])
     spent = ("actions", "errors", "calls", "tokens", "$", "calls / solved", "$ / solved", "seconds")
-    title = "Actions and error steps: means over what was played; the rest: sums, seconds those of the episodes alone"
-    yield Grid(title, what, spent, [(name, *_spent(row)) for name, row in named])
+    title = "Actions and error steps: means over played episodes; the rest: sums, seconds without time between episodes"
+    yield Grid(title, label, spent, [(name, *_spent(row)) for name, row in named])
     short = {row.name: name for name, row in named}
     paying = {name: row.paying and row.paying.named(short) for name, row in named}
-    yield from paying_table(paying, what)
+    yield from paying_table(paying, label)
     for name, row in named:
         yield from (f"{name}: {line}." for line in _group_lines(row))
     if any(row.building for row in rows):
-        yield "Building runs: later tasks were played with what was learned from the earlier ones."
+        yield "Building runs: later tasks were played with knowledge from the earlier ones."
 
 
-def _common(names: Sequence[str]) -> str:
-    """Return the folder that all runs lie in; empty if there is none."""
+def _common_folder(names: Sequence[str]) -> str:
+    """Return the folder that contains all runs; empty if there is none."""
     if len({Path(name).is_absolute() for name in names}) > 1:
         return ""
     return os.path.commonpath([Path(name).parent for name in names])
@@ -211,7 +207,7 @@ def _spent(row: GroupRow) -> Iterator[str]:
 
 def _group_lines(row: GroupRow) -> Iterator[str]:
     if row.differ:
-        yield f"the runs are pooled, and differ in {listed(row.differ, TOLD_UNPAIRED)}"
+        yield f"the runs are pooled, and differ in {listed(row.differ, SHOWN_NAMES)}"
     if row.share_mean is not None and row.share_sd is not None:
         yield f"{len(row.runs)} runs, solved in each {row.share_mean:.1%} ± {row.share_sd:.1%}"
     if row.several:

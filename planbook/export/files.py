@@ -1,7 +1,7 @@
-"""Files of episodes: JSON Lines and Parquet, both the trajectory's own JSON; written whole or not at all.
+"""Files of episodes: JSON Lines and Parquet with the trajectory's own JSON, written whole or not at all.
 
-A line of JSON Lines is one episode. A row of Parquet is one, too: columns to choose by, and the same line as
-``trajectory``. The file's metadata name the schema, as ``schema``.
+A line of JSON Lines is one episode. A row of Parquet is one episode too: columns to filter by, and the same line in the
+column ``trajectory``. The metadata of a Parquet file have the schema as ``schema``.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ from planbook.writing import whole
 
 STANDARD_OUTPUT = Path("-")
 LONGEST = 64 * 1024 * 1024
-"""Bytes of an episode. One of 50 actions takes some 100,000, prompts included."""
+"""The limit of the bytes of an episode. One of 50 actions has some 100,000, with prompts."""
 PARQUET_MAGIC = b"PAR1"
-"""The beginning of a Parquet file."""
+"""The first bytes of a Parquet file."""
 GROUP_CHARACTERS = 16_000_000
-"""Characters of JSON after which a group of rows is written, which bounds the memory."""
+"""Characters of JSON after which a group of rows is written, to limit memory."""
 BATCH = 8
 """Rows that are read at once."""
 COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
@@ -53,13 +53,13 @@ COLUMNS: Mapping[str, Callable[[Trajectory], str | int | float | None]] = {
     "score": lambda each: each.ending.verdict.score,
     "solved": lambda each: each.ending.verdict.solved,
 }
-"""Columns of Parquet beside the trajectory."""
+"""Columns of Parquet besides the trajectory."""
 INTEGERS = frozenset({"seed", "repeat", "actions", "error_steps", "calls", "prompt_tokens", "completion_tokens"})
 TRAJECTORY = "trajectory"
 
 
 class BadEpisode(ValueError):
-    """A line or row that is no episode in the schema; ``faults`` are all that were found, in words."""
+    """A line or row that is no episode in the schema; ``faults`` has all faults found, in words."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("; ".join(faults))
@@ -67,27 +67,27 @@ class BadEpisode(ValueError):
 
 
 Episode = tuple[str, Trajectory | BadEpisode]
-"""The place of an episode in its file, and the episode or what is wrong with it."""
+"""The place of an episode in its file, and the episode or its faults."""
 
 
 def line_of(trajectory: Trajectory) -> str:
-    """Return the episode in one line; the same episode always gives the same line."""
-    told = written(trajectory.model_dump(mode="json"))
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """Return the episode as one line, always the same for the same episode."""
+    value = sanitize(trajectory.model_dump(mode="json"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def written(value: Any) -> Any:
-    """Return a value that every reader of JSON takes: half a surrogate pair is no text, and NaN no number."""
+def sanitize(value: Any) -> Any:
+    """Return a value that every JSON reader accepts: without lone surrogates, and with None for NaN and infinity."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode() if not value.isascii() else value
     if isinstance(value, dict):
-        return {written(key): written(item) for key, item in value.items()}
+        return {sanitize(key): sanitize(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [written(item) for item in value]
+        return [sanitize(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def parsed(text: str | bytes) -> Trajectory:
+def parse_episode(text: str | bytes) -> Trajectory:
     """Return the episode of a line. Raises BadEpisode."""
     line = text if isinstance(text, bytes) else text.encode()
     try:
@@ -102,29 +102,29 @@ def parsed(text: str | bytes) -> Trajectory:
 
 
 def _faults(error: ValidationError, line: bytes) -> list[str]:
-    """Return each fault with its field; the value is left out, as it may be anything."""
+    """Return each fault with its field but without the value, which may be anything."""
     errors = error.errors(include_url=False, include_input=False)
     if errors[0]["type"] != "json_invalid" and _schema_of(line) != TRAJECTORY_SCHEMA:
         return [_schema_fault(line)]
-    return [_fault(each) for each in errors]
+    return [_fault(detail) for detail in errors]
 
 
 def _fault(error: ErrorDetails) -> str:
-    where, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+    field, message = ".".join(map(str, error["loc"])), error["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}" if field else message
 
 
 def _schema_fault(line: bytes) -> str:
-    found = _schema_of(line)
-    if isinstance(found, str) and found.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
-        other = json.dumps(found)[:60]
+    schema = _schema_of(line)
+    if isinstance(schema, str) and schema.startswith(TRAJECTORY_SCHEMA.partition("/")[0]):
+        other = json.dumps(schema)[:60]
         return f"schema: {other} is read by another version of planbook; this one reads {TRAJECTORY_SCHEMA}"
     return f"schema: this is no episode as `planbook export` writes it; `schema` has to be {TRAJECTORY_SCHEMA}"
 
 
 def _schema_of(line: bytes) -> Any:
-    found = json.loads(line)
-    return found.get("schema") if isinstance(found, dict) else None
+    value = json.loads(line)
+    return value.get("schema") if isinstance(value, dict) else None
 
 
 # Files.
@@ -132,7 +132,7 @@ def _schema_of(line: bytes) -> Any:
 
 @contextmanager
 def to_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that appears only when all of it is written; ``-`` is standard output. Raises BadArgument."""
+    """Open a file that appears only once it is complete; ``-`` is standard output. Raises BadArgument."""
     if path == STANDARD_OUTPUT:
         with TemporaryFile() as file:
             yield file
@@ -144,12 +144,12 @@ def to_write(path: Path) -> Iterator[BinaryIO]:
         with whole(path) as file:
             yield file
     except OSError as error:
-        why = error.strerror or error
-        raise BadArgument(f"{path} cannot be written: {why}; name another file with --out") from error
+        reason = error.strerror or error
+        raise BadArgument(f"{path} cannot be written: {reason}; name another file with --out") from error
 
 
 def read_episodes(path: Path) -> Iterator[Episode]:
-    """Give every episode of a file with its place there, or what is wrong at that place. Raises BadArgument."""
+    """Yield every episode of a file with its place, or its faults. Raises BadArgument."""
     try:
         with path.open("rb") as file:
             is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
@@ -170,33 +170,33 @@ def sha256_of(path: Path) -> str:
 
 
 def read_lines(path: Path) -> Iterator[Episode]:
-    """Give every episode of JSON Lines. Raises OSError."""
+    """Yield every episode of JSON Lines. Raises OSError."""
     with path.open("rb") as file:
         for number, line in enumerate(_lines_of(file), 1):
             if line.strip():
-                yield f"line {number}", _or_fault(line)
+                yield f"line {number}", _parse_or_fault(line)
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Give one line after the other; the rest of one that is too long is skipped, never held."""
+    """Yield the lines; the rest of one that is too long is skipped, never kept in memory."""
     while line := file.readline(LONGEST + 1):
-        whole_line = line
-        while len(line) > LONGEST and not line.endswith(b"\n"):
-            line = file.readline(LONGEST + 1)
-        yield whole_line
+        part = line
+        while len(part) > LONGEST and not part.endswith(b"\n"):
+            part = file.readline(LONGEST + 1)
+        yield line
 
 
-def _or_fault(line: str | bytes) -> Trajectory | BadEpisode:
+def _parse_or_fault(line: str | bytes) -> Trajectory | BadEpisode:
     if len(line) > LONGEST:
-        return BadEpisode(f"longer than {LONGEST:,} bytes, which no episode is")
+        return BadEpisode(f"longer than {LONGEST:,} bytes, the limit of an episode")
     try:
-        return parsed(line.strip())
+        return parse_episode(line.strip())
     except (BadEpisode, UnicodeEncodeError) as bad:
         return bad if isinstance(bad, BadEpisode) else BadEpisode(str(bad))
 
 
 def write_rows(episodes: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> None:
-    """Write episodes, each with its line, as Parquet. Raises BadEpisode for what no column holds."""
+    """Write episodes, each with its line, as Parquet. Raises BadEpisode if a value does not fit its column."""
     arrow, parquet = _arrow()
     kinds = {name: arrow.int64() if name in INTEGERS else arrow.string() for name in (*COLUMNS, TRAJECTORY)}
     kinds |= {"score": arrow.float64(), "solved": arrow.bool_()}
@@ -210,10 +210,10 @@ def write_rows(episodes: Iterable[tuple[Trajectory, str]], file: BinaryIO) -> No
 
 
 def _groups(episodes: Iterable[tuple[Trajectory, str]]) -> Iterator[list[dict[str, Any]]]:
-    """Give the rows in groups that memory holds."""
+    """Yield the rows in groups that fit in memory."""
     group, size = list[dict[str, Any]](), 0
     for trajectory, line in episodes:
-        group.append({name: written(of(trajectory)) for name, of in COLUMNS.items()} | {TRAJECTORY: line})
+        group.append({name: sanitize(of(trajectory)) for name, of in COLUMNS.items()} | {TRAJECTORY: line})
         size += len(line)
         if size >= GROUP_CHARACTERS:
             yield group
@@ -223,7 +223,7 @@ def _groups(episodes: Iterable[tuple[Trajectory, str]]) -> Iterator[list[dict[st
 
 
 def read_rows(path: Path) -> Iterator[Episode]:
-    """Give every episode of a Parquet file. Raises OSError, BadEpisode."""
+    """Yield every episode of a Parquet file. Raises OSError, BadEpisode."""
     arrow, parquet = _arrow()
     number = 0
     try:
@@ -233,7 +233,7 @@ def read_rows(path: Path) -> Iterator[Episode]:
                 for row in batch.to_pylist():
                     number += 1
                     line = row.get(TRAJECTORY)
-                    yield f"row {number}", _or_fault(line) if isinstance(line, str) else BadEpisode(NO_ROW)
+                    yield f"row {number}", _parse_or_fault(line) if isinstance(line, str) else BadEpisode(NO_ROW)
     except (arrow.ArrowException, UnicodeDecodeError, OverflowError) as error:
         raise BadEpisode(f"this cannot be read as Parquet: {(str(error) or repr(error)).splitlines()[0]}") from error
 
@@ -242,11 +242,11 @@ NO_ROW = f"this is no episode as `planbook export` writes it; it has no text in 
 
 
 def _check_size(metadata: Any) -> None:
-    """Check that no group of rows unpacks to more than its episodes can have. Raises BadEpisode."""
+    """Check that no group of rows unpacks to more bytes than its episodes may have. Raises BadEpisode."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         if group.total_byte_size > LONGEST * max(1, group.num_rows):
-            raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, which no episodes have")
+            raise BadEpisode(f"row group {number}: {group.total_byte_size:,} bytes, more than its episodes may have")
 
 
 def _arrow() -> tuple[Any, Any]:
@@ -259,63 +259,64 @@ def _arrow() -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-PLACE = "task/0"
-"""The place of an episode while it is read back."""
+PATH = "task/0"
+"""The scope of an episode while it is read back."""
 SCOPE = re.compile(r"round/\d{1,6}(/[^/\x00-\x1f]{1,60}/\d{1,6}){0,8}")
-"""The scopes that a file may name; what is imported lies nowhere else in its run."""
+"""The scopes that a file may name, so that an import writes nowhere else in its run."""
 ORDERS: Any = {
     "recall": {"order"},
     "rounds": {"__all__": {"order": True, **{part: {"__all__": {"order"}} for part in ("cells", "steps", "rewinds")}}},
     "spans": {"__all__": {"order", "end"}},
     "calls": {"__all__": {"order"}},
 }
-"""The numbers of moments, which are counted anew when an episode is read; their order stays."""
+"""Fields with the order of moments, which are renumbered in the same order when an episode is read."""
 
 
 def faults_of(trajectory: Trajectory) -> Iterator[str]:
-    """Give what is wrong with an episode from elsewhere whose fields are each in order."""
+    """Yield the faults of a foreign episode whose fields are each valid."""
     ending, parts = trajectory.ending, [*trajectory.spans, *trajectory.calls, *_inside(trajectory)]
     if not trajectory.run.planner:
-        yield "run: nothing is said of the run that the episode comes from"
+        yield "run: the facts about the run of the episode are missing"
     if ending.outcome.solved != ending.verdict.solved and ending.outcome.played:
         yield f"the outcome is {ending.outcome}, and the verdict says {'' if ending.verdict.solved else 'not '}solved"
     if ending.outcome.solved == bool(ending.cause):
-        yield f"a cause is told of an episode if and only if it was not solved; the outcome is {ending.outcome}"
+        yield f"an episode has a cause if and only if it was not solved; the outcome is {ending.outcome}"
     if not trajectory.rounds and ending.outcome.played:
         yield f"the outcome is {ending.outcome}, and there is no round"
-    if strange := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
-        yield f"{strange[0][:60]!r} is no scope; one is written like round/0/plan/1"
+    if invalid := sorted(scope for scope in {part.scope for part in parts} if not SCOPE.fullmatch(scope)):
+        yield f"{invalid[0][:60]!r} is no scope; one is written like round/0/plan/1"
     else:
         yield from _read_back(trajectory)
 
 
 def _inside(trajectory: Trajectory) -> list[Any]:
-    return [part for each in trajectory.rounds for part in (*each.cells, *each.steps, *each.rewinds)]
+    return [part for round_ in trajectory.rounds for part in (*round_.cells, *round_.steps, *round_.rewinds)]
 
 
 def _read_back(trajectory: Trajectory) -> Iterator[str]:
-    """Give the first thing that is another one when the episode is read from the events that it is stored as."""
+    """Yield the first part that changes when the episode is stored as events and read back."""
     try:
         json.dumps(trajectory.model_dump(), allow_nan=False, default=str)
     except ValueError:
-        yield "a number is NaN or infinite, which is none of JSON's"
+        yield "a number is NaN or infinite, which JSON does not have"
         return
     try:
-        events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PLACE)]
-        again = read_trajectory(PLACE, events, trajectory.task)
+        events = [Event(scope, kind, n, dict(body), 0.0) for scope, kind, n, body in rows_of(trajectory, PATH)]
+        copy = read_trajectory(PATH, events, trajectory.task)
     except (LookupError, ValueError) as error:
         yield f"its parts do not fit together: {error!r}"
         return
-    ours, theirs = (each.model_dump(exclude={"run": True, "repeat": True, **ORDERS}) for each in (again, trajectory))
-    where = next(iter(_different(theirs, ours)), None)
-    if where is not None:
-        yield f"{where} does not fit the rest of the episode"
+    ours, theirs = (each.model_dump(exclude={"run": True, "repeat": True, **ORDERS}) for each in (copy, trajectory))
+    name = next(_differing_names(theirs, ours), None)
+    if name is not None:
+        yield f"{name} does not fit the rest of the episode"
 
 
-def _different(one: Any, other: Any, where: str = "") -> Iterator[str]:
-    """Give the dotted names of what two values differ in."""
+def _differing_names(one: Any, other: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the dotted names of the parts in which two values differ."""
     if type(one) is not type(other) or not isinstance(one, dict | tuple | list) or len(one) != len(other):
-        yield from [where.lstrip(".")] if one != other else []
+        yield from [prefix.lstrip(".")] if one != other else []
         return
     for name in one if isinstance(one, dict) else range(len(one)):
-        yield from _different(one[name], other[name], f"{where}.{name}") if one[name] != other[name] else ()
+        if one[name] != other[name]:
+            yield from _differing_names(one[name], other[name], f"{prefix}.{name}")

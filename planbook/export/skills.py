@@ -1,8 +1,8 @@
-"""Learned procedures as Agent Skills (agentskills.io): a folder for each, with the evidence that it holds.
+"""Learned procedures as Agent Skills (agentskills.io): a folder for each, with evidence of its success.
 
-``SKILL.md`` says what the skill is for, ``scripts/solve.py`` is the procedure, ``references/manual.md`` has the
-environment and the rules. ``evidence.json`` lists the tasks on which the procedure was verified, the verdict of each,
-and what it takes to play them again.
+``SKILL.md`` describes the skill, ``scripts/solve.py`` is the procedure, ``references/manual.md`` describes the
+environment and the rules. ``evidence.json`` lists the tasks on which the procedure was verified, with their verdicts
+and the settings to play them again.
 """
 
 import hashlib
@@ -35,9 +35,9 @@ NAME_CHARACTERS, DESCRIPTION_CHARACTERS = 64, 1024
 """Limits of the specification."""
 EXAMPLES = 3
 """Goals that the description quotes."""
-MATCHED = "its params are matched from goals (--types found), which a skill cannot do"
+NEEDS_MATCHING = "its params are matched from goals (--types found), which a skill cannot do"
 _FOLDERS = re.compile(r"(?<![\w/.])/(?:[^\s/'\":]+/)+")
-"""The folders of a file that is named from the root."""
+"""Matches the folders in an absolute path."""
 _FILES = re.compile(r"[\w./-]+\.(?:py|ya?ml|json)\b")
 UNVERIFIED = "no verification of it is in the run"
 
@@ -49,7 +49,7 @@ class Proof(BaseModel):
 
 
 class VerifiedTask(Proof):
-    """A task that the procedure was played on, and the environment's verdict."""
+    """A task on which the procedure was played, and the environment's verdict."""
 
     task: Task
     outcome: Outcome
@@ -63,18 +63,18 @@ class VerifiedTask(Proof):
 
 
 class SkillEvidence(Proof):
-    """What ``skills verify`` plays again. ``sha256`` has the digest of each file that the skill consists of."""
+    """The evidence that ``skills verify`` plays again. ``sha256`` has the digest of each file of the skill."""
 
     schema_version: Literal["planbook.skill-evidence/1"] = Field(default="planbook.skill-evidence/1", alias="schema")
     verify: str = f"{VERIFY} ."
-    """The command that verifies the skill, to be run in its folder."""
+    """The command that verifies the skill, run in its folder."""
     skill: str
     task_type: str
     env: str
     env_options: dict[str, JsonValue]
-    """The options that are not as by default, without those that hold a secret."""
+    """The options other than the defaults, without secrets."""
     actions: int
-    """Actions that one episode may take."""
+    """The limit of actions in one episode."""
     limits: Limits
     seed: int
     run: str
@@ -85,18 +85,18 @@ class SkillEvidence(Proof):
 
 
 class SkillsExported(BaseModel):
-    """The object that ends standard output. ``left_out`` has the reason for each task type without a skill."""
+    """The output of ``planbook skills export --json``. ``left_out`` has a reason for each task type without a skill."""
 
     model_config = ConfigDict(frozen=True)
 
     skills: dict[str, str]
-    """The folder of each skill, by its name."""
+    """The folder of each skill, by name."""
     left_out: dict[str, str]
     run: str
 
 
 def export_skills(folder: Path, out: Path | None) -> SkillsExported:
-    """Write a skill for each procedure of a building run that was verified there. Raises BadArgument, BadRun."""
+    """Write a skill for each verified procedure of a building run. Raises BadArgument, BadRun."""
     written, left_out = dict[str, str](), dict[str, str]()
     with closing(Run.open(folder)) as run:
         if run.config.learning is None:
@@ -105,34 +105,34 @@ def export_skills(folder: Path, out: Path | None) -> SkillsExported:
         for group, state in learned_in(run).items():
             knowledge = with_manual(run, group, state)
             for kind, procedure in sorted(state.knowledge.procedures.items()):
-                tasks = _evidence_for(procedure, verified)
+                tasks = _verified_tasks(procedure, verified)
                 if not tasks or run.config.types == FOUND:
-                    left_out[kind] = MATCHED if tasks else UNVERIFIED
+                    left_out[kind] = NEEDS_MATCHING if tasks else UNVERIFIED
                     continue
                 name = _free_name(f"{procedure.environment}-{kind}", written)
                 home = (out or folder / "skills") / name
                 replace_files(home, _files(run, name, knowledge, procedure, tasks))
                 written[name] = str(home)
     if not written:
-        reasons = ", ".join(f"{kind}: {why}" for kind, why in left_out.items()) or "it has learned no procedure"
+        reasons = ", ".join(f"{kind}: {reason}" for kind, reason in left_out.items()) or "it has learned no procedure"
         raise BadArgument(f"{folder} has no skill to export ({reasons})")
     return SkillsExported(skills=written, left_out=left_out, run=str(folder))
 
 
 def _verifications(run: Run) -> Iterator[Trajectory]:
     """Yield the episodes that a building run played to verify procedures, in the order of their ends."""
-    ended = [event.scope for event in run.store.events("learn", "outcome") if "/verification/" in event.scope]
-    yield from (read_trajectory(path, run.store.events(path)) for path in ended)
+    paths = [event.scope for event in run.store.events("learn", "outcome") if "/verification/" in event.scope]
+    yield from (read_trajectory(path, run.store.events(path)) for path in paths)
 
 
-def _evidence_for(procedure: Procedure, verified: list[Trajectory]) -> tuple[VerifiedTask, ...]:
-    """Return the last verdict on each task that exactly this code was played on."""
-    code, found = code_of(procedure).code, dict[str, VerifiedTask]()
-    for each in verified:
-        played = [cell.code for part in each.rounds for cell in part.cells]
-        if played[:1] == [code] and each.ending.outcome not in UNPLAYED:
-            found[each.task.id] = verified_task(each)
-    return tuple(found.values())
+def _verified_tasks(procedure: Procedure, verified: list[Trajectory]) -> tuple[VerifiedTask, ...]:
+    """Return the last verdict on each task on which exactly this code was played."""
+    code, tasks = code_of(procedure).code, dict[str, VerifiedTask]()
+    for episode in verified:
+        cells = [cell.code for round_ in episode.rounds for cell in round_.cells]
+        if cells[:1] == [code] and episode.ending.outcome not in UNPLAYED:
+            tasks[episode.task.id] = verified_task(episode)
+    return tuple(tasks.values())
 
 
 def verified_task(episode: Trajectory) -> VerifiedTask:
@@ -142,7 +142,7 @@ def verified_task(episode: Trajectory) -> VerifiedTask:
 
 
 def _free_name(text: str, taken: Mapping[str, str]) -> str:
-    """Return a name as the specification has it: lower case, letters and digits, single hyphens."""
+    """Return a free name in the form of the specification: lower case letters, digits and single hyphens."""
     base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: NAME_CHARACTERS - 4].rstrip("-") or "skill"
     numbered = (f"{base}-{number}" for number in count(2))
     return base if base not in taken else next(name for name in numbered if name not in taken)
@@ -152,14 +152,15 @@ def _files(
     run: Run, name: str, knowledge: Knowledge, procedure: Procedure, tasks: tuple[VerifiedTask, ...]
 ) -> dict[str, str]:
     config = run.config
-    about, rules = tell_environment(config.environment, config.environment_options), unmarked(tell_manual(knowledge))
-    script = standalone(procedure).replace(procedure.source, without_folders(procedure.source), 1)
-    texts = {SCRIPT: script, MANUAL: f"# {procedure.environment}\n\n{about}\n\n{rules}\n"}
+    environment = tell_environment(config.environment, config.environment_options)
+    rules = unmarked(tell_manual(knowledge))
+    script = standalone(procedure).replace(procedure.source, strip_folders(procedure.source), 1)
+    texts = {SCRIPT: script, MANUAL: f"# {procedure.environment}\n\n{environment}\n\n{rules}\n"}
     evidence = SkillEvidence(
         skill=name,
         task_type=procedure.type,
-        env=without_folders(config.env),
-        env_options=_told_options(config),
+        env=strip_folders(config.env),
+        env_options=_shareable_options(config),
         actions=config.actions,
         limits=config.limits,
         seed=config.seed,
@@ -168,24 +169,25 @@ def _files(
         sha256={path: _digest(text.encode()) for path, text in texts.items()},
         tasks=tasks,
     )
-    told = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
-    return {SKILL: _skill_text(evidence, procedure), **texts, EVIDENCE: f"{told}\n"}
+    text = json.dumps(evidence.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
+    return {SKILL: _skill_text(evidence, procedure), **texts, EVIDENCE: f"{text}\n"}
 
 
-def without_folders(text: str) -> str:
-    """Return a text with the names of files alone: the folders they are in are this machine's."""
+def strip_folders(text: str) -> str:
+    """Return a text with file names instead of absolute paths, as folders differ from machine to machine."""
     return _FOLDERS.sub("", text)
 
 
-def _told_options(config: Config) -> dict[str, JsonValue]:
+def _shareable_options(config: Config) -> dict[str, JsonValue]:
     options = config.environment_options.model_dump(mode="json", exclude_defaults=True)
-    told = {name: value for name, value in options.items() if not holds_secret(name, value)}
-    return dict(json.loads(without_folders(json.dumps(told))))
+    shareable = {name: value for name, value in options.items() if not holds_secret(name, value)}
+    return dict(json.loads(strip_folders(json.dumps(shareable))))
 
 
 def _command(evidence: SkillEvidence) -> tuple[str, str]:
-    """Return the command that plays a task, and a sentence on the files that it needs."""
-    options = {name: each if isinstance(each, str) else json.dumps(each) for name, each in evidence.env_options.items()}
+    """Return the command that plays a task, and a sentence about the files that it needs."""
+    values = evidence.env_options.items()
+    options = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
     words = [part for name, text in options.items() for part in ("-o", f"{name}={text}")]
     play = ["planbook", "exec", SCRIPT, "--env", evidence.env, *words, "--task", evidence.tasks[0].task.id]
     files = {Path(file).name: None for file in _FILES.findall(" ".join((evidence.env, *options.values())))}
@@ -195,9 +197,9 @@ def _command(evidence: SkillEvidence) -> tuple[str, str]:
 
 
 def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
-    solved = sum(each.solved for each in evidence.tasks)
+    solved = sum(task.solved for task in evidence.tasks)
     verdict = f"it solved {solved} of {counted(len(evidence.tasks), 'task')}"
-    goals = list(dict.fromkeys(each.task.goal for each in evidence.tasks))[:EXAMPLES]
+    goals = list(dict.fromkeys(task.task.goal for task in evidence.tasks))[:EXAMPLES]
     use = f"Use for tasks of the type {procedure.type} in {procedure.environment}, such as: {'; '.join(goals)}"
     header = {
         "name": evidence.skill,
@@ -211,7 +213,7 @@ def _skill_text(evidence: SkillEvidence, procedure: Procedure) -> str:
 metadata:
   task-type: {_scalar(procedure.type)}
   environment: {_scalar(procedure.environment)}
-  source: {_scalar(without_folders(procedure.source))}
+  source: {_scalar(strip_folders(procedure.source))}
 ---
 
 # {evidence.skill}
@@ -233,7 +235,7 @@ When it was verified, {verdict}. `{EVIDENCE}` lists them. To play them all again
 
 
 def _scalar(text: str) -> str:
-    """Return a YAML scalar in quotes. Readers of skills take three hyphens for the end of the header."""
+    """Return a quoted YAML scalar. Some readers of skills take three hyphens for the end of the header."""
     return json.dumps(re.sub(r"-{3,}", "--", text), ensure_ascii=False)
 
 
@@ -250,7 +252,7 @@ def _digest(data: bytes) -> str:
 
 
 class VerifiedSkill(BaseModel):
-    """A skill that was verified again. ``changed_files`` differ from their digests, ``changed`` lists task ids."""
+    """A skill that was verified again. ``changed_files`` differ from their digests."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -258,25 +260,27 @@ class VerifiedSkill(BaseModel):
     folder: str
     tasks: int
     solved: int
-    """Tasks that are solved now."""
+    """Number of tasks that are solved now."""
     changed_files: tuple[str, ...]
     changed: tuple[str, ...]
-    """Tasks whose verdict is not the recorded one."""
+    """Ids of the tasks whose verdict has changed."""
     run: str
     """The run in which the tasks were played."""
 
     @property
     def holds(self) -> bool:
-        """True if files and verdicts are as they were recorded."""
+        """True if files and verdicts are the recorded ones."""
         return not self.changed_files and not self.changed
 
 
 def skill_folders(folder: Path) -> list[Path]:
-    """Return the folder of a skill, or the skills in a folder. Raises BadArgument where there is none."""
-    found = [folder] if (folder / EVIDENCE).is_file() else sorted(path.parent for path in folder.glob(f"*/{EVIDENCE}"))
-    if not found:
+    """Return the folder of a skill, or those of the skills in a folder. Raises BadArgument if there are none."""
+    if (folder / EVIDENCE).is_file():
+        return [folder]
+    skills = sorted(path.parent for path in folder.glob(f"*/{EVIDENCE}"))
+    if not skills:
         raise BadArgument(f"{folder} holds no skill with an {EVIDENCE}; write some with `planbook skills export RUN`")
-    return found
+    return skills
 
 
 def read_evidence(folder: Path) -> SkillEvidence:
@@ -289,51 +293,47 @@ def read_evidence(folder: Path) -> SkillEvidence:
 
 def changed_files(folder: Path, evidence: SkillEvidence) -> tuple[str, ...]:
     """Return the files of a skill that are missing or differ from their digests."""
-    paths = {name: folder / name for name in HASHED}
-    return tuple(
-        name
-        for name, path in paths.items()
-        if not path.is_file() or _digest(path.read_bytes()) != evidence.sha256.get(name)
-    )
+    digests = {name: _digest((folder / name).read_bytes()) for name in HASHED if (folder / name).is_file()}
+    return tuple(name for name in HASHED if name not in digests or digests[name] != evidence.sha256.get(name))
 
 
 def verifying_config(folder: Path, evidence: SkillEvidence, env: str, env_options: Mapping[str, JsonValue]) -> Config:
     """Return the configuration of a run that plays the skill on the tasks of its evidence.
 
-    ``env`` and ``env_options`` are those of this machine; the evidence has neither folders nor secrets. Raises
+    ``env`` and ``env_options`` are those of this machine, as the evidence has neither folders nor secrets. Raises
     BadArgument, BadProcedure.
     """
     try:
         text = (folder / SCRIPT).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadArgument(f"{folder / SCRIPT} cannot be read: {error}") from error
-    kept = {name: _option_beside(folder, each) for name, each in evidence.env_options.items()}
+    recorded = {name: _option_in_folder(folder, value) for name, value in evidence.env_options.items()}
     return Config(
         planner="code",
         planner_options=code_of(parse_procedure(text, Path(SCRIPT).name)).model_dump(mode="json"),
-        env=env or _beside(folder, evidence.env),
-        env_options={**kept, **env_options},
+        env=env or _env_in_folder(folder, evidence.env),
+        env_options={**recorded, **env_options},
         actions=evidence.actions,
         limits=evidence.limits,
         seed=evidence.seed,
-        selection=Selection(ids=tuple(each.task.id for each in evidence.tasks)),
+        selection=Selection(ids=tuple(task.task.id for task in evidence.tasks)),
     )
 
 
-def _beside(folder: Path, env: str) -> str:
-    """Name an environment by its file in the skill's folder, if that has it."""
+def _env_in_folder(folder: Path, env: str) -> str:
+    """Return the name of an environment with the path of its file in the skill's folder, if it is there."""
     kind = "module:" if env.startswith("module:") else ""
     file, _, name = env.removeprefix(kind).partition(":")
     return f"{kind}{folder / file}{name and f':{name}'}" if (folder / file).is_file() else env
 
 
-def _option_beside(folder: Path, value: JsonValue) -> JsonValue:
-    """Name a file that an option names, if the skill's folder has it, by its path there."""
+def _option_in_folder(folder: Path, value: JsonValue) -> JsonValue:
+    """Return the value of an option; a file in the skill's folder is named by its path there."""
     return str(folder / value) if isinstance(value, str) and (folder / value).is_file() else value
 
 
 def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> VerifiedSkill:
-    """Compare the verdicts in a run that played the skill with the recorded ones."""
+    """Compare the verdicts of a run that played the skill with the recorded ones."""
     with closing(Run.open(played)) as run:
         endings = recorded_endings(run)
         now = {entry.task.id: endings[entry.index].outcome for entry in run.entries() if entry.index in endings}
@@ -344,6 +344,6 @@ def verified_skill(folder: Path, evidence: SkillEvidence, played: Path) -> Verif
         tasks=len(evidence.tasks),
         solved=len(solved),
         changed_files=changed_files(folder, evidence),
-        changed=tuple(each.task.id for each in evidence.tasks if each.solved != (each.task.id in solved)),
+        changed=tuple(task.task.id for task in evidence.tasks if task.solved != (task.task.id in solved)),
         run=str(played),
     )

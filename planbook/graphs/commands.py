@@ -35,7 +35,7 @@ from planbook.planner import (
 from planbook.settings import Settings, absolute_model
 from planbook.terminal.printing import answer
 from planbook.wording import counted
-from planbook.workers import opened
+from planbook.workers import open_model
 
 ENDINGS = {"mermaid": (".mmd", ".mermaid", ".md", ".txt"), "svg": (".svg",)}
 """File endings of drawings by format, the default first."""
@@ -198,7 +198,7 @@ def _models(file: GraphFile, named: Mapping[str, str]) -> dict[str, str]:
             "(with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or exchange:FOLDER to answer yourself"
         )
     for model in dict.fromkeys(models.values()):
-        opened(model)
+        open_model(model)
     return models
 
 

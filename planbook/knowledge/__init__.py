@@ -1,7 +1,7 @@
-"""What a run knows beforehand.
+"""The knowledge that a run plays with.
 
-``state`` is what a building run knows after each episode, and what of it can be left out; ``memory`` is what a planner
-recalls of it, or of a library in a folder.
+``state`` is the knowledge of a building run after each episode, and the parts of it that can be left out. ``memory`` is
+the part that a planner recalls for a task, from a building run or a library in a folder.
 """
 
 from typing import TYPE_CHECKING
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from planbook import lazily
 
 if TYPE_CHECKING:
-    from planbook.knowledge.memory import PROCEDURES, demonstrating, known_parts, memory_of, remembering
+    from planbook.knowledge.memory import PROCEDURES, known_parts, learned_memory, memory_of, with_demonstrations
     from planbook.knowledge.state import (
         ABLATIONS,
         EVERYTHING,
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
         RETRIEVAL,
         SPOILT,
         KnowledgeState,
-        already,
         beginning_path,
         check_ablations,
         form_without,
         formulating_path,
         fresh_beginning,
         group_of,
+        learn_once,
+        learned_at,
         learned_in,
-        once,
+        read_undone,
         start_of,
-        undone,
         with_manual,
         with_undone,
     )
@@ -42,21 +42,21 @@ __all__ = [
     "RETRIEVAL",
     "SPOILT",
     "KnowledgeState",
-    "already",
     "beginning_path",
     "check_ablations",
-    "demonstrating",
     "form_without",
     "formulating_path",
     "fresh_beginning",
     "group_of",
     "known_parts",
+    "learn_once",
+    "learned_at",
     "learned_in",
+    "learned_memory",
     "memory_of",
-    "once",
-    "remembering",
+    "read_undone",
     "start_of",
-    "undone",
+    "with_demonstrations",
     "with_manual",
     "with_undone",
 ]

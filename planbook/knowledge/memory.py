@@ -1,4 +1,4 @@
-"""The memory of a run: from a building run, from a library in a folder, or from the start alone."""
+"""The memory of a run: from a building run, a library in a folder, or the start alone."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -27,17 +27,17 @@ from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, spare_code, 
 from planbook.runs import Run, is_run
 
 PROCEDURES = "procedures"
-"""The method that plays stored procedures and asks no model."""
+"""The method that plays stored procedures without a model."""
 
 
 class GroupedMemory:
-    """Recalls for each task what is known in its group; nothing for a group that was not built on."""
+    """Recalls the knowledge of a task's group; nothing for a group without building tasks."""
 
     def __init__(self, run: Config, by_group: Mapping[str, Memory]) -> None:
         self._learning, self._by_group = run.learning, by_group
 
     def recall(self, task: Task) -> Recall:
-        """Return what is known about tasks like this one."""
+        """Return the knowledge for a task."""
         assert self._learning is not None
         memory = self._by_group.get(group_of(self._learning, task.type))
         return memory.recall(task) if memory else Recall()
@@ -45,11 +45,11 @@ class GroupedMemory:
 
 def memory_of(config: Config) -> Memory:
     """Return the memory that a run plays with. Raises BadRun, BadKnowledge, BadProcedure, BadStart."""
-    return demonstrating(config, _knowing(config, config.library_folder))
+    return with_demonstrations(config, _library_memory(config, config.library_folder))
 
 
 def known_parts(config: Config) -> list[str]:
-    """Return the names of the rules and skills of a run's library, which can be left out one by one."""
+    """Return the names of the rules and skills of a run's library, each of which can be left out."""
     folder = config.library_folder
     if not is_run(folder):
         return single_parts(read_knowledge(folder, config.environment, config.environment_options))
@@ -59,39 +59,39 @@ def known_parts(config: Config) -> list[str]:
         return list(dict.fromkeys(part for state in states for part in single_parts(state.knowledge)))
 
 
-def demonstrating(config: Config, memory: Memory) -> Memory:
+def with_demonstrations(config: Config, memory: Memory) -> Memory:
     """Return the memory with the demonstrations that the run's method shows."""
     names = method(config.planner).demonstrations
     return Demonstrating(memory, names, config.library_folder) if names else memory
 
 
-def _knowing(config: Config, folder: Path) -> Memory:
+def _library_memory(config: Config, folder: Path) -> Memory:
     if is_run(folder):
-        return _of_run(config, folder)
+        return _run_memory(config, folder)
     if config.after is not None:
         raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
     if config.planner == PROCEDURES and config.types != FOUND:
-        return _procedures(config, folder)
+        return _procedure_library(config, folder)
     knowledge = read_knowledge(folder, config.environment, config.environment_options)
     learned = bool(knowledge.rules)
     if not knowledge.example and not method(config.planner).demonstrations:
         knowledge = _with_start(config, knowledge)
     check_single(config.without, [knowledge])
-    return remembering(config, knowledge, learned=learned)
+    return learned_memory(config, knowledge, learned=learned)
 
 
-def _procedures(config: Config, folder: Path) -> ProcedureLibrary:
+def _procedure_library(config: Config, folder: Path) -> ProcedureLibrary:
     left_out = [name.removeprefix(SKILL) for name in config.without if name.startswith(SKILL)]
     if left_out:
         check_single(config.without, [read_knowledge(folder, config.environment, config.environment_options)])
     return ProcedureLibrary(config.environment, folder, config.environment_options, left_out)
 
 
-def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
-    """Return a memory of this knowledge, under the run's ablations.
+def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True) -> LearnedMemory:
+    """Return a memory of some knowledge, under the run's ablations.
 
-    While rules are built a planner is told all of them, so that each is cited and tried; of rules that were ``learned``
-    it is told later those for its task.
+    While rules are built, a planner gets all of them, so that each is tried and cited. Later it gets only those for its
+    task, if they were ``learned``.
     """
     if config.learning is None:
         knowledge = without_single(knowledge, config.without)
@@ -107,21 +107,21 @@ def remembering(config: Config, knowledge: Knowledge, *, learned: bool = True) -
         rule_tokens=config.rule_tokens,
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
         anyway=config.learning is None or bool(config.paper),
-        tell=partial(_of_manual, manual) if manual else tell_rules,
+        tell=partial(_manual_excerpt, manual) if manual else tell_rules,
     )
 
 
-def _of_manual(manual: str, rules: Sequence[Rule]) -> str:
+def _manual_excerpt(manual: str, rules: Sequence[Rule]) -> str:
     return spare_code(excerpt(manual, rules))
 
 
-def _of_run(config: Config, folder: Path) -> Memory:
+def _run_memory(config: Config, folder: Path) -> Memory:
     with closing(Run.open(folder)) as run:
         check_environment(config, run)
-        known = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
-        check_single(config.without, known.values())
-        by_group = {group: remembering(config, knowledge) for group, knowledge in known.items()}
-        return GroupedMemory(run.config, by_group)
+        by_group = {group: with_manual(run, group, state) for group, state in learned_in(run, config.after).items()}
+        check_single(config.without, by_group.values())
+        memories = {group: learned_memory(config, knowledge) for group, knowledge in by_group.items()}
+        return GroupedMemory(run.config, memories)
 
 
 def _with_start(config: Config, knowledge: Knowledge) -> Knowledge:

@@ -1,4 +1,4 @@
-"""The knowledge of a building run: after each episode, by group of tasks, and with what was undone by hand."""
+"""The knowledge of a building run: after each episode, by group of tasks, and with changes undone by hand."""
 
 import itertools
 import re
@@ -34,23 +34,23 @@ ABLATIONS: Mapping[str, str] = {
 
 SKILL = "skill:"
 SINGLE = re.compile(rf"rule_\d+|{SKILL}.+")
-"""A single rule, or all that is shown or run because of a success of a task type."""
+"""Matches a single rule, or a skill: everything that a success of a task type adds."""
 
 
 def check_ablations(names: Iterable[str], *, building: bool = False) -> None:
-    """Raise BadArgument for a name that is none; while ``building``, for a single rule or skill too."""
+    """Raise BadArgument for an unknown name; while ``building``, also for a single rule or skill."""
     single = [] if building else [name for name in names if SINGLE.fullmatch(name)]
     if unknown := sorted(set(names) - set(ABLATIONS) - set(single)):
         known = "\n".join(f"  {name}: {meaning}" for name, meaning in ABLATIONS.items())
-        single_ones = "" if building else " rule_N, skill:TYPE and"
-        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are{single_ones}\n{known}")
+        others = "" if building else " rule_N, skill:TYPE and"
+        raise BadArgument(f"--without {unknown[0]}: there is no such part; there are{others}\n{known}")
 
 
 def check_single(names: Iterable[str], known: Iterable[Knowledge]) -> None:
-    """Raise BadArgument for a single rule or skill that nothing is known of."""
-    there = sorted({name for knowledge in known for name in single_parts(knowledge)})
-    if unknown := sorted(name for name in set(names) - set(there) if SINGLE.fullmatch(name)):
-        raise BadArgument(f"--without {unknown[0]}: nothing of that name is known; there are {', '.join(there)}")
+    """Raise BadArgument for a single rule or skill that does not exist."""
+    existing = sorted({name for knowledge in known for name in single_parts(knowledge)})
+    if unknown := sorted(name for name in set(names) - set(existing) if SINGLE.fullmatch(name)):
+        raise BadArgument(f"--without {unknown[0]}: nothing of that name is known; there are {', '.join(existing)}")
 
 
 def single_parts(knowledge: Knowledge) -> list[str]:
@@ -60,24 +60,24 @@ def single_parts(knowledge: Knowledge) -> list[str]:
 
 
 def without_single(knowledge: Knowledge, names: Collection[str]) -> Knowledge:
-    """Return the knowledge without the single rules and skills that are named; the manual loses their rules alone.
+    """Return the knowledge without the named rules and skills; the manual loses only the rules.
 
-    Without a skill goes the procedure that was made of it.
+    The procedure that was made of a skill is left out with it.
     """
     named = {name for name in names if SINGLE.fullmatch(name)} & set(single_parts(knowledge))
     if not named:
         return knowledge
     rules = tuple(rule for rule in knowledge.rules if rule.id not in named)
-    left: dict[str, Any] = {
-        part: {kind: each for kind, each in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in named}
+    kept: dict[str, Any] = {
+        part: {kind: value for kind, value in getattr(knowledge, part).items() if f"{SKILL}{kind}" not in named}
         for part in ("skills", "procedures")
     }
     manual = excerpt(knowledge.manual, rules) if knowledge.manual and rules else ""
-    return knowledge.model_copy(update={**left, "rules": rules, "manual": manual})
+    return knowledge.model_copy(update={**kept, "rules": rules, "manual": manual})
 
 
 def form_without(names: Iterable[str]) -> Form:
-    """Return the attributes that rules have without these parts."""
+    """Return the form of rules without these parts."""
     left_out = set(names)
     return Form(
         types="types" not in left_out,
@@ -88,37 +88,37 @@ def form_without(names: Iterable[str]) -> Form:
 
 
 SPOILT = "spoilt"
-"""Key of the event of a step that failed, with the reason; the step was started over."""
+"""Key in the event of a step that failed, with the reason; the step was started over."""
 
 
-def once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
-    """Return the ``learnt`` event of a step, made the first time; ``watch`` is called with every new event.
+def learn_once(run: Run, path: str, roles: Roles, make: Callable[[Scope], Body], watch: Watch | None = None) -> Any:
+    """Return the ``learnt`` event of a step, which the first call makes; ``watch`` is called with every new event.
 
-    What was recorded of a step under way may answer questions that are asked no more, such as after an undo by hand,
-    and replies that could not be used are not worth repeating. The step then begins anew, in ``PATH/restart/N``.
+    The record of an unfinished step may have replies to questions that are no longer asked, for example after an undo
+    by hand, or unusable replies, which are not worth repeating. Then the step starts over, in ``PATH/restart/N``.
     Raises UnusableReply, ModelError, BudgetEnded.
     """
-    for place in _places(path):
-        scope = Scope(run.journal(place, watch), place, roles)
+    for attempt in _attempts(path):
+        scope = Scope(run.journal(attempt, watch), attempt, roles)
         try:
             learned = scope.once("learnt", partial(make, scope))
         except JournalMismatch as mismatch:
-            scope.journal.put(place, "learnt", 0, {SPOILT: str(mismatch)})
+            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(mismatch)})
         except UnusableReply as unusable:
-            scope.journal.put(place, "learnt", 0, {SPOILT: str(unusable)})
+            scope.journal.put(attempt, "learnt", 0, {SPOILT: str(unusable)})
             raise
         else:
             if SPOILT not in learned:
                 return learned
-    raise AssertionError("there is always another place")
+    raise AssertionError("there is always another attempt")
 
 
-def already(run: Run, path: str) -> Any:
-    """Return what was learned at a step that is done, else None."""
+def learned_at(run: Run, path: str) -> Any:
+    """Return the ``learnt`` event of a step, or None if it is not finished."""
     return next((row.body for row in run.store.events(path, "learnt") if SPOILT not in row.body), None)
 
 
-def _places(path: str) -> Iterator[str]:
+def _attempts(path: str) -> Iterator[str]:
     yield path
     yield from (started_over(path, number) for number in itertools.count(1))
 
@@ -129,11 +129,11 @@ LEARNED = re.compile(rf"learn/(\d+)({RESTART}\d+)?")
 
 
 class KnowledgeState(Learned):
-    """The knowledge in a group of tasks after some episodes, and its history.
+    """The knowledge about a group of tasks after some episodes, and its history.
 
-    ``streaks`` counts the successes in a row of each task type; ``notes`` says what learning could not use.
-    ``procedures_at`` says for each type with a procedure how many changes the rules had seen at the end of the episode
-    that led to it.
+    ``streaks`` counts the successes in a row by task type; ``notes`` lists replies that learning could not use.
+    ``procedures_at`` has, for each type with a procedure, the number of changes of rules up to the episode in which the
+    procedure was learned.
     """
 
     knowledge: Knowledge
@@ -144,19 +144,18 @@ class KnowledgeState(Learned):
     procedures_at: dict[str, int] = {}
 
     def with_procedures_of(self, before: "KnowledgeState") -> "KnowledgeState":
-        """Return the state, with the present position in the history for types whose procedures have changed."""
-        new = {
-            kind for kind, each in self.knowledge.procedures.items() if each != before.knowledge.procedures.get(kind)
-        }
-        at = {**self.procedures_at, **dict.fromkeys(new, len(self.history.entries))}
+        """Return the state with the present position in the history for types whose procedures have changed."""
+        old = before.knowledge.procedures
+        changed = [kind for kind, procedure in self.knowledge.procedures.items() if procedure != old.get(kind)]
+        at = {**self.procedures_at, **dict.fromkeys(changed, len(self.history.entries))}
         return self.model_copy(update={"procedures_at": at})
 
     def with_history(self, history: History) -> "KnowledgeState":
-        """Return the state with other rules. Whether a rule is obeyed is counted anew if its check is another."""
+        """Return the state with the rules of a history. The obedience of a rule is reset if its check has changed."""
         before, after = ({rule.id: rule.check for rule in book.active} for book in (self.history.book, history.book))
         edited = {id for id, check in after.items() if before.get(id, check) != check}
         citations = tuple(
-            each.model_copy(update={"obeyed": {id: done for id, done in each.obeyed.items() if id not in edited}})
+            each.model_copy(update={"obeyed": {id: value for id, value in each.obeyed.items() if id not in edited}})
             for each in self.citations
         )
         knowledge = self.knowledge.model_copy(update={"rules": history.book.active})
@@ -164,18 +163,18 @@ class KnowledgeState(Learned):
 
 
 def group_of(learning: Learning, task_type: str) -> str:
-    """Return the group of tasks that a type shares its rules with."""
+    """Return the group of tasks that shares the rules of a type."""
     return task_type if learning.per_type else EVERYTHING
 
 
 def beginning(run: Run, group: str) -> KnowledgeState:
-    """Return what a run knew before its first episode: the record, else what it would begin with now."""
-    recorded = already(run, beginning_path(group))
+    """Return the knowledge of a run before its first episode: as recorded, or as it would begin now."""
+    recorded = learned_at(run, beginning_path(group))
     return KnowledgeState.model_validate(recorded) if recorded else fresh_beginning(run.config, group)
 
 
 def fresh_beginning(config: Config, group: str) -> KnowledgeState:
-    """Return what a building run would begin with now: its library, else the starts that it names.
+    """Return the knowledge with which a building run would begin now: its library, or the starts that it names.
 
     Raises BadStart, BadRun, BadKnowledge, BadArgument.
     """
@@ -184,33 +183,33 @@ def fresh_beginning(config: Config, group: str) -> KnowledgeState:
     knowledge = Knowledge(environment=config.environment.name, rules=start.rules, example=start.example)
     book = RuleBook.of(start.rules)
     if config.library != SHIPPED_LIBRARY:
-        knowledge, book = _of_library(config, group)
-        examples = _joined(knowledge.example, start.example)
-        knowledge = knowledge.model_copy(update={"example": examples, "manual": ""})
+        knowledge, book = _read_library(config, group)
+        example = _join_examples(knowledge.example, start.example)
+        knowledge = knowledge.model_copy(update={"example": example, "manual": ""})
     rules = () if "rules" in config.without else form_without(config.without).fitted(book.active)
     book = RuleBook(active=rules, next_number=book.next_number)
     return KnowledgeState(knowledge=knowledge.model_copy(update={"rules": rules}), history=History(initial=book))
 
 
 def start_of(config: Config, names: Sequence[str]) -> Start:
-    """Read the starts of these names as a run may show them. Raises BadStart."""
+    """Read the named starts, without helpers if the run leaves them out. Raises BadStart."""
     return read_start(config.environment.name, names, helpers="helpers" not in config.without)
 
 
-def _joined(known: str, starting: str) -> str:
-    """Return what the library's planner was shown and what the starts show, each once (appendix D, 53 types)."""
+def _join_examples(known: str, starting: str) -> str:
+    """Return the example of the library and that of the starts, without repetition (appendix D, 53 types)."""
     if known.strip() in starting:
         return starting
     return known if starting.strip() in known else f"{known}\n{starting}"
 
 
 def beginning_path(group: str) -> str:
-    """Return the scope in which the beginning is recorded."""
+    """Return the scope in which the first knowledge of a group is recorded."""
     return f"beginning/{group}"
 
 
-def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
-    """Return the knowledge of an earlier building run or a folder; numbers of deleted rules are not used again."""
+def _read_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
+    """Return the knowledge of an earlier building run or a folder; numbers of deleted rules are not reused."""
     folder = config.library_folder
     if not is_run(folder):
         knowledge = read_knowledge(folder, config.environment, config.environment_options)
@@ -224,7 +223,7 @@ def _of_library(config: Config, group: str) -> tuple[Knowledge, RuleBook]:
 
 
 def check_environment(config: Config, library: Run) -> None:
-    """Check that a run can be a library for another. Raises BadArgument."""
+    """Check that a run can be the library of another. Raises BadArgument."""
     if library.config.learning is None:
         raise BadArgument(
             f"{library.folder} is not a building run, and learned nothing; "
@@ -237,29 +236,29 @@ def check_environment(config: Config, library: Run) -> None:
 
 
 def learned_in(run: Run, after: int | None = None) -> dict[str, KnowledgeState]:
-    """Return the knowledge of a building run, by group: in the end, or after a number of episodes."""
+    """Return the knowledge of a building run by group: at the end, or after a number of episodes."""
     assert run.config.learning is not None
-    tasks = {entry.index: entry.task.type for entry in run.entries()}
+    types = {entry.index: entry.task.type for entry in run.entries()}
     states: dict[str, KnowledgeState] = {}
-    taken_back = undone(run)
+    undone = read_undone(run)
     rows: Iterable[Any] = run.store.events("learn", "learnt")
     for row in rows:
         match = LEARNED.fullmatch(row.scope)
         if match and SPOILT not in row.body and (after is None or int(match[1]) < after):
-            group = group_of(run.config.learning, tasks[int(match[1])])
-            states[group] = with_undone(KnowledgeState.model_validate(row.body), group, taken_back)
-    groups = {group_of(run.config.learning, kind) for kind in tasks.values()}
+            group = group_of(run.config.learning, types[int(match[1])])
+            states[group] = with_undone(KnowledgeState.model_validate(row.body), group, undone)
+    groups = {group_of(run.config.learning, kind) for kind in types.values()}
     return states or {group: beginning(run, group) for group in sorted(groups)}
 
 
-def undone(run: Run) -> dict[tuple[str, int], int]:
-    """Return what was undone by hand: the entry to go back before, by group and number of entries at the time."""
+def read_undone(run: Run) -> dict[tuple[str, int], int]:
+    """Return the entries before which changes were undone by hand, by group and number of entries at that time."""
     rows: Iterable[Any] = run.store.events("undo", "undo")
     return {(row.body["group"], row.body["after"]): row.body["entry"] for row in rows}
 
 
 def with_undone(state: KnowledgeState, group: str, undone: Mapping[tuple[str, int], int]) -> KnowledgeState:
-    """Return the state after what was undone by hand at this point."""
+    """Return the state after the changes that were undone by hand at this point."""
     while (entry := undone.get((group, len(state.history.entries)))) is not None:
         state = state.with_history(state.history.undo(entry))
     return state
@@ -267,7 +266,7 @@ def with_undone(state: KnowledgeState, group: str, undone: Mapping[tuple[str, in
 
 def with_manual(run: Run, group: str, state: KnowledgeState, tokens: int | None = None) -> Knowledge:
     """Return the group's knowledge, with its manual if these rules were formulated."""
-    recorded = already(run, formulating_path(group, state))
+    recorded = learned_at(run, formulating_path(group, state))
     if recorded is None:
         return state.knowledge
     manual = Manual.model_validate(recorded["manual"])

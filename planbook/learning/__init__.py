@@ -1,9 +1,8 @@
 """Learning from runs: rules, libraries, procedures and manuals, in the stages of AutoManual.
 
-``learner`` learns from one episode: ``finding`` gives it a type where tasks have none, ``procedures`` writes and
-verifies procedures, with ``postconditions``. ``stages`` plays and learns one episode after the other; ``tasks`` draws
-what is played, ``given`` copies episodes that were played elsewhere. ``cost`` shows what building took, and what its
-rules cover.
+``learner`` learns from one episode: ``finding`` finds its type if tasks have none, ``procedures`` writes and verifies
+procedures, with ``postconditions``. ``stages`` plays episodes and learns from them in order; ``tasks`` draws the tasks,
+``given`` copies episodes that were played elsewhere. ``cost`` shows the cost of building and the coverage of its rules.
 """
 
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
         coverage_of,
         show_cost,
     )
-    from planbook.learning.learner import told_episodes
+    from planbook.learning.learner import describe_episodes
     from planbook.learning.stages import (
         build,
         export,
@@ -33,6 +32,7 @@ __all__ = [
     "building_tasks",
     "coverage_lines",
     "coverage_of",
+    "describe_episodes",
     "export",
     "export_manuals",
     "formulate",
@@ -41,5 +41,4 @@ __all__ = [
     "playing_memory",
     "show_cost",
     "tasks_of",
-    "told_episodes",
 ]

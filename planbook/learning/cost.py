@@ -1,4 +1,4 @@
-"""The cost of building after each task, and what a user should know of what the learned rules cover."""
+"""The cost of building after each task, and the coverage of the learned rules."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,44 +29,44 @@ def show_cost(folder: Path, prices: Path | None, *, as_json: bool) -> BuildingCo
 
 
 def _table(cost: BuildingCost) -> Table:
-    """Return a table of the steps that cost something."""
+    """Return a table of the steps, without those that changed nothing."""
     columns = ("building tasks", "model calls", "tokens", "actions", "money", "rules", "types with a procedure")
     table = right_aligned(None, columns, title="what building had cost")
     last = Reached(tasks=0)
-    for each in cost.after:
-        if each.model_copy(update={"tasks": last.tasks}) != last:
-            money = "unknown" if each.money is None else f"${each.money:.2f}"
-            of = f"{each.procedures} of {cost.task_types}"
-            figures = (f"{number:,}" for number in (each.calls, each.tokens, each.actions))
-            table.add_row(str(each.tasks), *figures, money, str(each.rules), of)
-        last = each
+    for step in cost.after:
+        if step.model_copy(update={"tasks": last.tasks}) != last:
+            money = "unknown" if step.money is None else f"${step.money:.2f}"
+            procedures = f"{step.procedures} of {cost.task_types}"
+            figures = (f"{number:,}" for number in (step.calls, step.tokens, step.actions))
+            table.add_row(str(step.tasks), *figures, money, str(step.rules), procedures)
+        last = step
     return table
 
 
 def coverage_of(run: Run, group: str, state: KnowledgeState) -> Coverage:
-    """Compare a group's rules with the task types that they were built from, and with what planners cited."""
+    """Compare a group's rules with the task types that they were built from, and with the citations of planners."""
     learning = run.config.learning
     assert learning is not None
     tasks = [entry.task for entry in run.entries() if group_of(learning, entry.task.type) == group]
     if run.config.types == FOUND:
-        told = (
+        typed = (
             with_found_type(state.knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks
         )
-        tasks = [task for task in told if task.type in state.knowledge.skills]
+        tasks = [task for task in typed if task.type in state.knowledge.skills]
     cited = {id: evidence.cited for id, evidence in count(state.citations).items()}
     return measure_coverage(state.knowledge.rules, goals_of(tasks), cited)
 
 
 def coverage_lines(run: Run, group: str, state: KnowledgeState) -> Iterator[str]:
-    """Yield what a user should know of the coverage; nothing where all is well, or the run left the needed part out."""
+    """Yield gaps in the coverage, except those in parts that the run leaves out."""
     left_out = set(run.config.without)
     if "rules" in left_out:
         return
-    found, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
-    if found.missing and "types" not in left_out:
-        yield f"{title}No success process seems to cover: {', '.join(found.missing)}."
-    if found.never_cited and "cooperation" not in left_out:
-        yield f"{title}Never cited: {', '.join(found.never_cited)}."
-    if found.dangling:
-        named = sorted({id for ids in found.dangling.values() for id in ids})
+    coverage, title = coverage_of(run, group, state), "" if group == EVERYTHING else f"{group}: "
+    if coverage.missing and "types" not in left_out:
+        yield f"{title}No success process seems to cover: {', '.join(coverage.missing)}."
+    if coverage.never_cited and "cooperation" not in left_out:
+        yield f"{title}Never cited: {', '.join(coverage.never_cited)}."
+    if coverage.dangling:
+        named = sorted({id for ids in coverage.dangling.values() for id in ids})
         yield f"{title}Named by rules, and not there any more: {', '.join(named)}."

@@ -24,11 +24,11 @@ LOG = logging.getLogger(__name__)
 
 
 def with_found_type(knowledge: Knowledge, task: Task) -> Task:
-    """Return a task with its found type and params: those of its example, else those that its goal tells."""
-    for found in knowledge.found:
-        for example in found.examples:
+    """Return a task with its found type and params, from its example or from its goal."""
+    for kind in knowledge.found:
+        for example in kind.examples:
             if example.task_id == task.id:
-                return task.model_copy(update={"type": found.name, "params": example.params})
+                return task.model_copy(update={"type": kind.name, "params": example.params})
     return with_type(task, match(knowledge.found, task.goal))
 
 
@@ -38,44 +38,44 @@ def typed_episode(knowledge: Knowledge, episode: Trajectory) -> Trajectory:
 
 
 def find_type(scope: Scope, knowledge: Knowledge, episode: Trajectory, code: str, *, describes: bool) -> Knowledge:
-    """Return the knowledge with a solved task in its type, and a new type for a plan and a wording that are both new.
+    """Return the knowledge with a solved task in its type, or in a new type if both plan and wording are new.
 
-    A task whose goal has a known pattern is of that type, whatever its plan: no text could tell them apart later.
+    A task whose goal has a known pattern is of that type, whatever its plan: no text could distinguish them later.
     ``describes`` lets the Builder name new types. Raises ModelError, BudgetEnded.
     """
     if not episode.ending.outcome.solved or not code.strip():
         return knowledge
-    task, known = episode.task, {each.name for each in knowledge.found}
-    alike = match(knowledge.found, task.goal)
-    same = alike.type if alike.by == PATTERN else ""
+    task, known = episode.task, {found.name for found in knowledge.found}
+    matched = match(knowledge.found, task.goal)
+    kind = matched.type if matched.by == PATTERN else ""
     try:
-        found = with_solved(knowledge.found, Solved(task.id, task.goal, code, same, alike.params))
+        types = with_solved(knowledge.found, Solved(task.id, task.goal, code, kind, matched.params))
     except (SyntaxError, ValueError, RecursionError) as error:
         LOG.info("no type was found for %s: %s", task.id, error)
         return knowledge
-    if describes and found[-1].name not in known:
-        found = (*found[:-1], describe_type(scope.child("type"), found[-1], known))
-    return knowledge.model_copy(update={"found": found})
+    if describes and types[-1].name not in known:
+        types = (*types[:-1], describe_type(scope.child("type"), types[-1], known))
+    return knowledge.model_copy(update={"found": types})
 
 
 def type_named(knowledge: Knowledge, name: str) -> FoundType | None:
-    """Return the found type of that name."""
-    return next((each for each in knowledge.found if each.name == name), None)
+    """Return the found type of a name, or None."""
+    return next((found for found in knowledge.found if found.name == name), None)
 
 
 def from_plans(
     knowledge: Knowledge, played: Sequence[Trajectory], environment: type, options: BaseModel | None
 ) -> Procedure | None:
-    """Turn a type's plans into one procedure; None if they do not generalise.
+    """Turn the plans of a found type into one procedure; None if they do not generalise.
 
     ``played`` are episodes of the type.
     """
     kind = played[-1].task.type
-    found = type_named(knowledge, kind)
-    code = procedure_code(found) if found else None
-    if code is None or found is None:
+    found_type = type_named(knowledge, kind)
+    code = procedure_code(found_type) if found_type else None
+    if code is None or found_type is None:
         return None
-    source = f"learnt from {', '.join(each.task_id for each in found.examples)} by their plans"
+    source = f"learnt from {', '.join(example.task_id for example in found_type.examples)} by their plans"
     try:
         return learned_procedure(code, kind, environment, source, options)
     except BadProcedure as bad:
@@ -84,16 +84,16 @@ def from_plans(
 
 
 def publish(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, repaired: bool) -> Knowledge:
-    """Return the knowledge with the next version of a found type if its procedure is a new one.
+    """Return the knowledge with the next version of a found type if its procedure is new.
 
-    ``check`` is the procedure's post-condition; ``repaired`` says that an earlier version had failed.
+    ``check`` is the procedure's post-condition; ``repaired`` means that an earlier version failed.
     """
     if knowledge.procedures.get(name) == before.procedures.get(name):
         return knowledge
-    found = tuple(
+    types = tuple(
         each.model_copy(update={"version": each.version + 1, "repairs": each.repairs + repaired, "check": check})
         if each.name == name
         else each
         for each in knowledge.found
     )
-    return knowledge.model_copy(update={"found": found})
+    return knowledge.model_copy(update={"found": types})

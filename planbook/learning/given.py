@@ -1,6 +1,6 @@
-"""Building from episodes that were played elsewhere: they are copied from other runs, or files of episodes.
+"""Build from episodes that were played elsewhere: they are copied from other runs, or from files of episodes.
 
-Their calls of models are in the building run, since what was learned came from them; this run did not spend them.
+The building run also has their model calls, because it learns from them, but did not pay for them.
 """
 
 import hashlib
@@ -22,14 +22,15 @@ from planbook.runs import Entry, Run, RunFile, is_run, recorded_endings
 from planbook.wording import UNPLAYED
 
 Source = tuple[Given, RunFacts]
-"""A run or file that episodes are copied from, and the facts of the run of its first episode."""
+"""A run or file from which episodes are copied, and the facts about the run of its first episode."""
 
 
 def episodes_in(path: Path) -> Iterator[Trajectory]:
-    """Yield the episodes of a run or file that were played to an end. Raises BadArgument, BadRun."""
+    """Yield the episodes of a run or file that were played to their end. Raises BadArgument, BadRun."""
     if path.is_dir():
         with closing(Run.open(path)) as run:
-            yield from (each for each in chosen(run, ExportChoice(), Counts()) if each.ending.outcome not in UNPLAYED)
+            episodes = chosen(run, ExportChoice(), Counts())
+            yield from (episode for episode in episodes if episode.ending.outcome not in UNPLAYED)
         return
     for place, episode in read_episodes(path):
         if isinstance(episode, BadEpisode):
@@ -38,36 +39,36 @@ def episodes_in(path: Path) -> Iterator[Trajectory]:
             yield episode
 
 
-def looked_at(path: Path) -> Source:
+def read_source(path: Path) -> Source:
     """Read a source once, for its digest. Raises BadArgument, BadRun."""
     if not path.exists() or (path.is_dir() and not is_run(path)):
         raise BadArgument(f"--from {path}: name the folder of a run, or a file that `planbook export` wrote")
-    digest, facts, number = hashlib.sha256(), list[RunFacts](), 0
+    digest, facts, count = hashlib.sha256(), list[RunFacts](), 0
     for trajectory in episodes_in(path):
         _add(digest, trajectory)
         facts = facts or [trajectory.run]
-        number += 1
+        count += 1
     if not facts:
         raise BadArgument(f"--from {path}: none of its episodes has ended")
-    if is_run(path):  # which names an environment or a method of the user's own by its whole path
+    if is_run(path):  # its configuration has the whole paths of user files
         facts[0] = facts[0].model_copy(update={"config": RunFile.read(path).config.model_dump(mode="json")})
-    return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=number), facts[0]
+    return Given(path=str(path.resolve()), sha256=digest.hexdigest(), episodes=count), facts[0]
 
 
 def environment_of(sources: Sequence[Source]) -> dict[str, Any]:
-    """Return environment, options and split as far as the sources agree on them: defaults for the command line."""
+    """Return the environment, options and split on which the sources agree, as defaults for the command line."""
     configs = [facts.config for _, facts in sources]
-    agreed: dict[str, Any] = {}
+    common: dict[str, Any] = {}
     for name in ("env", "env_options"):
         if configs[0].get(name) and all(config.get(name) == configs[0][name] for config in configs):
-            agreed[name] = configs[0][name]
+            common[name] = configs[0][name]
     selection: Any = configs[0].get("selection")
-    agreed["split"] = str(selection.get("split") or "") if isinstance(selection, dict) else ""
-    return agreed
+    common["split"] = str(selection.get("split") or "") if isinstance(selection, dict) else ""
+    return common
 
 
 def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
-    """Return the method that played the episodes, with its options; AutoManual if it is not known here."""
+    """Return the method that played the episodes, with its options; AutoManual if it is unknown here."""
     planners = {facts.planner for _, facts in sources}
     planner = planners.pop() if len(planners) == 1 else ""
     options: Any = sources[0][1].config.get("planner_options") or {}
@@ -79,23 +80,23 @@ def planned_by(sources: Sequence[Source]) -> tuple[str, dict[str, JsonValue]]:
 
 
 def given_tasks(config: Config) -> list[Task]:
-    """Return the tasks of the episodes to build on, in order, limited for each type.
+    """Return the tasks of the episodes to build on, in order, with a limit for each type.
 
-    Raises BadArgument where there are none, or of another environment; BadRun if a source is not what it was.
+    Raises BadArgument if there are none, or if they are of another environment; BadRun if a source has changed.
     """
-    return [trajectory.task for trajectory in _picked(config)]
+    return [trajectory.task for trajectory in _select(config)]
 
 
-def _picked(config: Config) -> Iterator[Trajectory]:
+def _select(config: Config) -> Iterator[Trajectory]:
     """Yield the episodes to build on."""
     assert config.learning is not None
     chosen_types, ids = set(config.selection.types), set(config.selection.ids)
     taken: Counter[str] = Counter()
-    for trajectory in _all(config.learning.given):
+    for trajectory in _read_all(config.learning.given):
         task = trajectory.task
         if task.env != config.environment.name:
             raise BadArgument(
-                f"--from: {task.id} is a task of {task.env}, and what is built is for {config.environment.name}"
+                f"--from: {task.id} is a task of {task.env}, but the run builds for {config.environment.name}"
             )
         if ids and task.id not in ids:
             continue
@@ -112,7 +113,7 @@ def _is_built_on(environment: str, kind: str, chosen_types: set[str]) -> bool:
     return (not chosen_types or kind in chosen_types) and bool(types_to_build_on(environment, [kind]))
 
 
-def _all(sources: Sequence[Given]) -> Iterator[Trajectory]:
+def _read_all(sources: Sequence[Given]) -> Iterator[Trajectory]:
     for source in sources:
         digest = hashlib.sha256()
         for trajectory in episodes_in(Path(source.path)):
@@ -130,20 +131,17 @@ class Copies:
     """Copies the episodes to build on, one after the other, as the building run reaches them."""
 
     def __init__(self, run: Run) -> None:
-        """Raises BadRun if a source has changed."""
+        """Check the sources. Raises BadRun if one has changed."""
         given_tasks(run.config)
-        self._run, self._left = run, _picked(run.config)
+        self._run, self._rest = run, _select(run.config)
         self._recorded: Mapping[int, Ending] = recorded_endings(run)
 
-    def copied(self, entry: Entry, *, left_out: bool = False) -> Ending | None:
-        """Copy the next entry's episode into the store, all or nothing, and return its ending.
-
-        None for one that is left out.
-        """
-        trajectory = next(self._left)
+    def copy_next(self, entry: Entry, *, left_out: bool = False) -> Ending | None:
+        """Copy the next episode into the store, whole or not at all, and return its ending; None if it is left out."""
+        trajectory = next(self._rest)
         if left_out:
             return None
-        if (there := self._recorded.get(entry.index)) is not None:
-            return there
+        if (recorded := self._recorded.get(entry.index)) is not None:
+            return recorded
         self._run.store.put_all(list(rows_of(trajectory, entry.path)))
         return trajectory.ending

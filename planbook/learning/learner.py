@@ -1,7 +1,7 @@
-"""Learning from episodes, one after the other: libraries, procedures and rules (AutoManual, section 3).
+"""Learn from episodes in order: libraries, procedures and rules (AutoManual, section 3).
 
-Each step is one event, ``learnt`` of the scope ``learn/INDEX``, so that a run that was stopped or killed takes up where
-it was: a step that has its event is not done again, one that had begun repeats its recorded part.
+Each step is one event, ``learnt`` in the scope ``learn/INDEX``, so a run that was stopped or killed continues where it
+was: a step with its event is not repeated, an unfinished one repeats its recorded part.
 """
 
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from planbook.knowledge import (
     form_without,
     fresh_beginning,
     group_of,
-    once,
-    remembering,
-    undone,
+    learn_once,
+    learned_memory,
+    read_undone,
     with_undone,
 )
 from planbook.learning.finding import find_type, typed_episode, with_found_type
@@ -56,27 +56,27 @@ from planbook.workers import EpisodeWorker
 
 
 class Learner:
-    """Holds the state of knowledge during a building run. Each step builds on the one before."""
+    """Keeps the state of knowledge during a building run. Each step builds on the one before."""
 
     def __init__(self, run: Run, watch: Watch | None = None) -> None:
-        """Start with what the run began with; ``watch`` is called with each new event of learning."""
+        """Start with the first knowledge of the run; ``watch`` is called with each new event of learning."""
         assert run.config.learning is not None
         self._run, self._config, self.learning = run, run.config, run.config.learning
-        self._undone, self._watch = undone(run), watch
+        self._undone, self._watch = read_undone(run), watch
         self._entries, self._finds = run.entries(), run.config.types == FOUND
         groups = {group_of(self.learning, entry.task.type) for entry in self._entries}
-        self._states = {group: self._begun(group) for group in sorted(groups)}
+        self._states = {group: self._beginning(group) for group in sorted(groups)}
 
     def state(self, task_type: str) -> KnowledgeState:
-        """Return what is known for tasks of a type."""
+        """Return the state of knowledge for tasks of a type."""
         return self._states[group_of(self.learning, task_type)]
 
     def recall(self, task: Task) -> Recall:
-        """Return what is known about tasks like this one."""
-        return remembering(self._config, self.state(task.type).knowledge).recall(task)
+        """Return the knowledge for a task."""
+        return learned_memory(self._config, self.state(task.type).knowledge).recall(task)
 
     def leaves_out(self, entry: Entry) -> bool:
-        """Return whether an episode is skipped, because its type was solved often enough in a row."""
+        """Return whether to skip an episode because its type was solved often enough in a row."""
         state, task = self.state(entry.task.type), entry.task
         if self._finds:
             task = with_found_type(state.knowledge, task.model_copy(update=self._config.task_overrides(task)))
@@ -86,20 +86,21 @@ class Learner:
         """Learn from an ended episode. Raises ModelError, BudgetEnded, EpisodeStopped."""
         group, before = group_of(self.learning, entry.task.type), self.state(entry.task.type)
 
-        def learnt(scope: Scope) -> Body:
+        def make(scope: Scope) -> Body:
             state = self._learn(scope, before, entry, ending, worker).with_procedures_of(before)
-            state = self._renewed(scope, state, worker) if self._is_last(entry) else state
+            state = self._renew_procedures(scope, state, worker) if self._is_last(entry) else state
             return state.model_dump(mode="json")
 
-        recorded = once(self._run, learning_path(entry), worker.roles.seeded(self._config.seed), learnt, self._watch)
+        roles = worker.roles.seeded(self._config.seed)
+        recorded = learn_once(self._run, learning_path(entry), roles, make, self._watch)
         self._states[group] = with_undone(KnowledgeState.model_validate(recorded), group, self._undone)
 
-    def _begun(self, group: str) -> KnowledgeState:
-        """Return what a group began with; it is recorded, as the library that it comes from may change."""
+    def _beginning(self, group: str) -> KnowledgeState:
+        """Return the first knowledge of a group. It is recorded, as the library that it comes from may change."""
         path = beginning_path(group)
         scope = Scope(self._run.journal(path), path)
-        begun = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
-        return KnowledgeState.model_validate(begun)
+        recorded = scope.once("learnt", lambda: fresh_beginning(self._config, group).model_dump(mode="json"))
+        return KnowledgeState.model_validate(recorded)
 
     def _learn(
         self, scope: Scope, state: KnowledgeState, entry: Entry, ending: Ending, worker: EpisodeWorker
@@ -120,33 +121,36 @@ class Learner:
         kind, knowledge = trajectory.task.type, learn(knowledge, trajectory, conclusion)
         streak = state.streaks.get(kind, 0) + 1 if ending.outcome.solved else 0
         state = state.model_copy(update={"knowledge": knowledge, "streaks": {**state.streaks, kind: streak}})
-        elsewhere = ""
+        failure = ""
         if self.learning.procedures:
             writer = ProcedureWriter(self._run, scope.child("procedure"), worker)
-            state, elsewhere = writer.after_episode(state, self._played(knowledge, kind, entry.index))
-        return self._with_rules(scope, state, trajectory, conclusion, elsewhere, worker)
+            state, failure = writer.after_episode(state, self._episodes_of_type(knowledge, kind, entry.index))
+        return self._with_rules(scope, state, trajectory, conclusion, failure, worker)
 
-    def _renewed(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
-        """Renew, type by type, the procedures that later rules may improve."""
+    def _renew_procedures(self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker) -> KnowledgeState:
+        """Renew the procedures that later rules may improve, type by type."""
         for kind in sorted(state.knowledge.procedures):
-            if played := self._played(state.knowledge, kind):
-                state = ProcedureWriter(self._run, scope.child("renewal"), worker).renewed(state, played)
+            if played := self._episodes_of_type(state.knowledge, kind):
+                state = ProcedureWriter(self._run, scope.child("renewal"), worker).renew(state, played)
         return state
 
     def _is_last(self, entry: Entry) -> bool:
         """Return whether the entry is the last of its group."""
         group = group_of(self.learning, entry.task.type)
-        return not any(group_of(self.learning, each.task.type) == group for each in self._entries[entry.index + 1 :])
+        return not any(group_of(self.learning, other.task.type) == group for other in self._entries[entry.index + 1 :])
 
-    def _played(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
-        """Return the episodes of a type that had begun, up to an entry's index."""
-        entries = [each for each in self._entries if last is None or each.index <= last]
-        entries = [each for each in entries if self._finds or each.task.type == kind]
-        told = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in entries)]
-        episodes = [read_trajectory(path, rows) for path, rows in told if any(row.kind == "task" for row in rows)]
-        if self._finds:
-            episodes = [each for episode in episodes if (each := typed_episode(knowledge, episode)).task.type == kind]
-        return episodes
+    def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
+        """Return the episodes of a type that have begun, up to the index ``last``."""
+        entries = [entry for entry in self._entries if last is None or entry.index <= last]
+        if not self._finds:
+            return self._read_begun(entry for entry in entries if entry.task.type == kind)
+        typed = (typed_episode(knowledge, episode) for episode in self._read_begun(entries))
+        return [episode for episode in typed if episode.task.type == kind]
+
+    def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
+        """Return the episodes that have begun."""
+        recorded = [(path, list(events)) for path, events in (episode_events(self._run, entry) for entry in entries)]
+        return [read_trajectory(path, rows) for path, rows in recorded if any(row.kind == "task" for row in rows)]
 
     def _with_rules(
         self,
@@ -154,41 +158,41 @@ class Learner:
         state: KnowledgeState,
         trajectory: Trajectory,
         conclusion: Conclusion,
-        elsewhere: str,
+        failure: str,
         worker: EpisodeWorker,
     ) -> KnowledgeState:
-        """Let the Builder and, if there are too many rules, the Consolidator work on an episode."""
+        """Let the Builder learn from an episode, then the Consolidator if there are too many or new useless rules.
+
+        ``failure`` describes how a procedure failed on another task.
+        """
         if "rules" in self._config.without or self.learning.libraries_only:
             return state.model_copy(update={"citations": (*state.citations, _citation(trajectory, frozenset()))})
         settings = self._settings(worker, trajectory)
-        followed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
-        unhelpful = useless(count(state.citations))
+        obeyed = rules_obeyed(worker.sandbox, state.history.book.active, trajectory)
+        useless_before = useless(count(state.citations))
         built = build_rules(
-            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, elsewhere
+            scope.child("builder"), worker.sandbox, state.history.book, trajectory, conclusion, settings, failure
         )
         blamed = frozenset(citations(built.analysis)) if built.blame is Blame.IMPERFECT_AGENT else frozenset()
         notes = (*state.notes, f"{trajectory.path}: {built.note}") if built.note else state.notes
-        citation = _citation(trajectory, blamed).model_copy(update={"obeyed": followed})
+        citation = _citation(trajectory, blamed).model_copy(update={"obeyed": obeyed})
         state = state.model_copy(update={"notes": notes, "citations": (*state.citations, citation)})
-        now = useless(count(state.citations)).keys() & {*built.book.ids}
+        useless_now = useless(count(state.citations)).keys() & {*built.book.ids}
+        must_consolidate = bool(useless_now - useless_before.keys())
         if built.change is not None:
             state = state.with_history(state.history.record(built.change))
-        elif not now - unhelpful.keys():
-            return state
-        crowded = len(built.book.active) > settings.max_rules or now - unhelpful.keys()
-        return self._consolidated(scope, state, worker, settings) if crowded else state
+            must_consolidate = must_consolidate or len(built.book.active) > settings.max_rules
+        return self._consolidate(scope, state, worker, settings) if must_consolidate else state
 
     def _settings(self, worker: EpisodeWorker, latest: Trajectory) -> BuilderSettings:
-        """Return the settings of rule building; checks of rules are tried on all episodes so far."""
+        """Return the settings of rule building, with which checks of rules are tried on all episodes so far."""
         settings = builder_settings(self._config)
         if not self.learning.checks:
             return settings
-        before = [each for each in self._entries if each.index <= index_of(latest.path)]
-        stored = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in before)]
-        episodes = [read_trajectory(path, rows) for path, rows in stored if any(row.kind == "task" for row in rows)]
+        episodes = self._read_begun(entry for entry in self._entries if entry.index <= index_of(latest.path))
         return replace(settings, verify=lambda text: check_problem(worker.sandbox, text, episodes))
 
-    def _consolidated(
+    def _consolidate(
         self, scope: Scope, state: KnowledgeState, worker: EpisodeWorker, settings: BuilderSettings
     ) -> KnowledgeState:
         _, changes = consolidate(
@@ -196,7 +200,7 @@ class Learner:
             worker.sandbox,
             state.history.book,
             count(state.citations),
-            lambda ids: told_episodes(self._run, ids),
+            lambda ids: describe_episodes(self._run, ids),
             settings,
         )
         history = state.history
@@ -221,24 +225,24 @@ def builder_settings(config: Config) -> BuilderSettings:
 
 
 def episode_events(run: Run, entry: Entry) -> tuple[str, Iterable[Any]]:
-    """Return the scope of an episode's last start, and its events."""
+    """Return the scope of an episode's last attempt, and its events."""
     path = last_path(run, entry)
     return path, run.store.events(path)
 
 
-def told_episodes(run: Run, ids: list[str]) -> str:
-    """Return episodes as the Consolidator sees them, by their last start. Raises LookupError for an unknown id.
+def describe_episodes(run: Run, ids: list[str]) -> str:
+    """Return the text of episodes for the Consolidator, from their last attempts. Raises LookupError for an unknown id.
 
-    The logs of rules name an episode that was started over by the scope that it ended in: ``task/3/restart/1``.
+    The logs of rules name an episode that was started over by the scope in which it ended: ``task/3/restart/1``.
     """
     entries = {entry.path: entry for entry in run.entries()}
     named = {id: entries.get(without_restart(id)) for id in ids}
     if unknown := [id for id, entry in named.items() if entry is None]:
         raise LookupError(f"there is no episode {', '.join(unknown)}; ids read task/0, task/1 and so on")
-    return "\n\n".join(f"# The episode {id}\n\n{_told(run, id, entry)}" for id, entry in named.items() if entry)
+    return "\n\n".join(f"# The episode {id}\n\n{_describe(run, id, entry)}" for id, entry in named.items() if entry)
 
 
-def _told(run: Run, id: str, entry: Entry) -> str:
+def _describe(run: Run, id: str, entry: Entry) -> str:
     try:
         return tell_trajectory(read_trajectory(*episode_events(run, entry)))
     except LookupError as error:
@@ -246,7 +250,7 @@ def _told(run: Run, id: str, entry: Entry) -> str:
 
 
 def _citation(trajectory: Trajectory, blamed: frozenset[str]) -> Citation:
-    cited = [id for each in trajectory.rounds for cell in each.cells for id in cell.thought.rule_ids]
+    cited = [id for round_ in trajectory.rounds for cell in round_.cells for id in cell.thought.rule_ids]
     return Citation(
         episode=trajectory.path,
         rule_ids=tuple(dict.fromkeys(cited)),

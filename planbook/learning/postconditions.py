@@ -1,4 +1,4 @@
-"""Post-conditions of procedures: what an agent could read after each of the solved tasks that a procedure did."""
+"""Post-conditions of procedures: the values that could be read after each task that a procedure solved."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,49 +12,49 @@ from planbook.planner import AGENT, TASK, Episode, Trajectory, given_code
 from planbook.rules import MIN_EXAMPLES
 
 LOOK = "look"
-"""Source of the cell that reads what holds after a procedure."""
+"""Source of the cell that reads values after a procedure."""
 Reading = Mapping[str, JsonValue]
-"""What could be read, by the expression that reads it."""
+"""Values by the expressions that read them."""
 
 
 def play_and_look(episode: Episode, options: BaseModel) -> None:
-    """Run a procedure, then record every attribute, and every query and read-only tool that needs no argument."""
+    """Run a procedure, then record all attributes, and all queries and read-only tools that need no argument."""
     given_code(episode, options)
-    expressions = readable(episode.environment)
+    expressions = readable_expressions(episode.environment)
     if expressions and not episode.feedbacks[-1].is_error:
         lines = [f"try:\n    read[{each!r}] = {each}\nexcept Exception:\n    pass" for each in expressions]
         with episode.frame(LOOK):
             episode.run("\n".join(["import json", "read = {}", *lines, "print(json.dumps(read))"]), source=LOOK)
 
 
-def readable(environment: Environment) -> list[str]:
-    """Return the expressions of plan code that read something of an environment and need no argument."""
+def readable_expressions(environment: Environment) -> list[str]:
+    """Return the expressions of plan code that read values of an environment without arguments."""
     tools = getattr(environment, "tools", {})
-    reading = [
+    read_only = [
         spec for name, spec in environment.offer.actions.items() if name in tools and tools[name].effect == "read"
     ]
-    calls = [spec for spec in (*environment.offer.queries.values(), *reading) if _needs_nothing(spec)]
+    calls = [spec for spec in (*environment.offer.queries.values(), *read_only) if _needs_no_argument(spec)]
     return [*(f"{AGENT}.{name}" for name in environment.attributes), *(f"{AGENT}.{spec.name}()" for spec in calls)]
 
 
-def _needs_nothing(spec: ActionSpec) -> bool:
-    return all(each.default is not Parameter.empty for each in spec.signature.parameters.values())
+def _needs_no_argument(spec: ActionSpec) -> bool:
+    return all(parameter.default is not Parameter.empty for parameter in spec.signature.parameters.values())
 
 
 def read_after(episode: Trajectory) -> Reading | None:
-    """Return what was read after a solved task; None if nothing was, as where the task ended its episode."""
-    cells = [cell for played in episode.rounds for cell in played.cells if cell.source == LOOK]
+    """Return the values read after a solved task; None if there are none, for example if the task ended the episode."""
+    cells = [cell for round_ in episode.rounds for cell in round_.cells if cell.source == LOOK]
     try:
-        found: Any = json.loads(cells[-1].feedback.output) if cells else None
+        reading: Any = json.loads(cells[-1].feedback.output) if cells else None
     except ValueError:
         return None
-    return found if episode.ending.outcome.solved else None
+    return reading if episode.ending.outcome.solved else None
 
 
 def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[str, JsonValue]]) -> str:
-    """Return plan code that raises unless what held after all tasks holds; empty if nothing is known to.
+    """Return plan code that raises unless the common values of all readings hold; empty if there are none.
 
-    That is what was the same after several tasks, and what was always the value of the same parameter.
+    A value is common if it was the same after several tasks, or always that of the same parameter.
     """
     known = [reading for reading in readings if reading is not None]
     if not known or len(known) < len(readings):
@@ -62,16 +62,17 @@ def postcondition(readings: Sequence[Reading | None], params: Sequence[Mapping[s
     lines = list[str]()
     for expression in known[0]:
         values = [reading.get(expression) for reading in known]
-        if wanted := _wanted(values, params):
-            lines.append(f'assert {expression} == {wanted}, f"after the procedure {expression} is {{{expression}!r}}"')
+        if value := _expected(values, params):
+            lines.append(f'assert {expression} == {value}, f"after the procedure {expression} is {{{expression}!r}}"')
     return "\n".join(lines)
 
 
-def _wanted(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
+def _expected(values: Sequence[JsonValue], params: Sequence[Mapping[str, JsonValue]]) -> str:
+    """Return the expression for a common value; empty if there is none."""
     same = all(value == values[0] for value in values)
     if same and len(values) >= MIN_EXAMPLES:
         return repr(values[0])
     if same or None in values:
         return ""
-    names = (name for name in params[0] if [each.get(name) for each in params] == list(values))
+    names = (name for name in params[0] if [task_params.get(name) for task_params in params] == list(values))
     return next((f"{TASK}.params[{name!r}]" for name in names), "")

@@ -1,4 +1,4 @@
-"""Procedures of a building run: written after a success, verified on tasks, and renewed by later episodes or rules."""
+"""Procedures of a building run: written after a success, verified on tasks, renewed after later episodes or rules."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -29,15 +29,15 @@ from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
 LOG = logging.getLogger(__name__)
-REPEATS = 2
-"""Number of retries of a task when an attempt says nothing about the procedure."""
+RETRIES = 2
+"""Number of retries of a task if an attempt says nothing about the procedure."""
 Verify = Callable[[Procedure], Sequence[Verification]]
 
 
-def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
-    """Return further tasks of a type on which procedures are verified, beside the building tasks.
+def verification_tasks(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
+    """Return further tasks of a type on which procedures are verified, besides the building tasks.
 
-    Of a found type, those whose goals are matched with it.
+    Those of a found type are the tasks whose goals match it.
     """
     assert run.config.learning is not None
     split, _, count = run.config.learning.verify.partition(":")
@@ -46,30 +46,30 @@ def set_aside(run: Run, kind: str, knowledge: Knowledge) -> list[Task]:
     environment = run.config.environment
     seeds = tuple(range(int(count))) if environment.takes_seeds(split, run.config.environment_options) else ()
     if run.config.types == FOUND:
-        every = environment.select(Selection(split=split, seeds=seeds), run.config.environment_options)
-        told = (with_found_type(knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in every)
-        return [task for task in told if task.type == kind][: int(count)]
+        tasks = environment.select(Selection(split=split, seeds=seeds), run.config.environment_options)
+        typed = (with_found_type(knowledge, task.model_copy(update=run.config.task_overrides(task))) for task in tasks)
+        return [task for task in typed if task.type == kind][: int(count)]
     selection = Selection(split=split, types=(kind,), limit=int(count), seeds=seeds)
     return environment.select(selection, run.config.environment_options)
 
 
-def stored(run: Run, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
-    """Return the solved tasks of a found type that are not among these: those that the library's run played.
+def library_tasks(run: Run, kind: str, knowledge: Knowledge, tasks: Sequence[Task]) -> list[Task]:
+    """Return the solved tasks of a found type that the library's run played, without the given ``tasks``.
 
-    Those that are not to be had here are left out.
+    The list is empty if the environment does not have them here.
     """
     found, known = type_named(knowledge, kind), {task.id for task in tasks}
     ids = [example.task_id for example in (found.examples if found else ()) if example.task_id not in known]
     try:
-        there = run.config.environment.select(Selection(ids=tuple(ids)), run.config.environment_options) if ids else []
+        solved = run.config.environment.select(Selection(ids=tuple(ids)), run.config.environment_options) if ids else []
     except EnvsError as error:
         LOG.warning("the procedure of %s is not verified on the library's tasks: %s", kind, error)
         return []
-    return [with_found_type(knowledge, task) for task in there]
+    return [with_found_type(knowledge, task) for task in solved]
 
 
-def own_task(run: Run, task: Task) -> Task:
-    """Return a task as the environment has it, which may have other labels."""
+def environment_task(run: Run, task: Task) -> Task:
+    """Return a task with the environment's own type and params, which may differ from the found ones."""
     if run.config.types != FOUND:
         return task
     entries = (entry.task for entry in run.entries() if entry.task.id == task.id)
@@ -79,18 +79,18 @@ def own_task(run: Run, task: Task) -> Task:
     )
 
 
-def _verified(
+def _verify(
     run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task
 ) -> tuple[Verification, Reading | None]:
     """Verify a procedure on a task.
 
-    A broken environment says nothing about the procedure, nor does a recorded part that the environment does not
-    repeat: the task is then played again.
+    The task is played again if the environment breaks, or does not repeat the recorded part: neither says anything
+    about the procedure.
     """
     message = ""
-    for place in (scope, *(scope.child("again") for _ in range(REPEATS))):
+    for attempt in (scope, *(scope.child("again") for _ in range(RETRIES))):
         try:
-            ending = _ending(run, place, worker, procedure, task)
+            ending = _play(run, attempt, worker, procedure, task)
         except JournalMismatch as mismatch:
             message = str(mismatch)
             continue
@@ -99,21 +99,21 @@ def _verified(
             message = str(broken)
             continue
         if ending.outcome is not Outcome.BROKEN:
-            episode = read_trajectory(place.path, run.store.events(place.path))
+            episode = read_trajectory(attempt.path, run.store.events(attempt.path))
             return verified(episode), read_after(episode)
         message = ending.message
     return Verification(task_id=task.id, solved=False, feedback=message), None
 
 
-def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Ending:
-    """Return the ending of an episode, from the record if it has one."""
+def _play(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure, task: Task) -> Ending:
+    """Play a procedure on a task, or return the recorded ending."""
     recorded: Any = scope.journal.get(scope.path, "outcome", 0)
     if recorded is not None:
         return Ending.model_validate(recorded)
     settings = EpisodeSettings(actions=run.config.actions, limits=run.config.limits, seed=str(run.config.seed))
     found = run.config.types == FOUND
     episode = Episode(
-        own_task(run, task),
+        environment_task(run, task),
         worker.environment(),
         worker.sandbox,
         scope.journal,
@@ -130,63 +130,63 @@ def _ending(run: Run, scope: Scope, worker: EpisodeWorker, procedure: Procedure,
 
 @dataclass(frozen=True)
 class ProcedureWriter:
-    """Writes the procedures of a run with its models and a sandbox, and records in a scope what it asks and tries."""
+    """Writes the procedures of a run with its models and a sandbox; model calls and trials are recorded in a scope."""
 
     run: Run
     scope: Scope
     worker: EpisodeWorker
     _readings: dict[str, Reading | None] = field(default_factory=dict)
-    """What could be read after the last verification on each task, by its id."""
+    """The values read after the last verification on each task, by task id."""
 
     def after_episode(self, state: KnowledgeState, played: Sequence[Trajectory]) -> tuple[KnowledgeState, str]:
-        """Write a procedure after a success of a type without one, or where the type's procedure fails on the task.
+        """Write a procedure after a success of a type without one, or if the type's procedure fails on the task.
 
-        ``played`` are the episodes of the type, the latest last. Returns the state, and how a procedure failed on the
-        way.
+        ``played`` are the episodes of the type, the latest last. Returns the state, and a description of how a
+        procedure failed.
         """
         latest = played[-1]
         kind = latest.task.type
-        there = state.knowledge.procedures.get(kind)
-        if kind not in state.knowledge.skills or not (there or latest.ending.outcome.solved):
+        existing = state.knowledge.procedures.get(kind)
+        if kind not in state.knowledge.skills or not (existing or latest.ending.outcome.solved):
             return state, ""
-        if there is None:
-            return self._written(state, played)
-        failed = [each for each in self._verifier([latest.task])(there) if not each.solved]
-        return self._written(state, played, there, failed) if failed else (state, "")
+        if existing is None:
+            return self._write(state, played)
+        failed = [result for result in self._verifier([latest.task])(existing) if not result.solved]
+        return self._write(state, played, existing, failed) if failed else (state, "")
 
-    def renewed(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
-        """Rewrite the procedure of a type if fitting rules on the environment or on errors were added since.
+    def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
+        """Rewrite the procedure of a type if rules that fit it, on the environment or on errors, were added since.
 
-        The new one is kept where it does all tasks of the type, in no more actions than the old one.
+        The new procedure is kept if it solves all tasks of the type with no more actions than the old one.
         """
         kind = played[-1].task.type
-        there, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
-        more = say_more(state.history.entries[since:])
-        if there is None or not more & _fitting(state, kind):
+        existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
+        new_rules = say_more(state.history.entries[since:])
+        if existing is None or not new_rules & _fitting_rules(state, kind):
             return state
-        did = self._verifier([each.task for each in played])(there)
-        failed = [each for each in did if not each.solved]
-        most = None if failed else sum(each.actions for each in did)
-        return self._written(state, played, there, failed, most)[0]
+        results = self._verifier([episode.task for episode in played])(existing)
+        failed = [result for result in results if not result.solved]
+        most_actions = None if failed else sum(result.actions for result in results)
+        return self._write(state, played, existing, failed, most_actions)[0]
 
-    def _written(
+    def _write(
         self,
         state: KnowledgeState,
         played: Sequence[Trajectory],
-        there: Procedure | None = None,
+        existing: Procedure | None = None,
         failed: Sequence[Verification] = (),
         most_actions: int | None = None,
     ) -> tuple[KnowledgeState, str]:
         config, kind = self.run.config, played[-1].task.type
-        tasks = [each.task for each in played]
-        tasks += stored(self.run, kind, state.knowledge, tasks)
-        verify = self._verifier([*tasks, *set_aside(self.run, kind, state.knowledge)])
-        ready = from_plans(state.knowledge, played, config.environment, config.environment_options)
-        if ready is not None and (there is None or there.code != ready.code):
-            missed = [each for each in verify(ready) if not each.solved]
-            if not missed:
-                return self._published(state, ready, tasks, repaired=bool(failed)), ""
-            there, failed = there or ready, failed or missed
+        tasks = [episode.task for episode in played]
+        tasks += library_tasks(self.run, kind, state.knowledge, tasks)
+        verify = self._verifier([*tasks, *verification_tasks(self.run, kind, state.knowledge)])
+        from_type = from_plans(state.knowledge, played, config.environment, config.environment_options)
+        if from_type is not None and (existing is None or existing.code != from_type.code):
+            unsolved = [result for result in verify(from_type) if not result.solved]
+            if not unsolved:
+                return self._publish(state, from_type, tasks, repaired=bool(failed)), ""
+            existing, failed = existing or from_type, failed or unsolved
         generalised = generalise(
             self.scope,
             state.knowledge,
@@ -196,17 +196,17 @@ class ProcedureWriter:
             environment=config.environment,
             options=config.environment_options,
             actions=config.actions,
-            current=there,
+            current=existing,
             failed=failed,
         )
         better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions
         procedure = generalised.procedure if better else None
-        return self._published(state, procedure, tasks, repaired=bool(failed)), generalised.elsewhere
+        return self._publish(state, procedure, tasks, repaired=bool(failed)), generalised.elsewhere
 
-    def _published(
+    def _publish(
         self, state: KnowledgeState, procedure: Procedure | None, tasks: Sequence[Task], *, repaired: bool
     ) -> KnowledgeState:
-        """Return the state with a procedure that holds; of a found type, with its version and post-condition."""
+        """Return the state with a new procedure; that of a found type gets a version and a post-condition."""
         knowledge = admit(state.knowledge, procedure)
         if procedure is not None and self.run.config.types == FOUND:
             readings = [self._readings.get(task.id) for task in tasks]
@@ -219,16 +219,16 @@ class ProcedureWriter:
 
         def verify(procedure: Procedure) -> list[Verification]:
             attempt = self.scope.child("verification")
-            return [self._verified(attempt.child("task"), procedure, task) for task in tasks]
+            return [self._verify(attempt.child("task"), procedure, task) for task in tasks]
 
         return verify
 
-    def _verified(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
-        verification, self._readings[task.id] = _verified(self.run, scope, self.worker, procedure, task)
+    def _verify(self, scope: Scope, procedure: Procedure, task: Task) -> Verification:
+        verification, self._readings[task.id] = _verify(self.run, scope, self.worker, procedure, task)
         return verification
 
 
-def _fitting(state: KnowledgeState, kind: str) -> set[str]:
-    """Return the ids of the rules that a planner would get for tasks of a type."""
+def _fitting_rules(state: KnowledgeState, kind: str) -> set[str]:
+    """Return the ids of the rules that a planner gets for tasks of a type."""
     skill = state.knowledge.skills[kind]
     return {rule.id for rule in rules_for(state.history.book, skill.task, skill)}

@@ -1,4 +1,4 @@
-"""The stages of AutoManual (section 3.1): building rules from episodes, formulating them, and playing with them."""
+"""The stages of AutoManual (section 3.1): build rules from episodes, formulate them, and play with them."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from planbook.errors import BadArgument
 from planbook.knowledge import (
     EVERYTHING,
     formulating_path,
+    learn_once,
     learned_in,
-    once,
     with_manual,
 )
 from planbook.learning.learner import Learner
@@ -28,7 +28,7 @@ from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes
 
 LOG = logging.getLogger(__name__)
 ENVIRONMENT = "world.md"
-"""Describes the environment to readers of the manual; planners get the same in their prompts."""
+"""Describes the environment to readers of the manual; planners get the same text in their prompts."""
 SHORT_MANUAL = "manual.short.md"
 """A shortened view of the manual."""
 
@@ -36,10 +36,10 @@ SHORT_MANUAL = "manual.short.md"
 def build(
     run: Run, on_ending: Callable[[Entry, Ending], None], *, hosting: Hosting, watch: Watch | None = None
 ) -> bool:
-    """Play the building tasks one after the other and learn from each. Returns False if Ctrl-C stopped it.
+    """Play the building tasks in order and learn from each. Returns False if Ctrl-C stopped it.
 
-    A run that was stopped or killed is taken up again by calling this once more. Without ``online``, all episodes are
-    played before anything is learned, and none is left out. Episodes that are given are copied instead of being played.
+    Call this again to continue a run that was stopped or killed. Without ``online``, all episodes are played before
+    anything is learned, and none is left out. Given episodes are copied instead of played.
     """
     learner, config = Learner(run, watch), run.config
     offline, copies = "online" in config.without, None
@@ -54,15 +54,13 @@ def build(
 
     def play_one(entry: Entry, worker: EpisodeWorker) -> Ending:
         left_out = not offline and learner.leaves_out(entry)
-        copied = copies.copied(entry, left_out=left_out) if copies else None
+        copied = copies.copy_next(entry, left_out=left_out) if copies else None
         ending = copied or (_leave_out(run, entry) if left_out else play_episode(run, memory, entry, worker, watch))
         learner.learn(entry, ending, worker)
         return ending
 
-    def nothing(entry: Entry, ending: Ending) -> None:
-        """Every episode was reported when it was played."""
-
-    return play_in_order(run, play_one, nothing if played_first else on_ending, hosting)
+    # episodes that were played first are reported already
+    return play_in_order(run, play_one, (lambda *_: None) if played_first else on_ending, hosting)
 
 
 def _leave_out(run: Run, entry: Entry) -> Ending:
@@ -75,10 +73,10 @@ def _leave_out(run: Run, entry: Entry) -> Ending:
 
 
 def formulate(run: Run, config: Config, tokens: int | None) -> None:
-    """Turn the rules of a building run into a manual, one for each group of tasks that has rules.
+    """Turn the rules of a building run into a manual for each group of tasks with rules. ``config`` names the models.
 
-    That is done once for each state of the rules: a second time answers from the record. Raises BadArgument where there
-    are no rules, UnusableReply, ModelError, BudgetEnded. ``config`` names the models.
+    This happens once for each state of the rules: a second call answers from the record. Raises BadArgument if there
+    are no rules, UnusableReply, ModelError, BudgetEnded.
     """
     states = learned_in(run)
     if not any(state.knowledge.rules for state in states.values()):
@@ -87,12 +85,12 @@ def formulate(run: Run, config: Config, tokens: int | None) -> None:
     with run.meter.formulating():
         for group, state in states.items():
             if rules := state.knowledge.rules:
-                ask = partial(_manual, rules=rules, config=config, tokens=tokens)
-                once(run, formulating_path(group, state), roles, ask)
+                make = partial(_formulate, rules=rules, config=config, tokens=tokens)
+                learn_once(run, formulating_path(group, state), roles, make)
 
 
 def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
-    """Write the manual of a building run with what its budget kept for it. Returns whether there is one now."""
+    """Write the manual of a building run with the rest of its budget. Returns whether it was written."""
     if run.config.learning is None or not run.meter.budget.manual_share(ended.name):
         return False
     try:
@@ -103,13 +101,13 @@ def formulate_with_kept(run: Run, ended: BudgetEnded) -> bool:
     return True
 
 
-def _manual(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
+def _formulate(scope: Scope, rules: Sequence[Rule], config: Config, tokens: int | None) -> dict[str, Any]:
     manual = ask_formulator(scope, rules, config.environment, config.environment_options, tokens=tokens)
     return {"manual": manual.model_dump(mode="json")}
 
 
 def export(run: Run) -> list[Path]:
-    """Write what a building run knows into its folder, as a library that other runs can use; one for each group."""
+    """Write the knowledge of a building run into its folder, as a library for other runs; one for each group."""
     written: list[Path] = []
     for group, state in learned_in(run).items():
         folder = library_folder(run, group)
@@ -121,9 +119,9 @@ def export(run: Run) -> list[Path]:
 
 
 def export_manuals(run: Run, tokens: int | None) -> list[Path]:
-    """Write what a building run knows, and beside each manual a view of it in so many tokens.
+    """Write the knowledge of a building run, and beside each manual a shortened one within a number of tokens.
 
-    Returns the manuals that there are. A shortened view is for readers: no library reads it back. Raises TooLong.
+    Returns the paths of the manuals. A shortened one is for readers: no library reads it back. Raises TooLong.
     """
     export(run)
     written: list[Path] = []

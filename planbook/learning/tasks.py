@@ -1,4 +1,4 @@
-"""What every run asks of learning: its tasks, the memory that it plays with, and where an episode's lessons are."""
+"""The parts of learning that every run uses: its tasks, its memory, and the scopes of what it learns."""
 
 import random
 from collections.abc import Sequence
@@ -6,25 +6,23 @@ from collections.abc import Sequence
 from planbook.config import FOUND, Config
 from planbook.envs import Task
 from planbook.errors import BadArgument
-from planbook.knowledge import PROCEDURES, demonstrating, memory_of
+from planbook.knowledge import PROCEDURES, memory_of, with_demonstrations
 from planbook.manuals import types_to_build_on
 from planbook.planner import Memory
 from planbook.runs import Entry
 
 
 def tasks_of(config: Config) -> Sequence[Task]:
-    """Return the tasks that a run is to play. Raises BadSelection, BadArgument."""
-    return (
-        building_tasks(config)
-        if config.learning
-        else config.environment.select(config.selection, config.environment_options)
-    )
+    """Return the tasks of a run. Raises BadSelection, BadArgument."""
+    if config.learning:
+        return building_tasks(config)
+    return config.environment.select(config.selection, config.environment_options)
 
 
 def building_tasks(config: Config) -> list[Task]:
     """Return the tasks to build on (appendix D): a number of each type, drawn and shuffled with the run's seed.
 
-    Raises BadArgument, also for what could only be found wrong in the middle of building, and BadSelection.
+    Raises BadSelection and BadArgument, also for faults that would otherwise appear in the middle of building.
     """
     assert config.learning is not None
     check_learning(config)
@@ -35,18 +33,17 @@ def building_tasks(config: Config) -> list[Task]:
     dice = random.Random(f"building/{config.seed}")
     if config.types == FOUND and not config.selection.ids:
         number = config.selection.limit or config.learning.tasks_per_type
-        every = config.environment.select(
-            config.selection.model_copy(update={"limit": None}), config.environment_options
-        )
-        return dice.sample(every, min(number, len(every)))
+        selection = config.selection.model_copy(update={"limit": None})
+        tasks = config.environment.select(selection, config.environment_options)
+        return dice.sample(tasks, min(number, len(tasks)))
     tasks = config.environment.select(config.selection, config.environment_options)
     if config.selection.ids:
         return tasks
     chosen = types_to_build_on(config.environment.name, sorted({task.type for task in tasks}))
     drawn: list[Task] = []
     for kind in chosen:
-        alike = [task for task in tasks if task.type == kind]
-        drawn += dice.sample(alike, min(config.learning.tasks_per_type, len(alike)))
+        of_type = [task for task in tasks if task.type == kind]
+        drawn += dice.sample(of_type, min(config.learning.tasks_per_type, len(of_type)))
     dice.shuffle(drawn)
     if not drawn:
         raise BadArgument(
@@ -65,10 +62,10 @@ def check_learning(config: Config) -> None:
 
 
 def playing_memory(config: Config, learned: Memory) -> Memory:
-    """Return the memory of a building run's planner: what was learned so far; stored procedures of the library."""
-    return memory_of(config) if config.planner == PROCEDURES else demonstrating(config, learned)
+    """Return the memory of a building run's planner: what was learned so far, or the library's stored procedures."""
+    return memory_of(config) if config.planner == PROCEDURES else with_demonstrations(config, learned)
 
 
 def learning_path(entry: Entry) -> str:
-    """Return the scope of what is learned from an episode."""
+    """Return the scope of the learning from an episode."""
     return f"learn/{entry.index}"

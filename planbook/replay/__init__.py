@@ -1,7 +1,7 @@
-"""Replaying recorded runs.
+"""Replay of recorded runs.
 
-``replaying`` plays all episodes of a run again; ``comparing`` compares one with its recording, and puts events into
-words.
+``replaying`` plays all episodes of a run again; ``comparing`` compares an episode with its recording, and describes
+events in words.
 """
 
 from typing import TYPE_CHECKING

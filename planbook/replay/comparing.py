@@ -1,4 +1,4 @@
-"""Comparing an episode with its recording: the first difference, and whether only the names of objects differ."""
+"""Compare an episode with its recording: find the first difference, and whether only names of objects differ."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -34,34 +34,35 @@ from planbook.wording import UNPLAYED, counted, outcome_of, score_of, why
 from planbook.workers import EpisodeWorker
 
 Events = Mapping[Any, Body]
-NOT_HELD = ("heard", "versions", "sitting", "control")
-"""Kinds of events that do not describe how an episode went."""
+NOT_COMPARED = ("heard", "versions", "sitting", "control")
+"""Kinds of events that do not describe the course of an episode."""
 NUMBER = re.compile(r"\d+")
 
 
 def is_renaming(before: Events, after: Events, ids: str) -> bool:
     """Return whether one consistent one-to-one renaming of ids turns the first episode into the second.
 
-    A name changes in its numbers only. ``ids`` is the pattern of the names that the environment declares; with none,
-    nothing is a renaming.
+    A renaming changes only the numbers in a name. ``ids`` is the pattern of the names that the environment declares; if
+    it is empty, nothing is a renaming.
     """
     if not ids:
         return False
     one, other = (
-        {key: _held(key[1], body) for key, body in of.items() if key[1] not in NOT_HELD} for of in (before, after)
+        {key: _essential(key[1], body) for key, body in events.items() if key[1] not in NOT_COMPARED}
+        for events in (before, after)
     )
     return one.keys() == other.keys() and _Renaming(ids).fits(one, {key: other[key] for key in one})
 
 
-def _held(kind: str, body: Any) -> Any:
-    """Return the part of an event that is compared; of a model call, the prompt and the text of the reply."""
+def _essential(kind: str, body: Any) -> Any:
+    """Return the part of an event that is compared: of a model call, the prompt and the text of the reply."""
     if kind != "ask":
         return body
     return body["role"], body["template"], body["messages"], body["reply"]["text"]
 
 
 class _Renaming:
-    """The renamings found so far, in both directions."""
+    """Pairs of names found so far, in both directions."""
 
     def __init__(self, ids: str) -> None:
         self._ids = re.compile(rf"(?<!\w)({ids})(?!\w)")
@@ -69,40 +70,40 @@ class _Renaming:
         self._then: dict[str, str] = {}
 
     def fits(self, then: Any, now: Any) -> bool:
-        """Return whether the two are the same but for names, and the names agree with those seen before."""
+        """Return whether two values are the same except for names, and the names agree with earlier pairs."""
         if isinstance(then, Mapping) and isinstance(now, Mapping):
             return then.keys() == now.keys() and all(self.fits(value, now[key]) for key, value in then.items())
         if isinstance(then, list | tuple) and isinstance(now, list | tuple):
             return len(then) == len(now) and all(map(self.fits, then, now))
         if isinstance(then, str) and isinstance(now, str):
             one, other = self._ids.split(then), self._ids.split(now)
-            return one[::2] == other[::2] and all(map(self._named, one[1::2], other[1::2]))
+            return one[::2] == other[::2] and all(map(self._fits_name, one[1::2], other[1::2]))
         return bool(then == now)
 
-    def _named(self, then: str, now: str) -> bool:
-        alike = NUMBER.sub("#", then) == NUMBER.sub("#", now)
-        return alike and self._now.setdefault(then, now) == now and self._then.setdefault(now, then) == then
+    def _fits_name(self, then: str, now: str) -> bool:
+        same_kind = NUMBER.sub("#", then) == NUMBER.sub("#", now)
+        return same_kind and self._now.setdefault(then, now) == now and self._then.setdefault(now, then) == then
 
 
 Recorded = Mapping[tuple[str, str, int], Body]
 
 
 class Sameness(StrEnum):
-    """How a replayed episode compares with its recording."""
+    """The result of comparing a replayed episode with its recording."""
 
     SAME = "same"
     RENAMED = "renamed ids"
-    """The whole episode differs only in ids that the environment declares, each renamed to one other throughout."""
+    """The episode differs only in ids that the environment declares, each renamed to one other throughout."""
     DIFFERENT = "different"
     NOT_COMPARED = "not compared"
     """The recording has no ending, or was BROKEN."""
 
 
 class Comparison(BaseModel):
-    """One replayed episode. ``event`` names the first difference: which record, and its number in the round.
+    """One replayed episode. ``event`` names the first difference: the kind of event, and its number in the round.
 
-    ``then`` and ``now`` say how the episode ended, where that differs in whether it was solved; the recorded replies
-    answer its questions after the first difference. Where they do not suffice, ``now`` alone says that.
+    ``then`` and ``now`` are the endings, if only one of them is a success. After the first difference the recorded
+    replies answer the model calls; if they do not suffice, ``now`` alone is set and says so.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -121,9 +122,9 @@ class Comparison(BaseModel):
 
 
 class Recording:
-    """A journal that only answers: an event that it does not hold is a difference.
+    """A read-only journal: an event that it does not have is a difference.
 
-    Spans are not compared: they follow from everything else.
+    Spans are not compared: they follow from the other events.
     """
 
     def __init__(self, recorded: Recorded) -> None:
@@ -140,22 +141,22 @@ class Recording:
 
 
 class NewEvents(MemoryJournal):
-    """A journal that keeps what happens now. Of the recording it gives only what the planner recalled."""
+    """A journal of the new events. From the recording it returns only what the planner recalled."""
 
     def __init__(self, recorded: Recorded) -> None:
         super().__init__()
         self._recorded = recorded
 
     def get(self, scope: str, kind: EventKind, number: int) -> Body | None:
-        """Return the body of an event of this episode, or what was recalled in the recorded one."""
-        found = super().get(scope, kind, number)
-        if found is None and kind == "recall" and (found := self._recorded.get((scope, kind, number))) is not None:
-            self.put(scope, kind, number, found)
-        return found
+        """Return the body of a new event, or of a recorded recall."""
+        body = super().get(scope, kind, number)
+        if body is None and kind == "recall" and (body := self._recorded.get((scope, kind, number))) is not None:
+            self.put(scope, kind, number, body)
+        return body
 
 
 class RerunModel:
-    """A model that gives each question the reply at the same place of the recording, whatever the prompt says."""
+    """A model that returns the reply at the same place of the recording, whatever the prompt is."""
 
     name = "recorded"
 
@@ -163,11 +164,11 @@ class RerunModel:
         self._recorded = recorded
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply. Raises NotRecorded where nothing was asked."""
+        """Return the recorded reply. Raises NotRecorded if there was no call at this place."""
         scope, _, number = journal_place().rpartition("/")
         body: Any = self._recorded.get((scope, "ask", int(number)))
         if body is None:
-            raise NotRecorded("the planner asks more than was answered then")
+            raise NotRecorded("the planner makes more model calls than were recorded")
         reply = Reply.model_validate(body["reply"])
         text, _ = pass_on(reply.text, on_text)
         return reply.model_copy(update={"text": text})
@@ -182,7 +183,7 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
     try:
         play(*worker.episode(entry, path, Recording(recorded)))
     except JournalMismatch as mismatch:
-        return _judged(run, entry, path, worker, recorded, compared(mismatch))
+        return _with_ending(run, entry, path, worker, recorded, compared(mismatch))
     except MissingRequirement:
         raise
     except EnvsError as error:
@@ -194,10 +195,10 @@ def replay_episode(run: Run, entry: Entry, worker: EpisodeWorker, ending: Ending
 
 
 def compared(mismatch: JournalMismatch) -> Comparison:
-    """Return a difference in words."""
+    """Describe a difference in words."""
     bodies = (mismatch.recorded, mismatch.actual)
     expected, actual = (describe(mismatch.kind, body) for body in bodies)
-    if expected == actual:  # they differ in what the words leave out
+    if expected == actual:  # the difference is in a part that the words omit
         expected, actual = map(str, bodies)
     return Comparison(
         sameness=Sameness.DIFFERENT,
@@ -207,11 +208,11 @@ def compared(mismatch: JournalMismatch) -> Comparison:
     )
 
 
-def _judged(
-    run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Recorded, found: Comparison
+def _with_ending(
+    run: Run, entry: Entry, path: str, worker: EpisodeWorker, recorded: Recorded, comparison: Comparison
 ) -> Comparison:
-    """Add what only the whole episode shows: play it to its end with the recorded replies."""
-    before, journal = worker.roles, NewEvents(recorded)
+    """Play the episode to its end with the recorded replies, and add a changed verdict or a renaming of ids."""
+    roles, journal = worker.roles, NewEvents(recorded)
     worker.drop_environment()
     worker.roles = Roles(lambda role: RerunModel(recorded), run.config.sampling)
     try:
@@ -219,24 +220,24 @@ def _judged(
     except MissingRequirement:
         raise
     except (EnvsError, ModelError) as error:
-        return found.model_copy(update={"now": f"not known: {error}"})
+        return comparison.model_copy(update={"now": f"not known: {error}"})
     finally:
-        worker.roles = before
+        worker.roles = roles
         worker.drop_environment()
     changed: dict[str, Any] = {}
     then = Ending.model_validate(recorded[path, "outcome", 0])
     if then.outcome.solved != ending.outcome.solved:
-        changed = {which: f"{outcome_of(end)}{why(end)}" for which, end in (("then", then), ("now", ending))}
+        changed = {name: f"{outcome_of(each)}{why(each)}" for name, each in (("then", then), ("now", ending))}
     elif is_renaming(recorded, journal.events, run.config.environment.object_ids):
         changed = {"sameness": Sameness.RENAMED}
-    return found.model_copy(update=changed)
+    return comparison.model_copy(update=changed)
 
 
 NOTHING = "nothing (the recording ends here)"
 
 
 def describe(kind: str, body: Any) -> str:
-    """Return an event in words; its body as it is where there are none for its kind."""
+    """Describe an event in words; without words for its kind, return its body as text."""
     if body is None:
         return NOTHING
     return IN_WORDS[kind](body) if kind in IN_WORDS else str(body)

@@ -1,4 +1,4 @@
-"""Replaying all episodes of a run, in threads or in other processes. Nothing is written."""
+"""Replay all episodes of a run, in threads or in other processes. Nothing is written."""
 
 import queue
 from collections.abc import Callable, Sequence
@@ -28,11 +28,11 @@ OnComparison = Callable[[Entry, Comparison], None]
 
 
 def replay_run(run: Run, on_comparison: OnComparison, hosting: Hosting | None = None) -> bool:
-    """Play every recorded episode again and compare. Returns False if Ctrl-C stopped it."""
+    """Play every recorded episode again and compare it. Returns False if Ctrl-C stopped the replay."""
     hosting = hosting or Hosting()
     if hosting.executor == "threads":
         return replay_in_threads(run, run.entries(), hosting.jobs, on_comparison, unsafe=hosting.unsafe_no_sandbox)
-    return _replay_elsewhere(run, on_comparison, hosting)
+    return _replay_in_processes(run, on_comparison, hosting)
 
 
 def replay_in_threads(
@@ -45,36 +45,36 @@ def replay_in_threads(
     for entry in entries:
         waiting.put(entry)
 
-    def one(news: Callable[[], None]) -> None:
-        with hire() as worker, suppress(queue.Empty):
+    def replay_waiting(notify: Callable[[], None]) -> None:
+        with open_worker() as worker, suppress(queue.Empty):
             while True:
                 if steering.stopped:
                     raise EpisodeStopped
                 entry = waiting.get_nowait()
                 compared.put((entry, replay_episode(run, entry, worker, endings.get(entry.index))))
-                news()
+                notify()
 
-    def look() -> None:
+    def report() -> None:
         while not compared.empty():
             on_comparison(*compared.get())
 
     if not entries:
         return True
     count = min(jobs if run.config.environment.parallel else 1, len(entries))
-    with workers_of(run, unsafe, steering, silent=True) as hire:
-        return in_threads(count, one, steering, look)
+    with workers_of(run, unsafe, steering, silent=True) as open_worker:
+        return in_threads(count, replay_waiting, steering, report)
 
 
 @dataclass(frozen=True)
 class ReplayShare:
-    """Episodes that one worker replays. ``lost`` is the number of workers that it has cost."""
+    """Episodes that one worker replays. ``lost`` is the number of workers lost on it."""
 
     job: Job
     entries: tuple[Entry, ...]
     lost: int = 0
 
     def halves(self) -> list["ReplayShare"]:
-        """Return the share in two, so that an episode that ends its worker is found."""
+        """Split the share in two, so that an episode that ends its worker is found."""
         middle = len(self.entries) // 2
         return [replace(self, entries=part) for part in (self.entries[:middle], self.entries[middle:])]
 
@@ -84,19 +84,19 @@ Compared = list[tuple[Entry, Comparison]] | BaseException
 
 def replay_share(share: ReplayShare) -> Compared:
     """Replay a share of a run, in the process of a worker. Returns the error that ended it, if one did."""
-    job, found = share.job, list[tuple[Entry, Comparison]]()
+    job, comparisons = share.job, list[tuple[Entry, Comparison]]()
     try:
         with closing(Store(job.store, to_write=False)) as store:
             run = Run(job.folder, job.file, store)
             replay_in_threads(
-                run, share.entries, job.threads, lambda *pair: found.append(pair), unsafe=job.unsafe_no_sandbox
+                run, share.entries, job.threads, lambda *pair: comparisons.append(pair), unsafe=job.unsafe_no_sandbox
             )
     except BaseException as error:
         return sendable(error)
-    return found
+    return comparisons
 
 
-def _replay_elsewhere(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
+def _replay_in_processes(run: Run, on_comparison: OnComparison, hosting: Hosting) -> bool:
     entries = run.entries()
     if not entries:
         return True
@@ -119,7 +119,7 @@ def _replay_elsewhere(run: Run, on_comparison: OnComparison, hosting: Hosting) -
     jobs = min(hosting.jobs, len(entries))
     with open_places(hosting.executor)(jobs) as places:
         check_reachable(run, places)
-        workers = min(jobs, places.most)
+        workers = min(jobs, places.capacity)
         job = job_of(run, hosting, threads=-(-jobs // workers))
         shares = [ReplayShare(job, tuple(entries[number::workers])) for number in range(workers)]
         return WorkerPool(places, replay_share, shares, take, lose, lambda: None, None).carry_out()

@@ -123,7 +123,7 @@ def _solved_so_far(run: RunResults) -> list[float]:
 def paying_curves(runs: Sequence[RunResults], first: int = 0) -> Iterator[Chart]:
     """Yield the tokens per solved task over the episodes, learning included, if something was learned."""
     costs = [(number, run, paying) for number, run in enumerate(runs, first) if (paying := run.paying())]
-    if not any(paying.knows for _, _, paying in costs):
+    if not any(paying.has_learned for _, _, paying in costs):
         return
     lines = ((run.name, number, list(_tokens_so_far(run, paying.learning_tokens))) for number, run, paying in costs)
     series = [{"name": name, "hue": hue, "points": thin_out(points)} for name, hue, points in lines if points]

@@ -1,10 +1,10 @@
-"""The results of runs: one table with a row for each episode, and what is counted over it.
+"""The results of runs: a table with a row for each episode, and counts over it.
 
 ``table`` reads a run into ``RunResults`` in one pass over its events; ``rows`` has the row of an episode, ``Result``.
 ``summary`` counts a run's rows, with the ``claims`` that agents made, the ``matches`` of goals with found types, and
 the ``measures`` and milestones of environments; methods count their own figures (``planbook.planner.strategies.base``).
-``telling`` has all of it in sentences and small tables, for the terminal and the report. ``learning_cost`` is what
-building took, and whether it pays. ``statistics`` has the intervals and tests.
+``telling`` writes all of it in sentences and small tables, for the terminal and the report. ``learning_cost`` has the
+cost of building, and whether it pays. ``statistics`` has the intervals and tests.
 """
 
 from typing import TYPE_CHECKING
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from planbook.results.matches import matches_table, versions_line
     from planbook.results.measures import (
         Measure,
+        format_number,
         known_milestones,
         milestones,
         overall,
-        plain,
         unlock_score,
     )
     from planbook.results.rows import NOT_PLAYED, Result
@@ -66,6 +66,7 @@ __all__ = [
     "cost_line",
     "failure_lines",
     "figure_parts",
+    "format_number",
     "known_milestones",
     "matches_table",
     "mean_actions",
@@ -76,7 +77,6 @@ __all__ = [
     "overall",
     "paying_line",
     "paying_table",
-    "plain",
     "reached_after",
     "read_folder",
     "read_run",

@@ -1,9 +1,8 @@
-"""Claims of agents about whole tasks, against the environment's verdict: read from the record, never guessed.
+"""Claims of agents about whole tasks, compared with the environment's verdict: read from the record, never guessed.
 
-Methods that say nothing of the whole task make no claim: stored procedures, given code, AutoManual (it plans again as
-long as it may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that
-it can do nothing), random actions. In environments where an action delivers the answer, giving it is a claim for every
-method.
+Some methods make no claim about the whole task: stored procedures, given code, AutoManual (it replans as long as it
+may), AgentKit (its steps run out), ProgPrompt and Code as Policies (a program that ended may have found that it can do
+nothing), random actions. In environments with an action that delivers the answer, that action is a claim of any method.
 """
 
 from collections import Counter
@@ -12,31 +11,31 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-Said = Literal["solved", "not solved", "nothing"]
-NOTHING: Said = "nothing"
-IN_WORDS: dict[bool | None, Said] = {True: "solved", False: "not solved", None: NOTHING}
+ClaimKind = Literal["solved", "not solved", "nothing"]
+NO_CLAIM: ClaimKind = "nothing"
+CLAIMS: dict[bool | None, ClaimKind] = {True: "solved", False: "not solved", None: NO_CLAIM}
 ANSWERED = "an answer was delivered"
 
 
 class TaskClaim(BaseModel):
-    """The last claim about a task, who made it, and the environment's verdict.
+    """The last claim about a task, its author, and the environment's verdict.
 
-    ``played`` is False for an episode that was broken or not played: its verdict says nothing of the claim.
+    ``played`` is False for an episode that was broken or not played: its verdict says nothing about the claim.
     """
 
     model_config = ConfigDict(frozen=True)
 
     task: str
     repeat: int
-    claim: Said
+    claim: ClaimKind
     by: str = ""
     solved: bool
     played: bool = True
 
     @property
     def is_false(self) -> bool:
-        """True if the environment says the opposite of the claim."""
-        return self.played and self.claim != NOTHING and (self.claim == "solved") != self.solved
+        """True if the verdict contradicts the claim."""
+        return self.played and self.claim != NO_CLAIM and (self.claim == "solved") != self.solved
 
 
 class ClaimCounts(BaseModel):
@@ -45,19 +44,19 @@ class ClaimCounts(BaseModel):
     claimed_and_solved: int
     claimed_and_not: int
     denied_and_solved: int
-    """Claimed not to be solved, or given up, and solved all the same."""
+    """Claimed not to be solved, or given up, but solved."""
     denied_and_not: int
     unclaimed_and_solved: int
     unclaimed_and_not: int
     unplayed: int
-    """Broken or not played; claims about these do not count."""
+    """Broken or not played; their claims do not count."""
     false: tuple[TaskClaim, ...]
     """Claims that the environment contradicts."""
 
 
 def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
-    """Count the claims of a run; None where nothing was claimed of any task."""
-    if all(row.claim == NOTHING for row in rows):
+    """Count the claims of a run; None if there are none."""
+    if all(row.claim == NO_CLAIM for row in rows):
         return None
     counts = Counter((row.claim, row.solved) for row in rows if row.played)
     return ClaimCounts(
@@ -65,8 +64,8 @@ def count_claims(rows: Sequence[TaskClaim]) -> ClaimCounts | None:
         claimed_and_not=counts["solved", False],
         denied_and_solved=counts["not solved", True],
         denied_and_not=counts["not solved", False],
-        unclaimed_and_solved=counts[NOTHING, True],
-        unclaimed_and_not=counts[NOTHING, False],
+        unclaimed_and_solved=counts[NO_CLAIM, True],
+        unclaimed_and_not=counts[NO_CLAIM, False],
         unplayed=sum(not row.played for row in rows),
         false=tuple(row for row in rows if row.is_false),
     )

@@ -1,4 +1,4 @@
-"""What learning cost, step by step, and whether it pays: the cost of a solved task with learning included."""
+"""The cost of learning, step by step, and whether it pays: the cost of a solved task with learning included."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -15,15 +15,14 @@ from planbook.runs import Run, is_run
 from planbook.spending import Price, prices_from
 from planbook.wording import counted
 
-FORMULATING = "formulate/"
+FORMULATING = "formulate"
 
 
 class Reached(BaseModel):
-    """The state and cost of a building run after a number of tasks, without formulating.
+    """The state of a building run after a number of tasks, and its cost without formulating.
 
-    What episodes had cost that were copied from other runs is theirs. ``actions`` are those of the episodes and of
-    verifying procedures; ``money`` is in US dollars, None where a price is
-    unknown. ``procedures`` counts the task types that have one.
+    Episodes that were copied from other runs cost nothing here. ``actions`` are those of episodes and of verifications;
+    ``money`` is in US dollars, None if a price is unknown. ``procedures`` counts the task types with a procedure.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -38,7 +37,7 @@ class Reached(BaseModel):
 
 
 class BuildingCost(BaseModel):
-    """The object at the end of the output of ``planbook cost --json``; ``after`` has each building task, in order."""
+    """The output of ``planbook cost --json``; ``after`` has each building task, in order."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,12 +49,12 @@ class BuildingCost(BaseModel):
 
 
 def building_cost(run: Run, price: Price | None = None) -> BuildingCost:
-    """Read what a building run had spent at each step. Raises BadArgument for any other run."""
+    """Read the cost of a building run at each step. Raises BadArgument for any other run."""
     if run.config.learning is None:
         raise BadArgument(f"{run.folder} is not a building run; only runs of `planbook build` have a cost of building")
     price = price or prices_from(None)
     formulating = Spent()
-    for event in run.store.events(FORMULATING.rstrip("/"), "ask"):
+    for event in run.store.events(FORMULATING, "ask"):
         formulating = add_cost(formulating, event.kind, event.body, price)
     return BuildingCost(
         after=tuple(_steps(run, price)),
@@ -73,16 +72,16 @@ def _number_of_types(run: Run) -> int:
 
 
 def reached_after(cost: BuildingCost, tasks: int) -> Reached:
-    """Return what building had reached after a number of tasks."""
-    return next((each for each in reversed(cost.after) if each.tasks <= tasks), Reached(tasks=0))
+    """Return the state of a building run after a number of tasks."""
+    return next((step for step in reversed(cost.after) if step.tasks <= tasks), Reached(tasks=0))
 
 
 def cost_line(cost: BuildingCost) -> str:
     """Return a line with the cost until the last procedure was found; empty if there is none."""
-    most = max((each.procedures for each in cost.after), default=0)
+    most = max((step.procedures for step in cost.after), default=0)
     if not most:
         return ""
-    at = next(each for each in cost.after if each.procedures == most)
+    at = next(step for step in cost.after if step.procedures == most)
     return (
         f"Procedures for {most} of {counted(cost.task_types, 'task type')} after {counted(at.tasks, 'task')}: "
         f"{counted(at.calls, 'call')}, {at.tokens:,} tokens and {counted(at.actions, 'action')} until then."
@@ -91,35 +90,35 @@ def cost_line(cost: BuildingCost) -> str:
 
 def _steps(run: Run, price: Price) -> Iterator[Reached]:
     assert run.config.learning is not None
-    kinds = {entry.index: entry.task.type for entry in run.entries()}
-    spent, known = Spent(), dict[str, tuple[int, int]]()
+    types = {entry.index: entry.task.type for entry in run.entries()}
+    spent, counts = Spent(), dict[str, tuple[int, int]]()
     for event in run.own_events():
-        if event.scope.startswith(FORMULATING):
+        if event.scope.startswith(f"{FORMULATING}/"):
             continue
         spent = add_cost(spent, event.kind, event.body, price)
         match = LEARNED.fullmatch(event.scope)
         if match and event.kind == "learnt" and SPOILT not in event.body:
             index, knowledge = int(match[1]), cast(Any, event.body)["knowledge"]
-            known[group_of(run.config.learning, kinds[index])] = (len(knowledge["rules"]), len(knowledge["procedures"]))
+            counts[group_of(run.config.learning, types[index])] = len(knowledge["rules"]), len(knowledge["procedures"])
             yield Reached(
                 tasks=index + 1,
                 calls=spent.calls,
                 tokens=spent.tokens,
                 actions=spent.actions,
                 money=spent.money,
-                rules=sum(rules for rules, _ in known.values()),
-                procedures=sum(procedures for _, procedures in known.values()),
+                rules=sum(rules for rules, _ in counts.values()),
+                procedures=sum(procedures for _, procedures in counts.values()),
             )
 
 
-# Whether it pays.
+# The cost of a solved task.
 
 
 class Paying(BaseModel):
-    """Calls and tokens of a run for each task solved, without and with what it took to learn what it plays with.
+    """Calls and tokens of a run for each solved task, without and with the cost of learning the knowledge it uses.
 
-    ``break_even`` is the number of solved tasks from which on the tokens of learning are saved again, held against a
-    run of the same model without knowledge; None if they never are, or there is no such run. ``beside`` is its name.
+    ``break_even`` is the number of solved tasks after which the tokens of learning are saved, compared with a run of
+    the same model without knowledge, named ``beside``; None if they never are, or if there is no such run.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -134,7 +133,7 @@ class Paying(BaseModel):
 
     @classmethod
     def of(cls, solved: int, playing: Spent, learning: Spent) -> Self:
-        """Return the figures before they are held against another run."""
+        """Return the figures before any comparison with another run."""
         return cls(
             solved=solved,
             calls=playing.calls,
@@ -146,41 +145,41 @@ class Paying(BaseModel):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def per_solved(self) -> dict[str, float | None]:
-        """Calls and tokens for each task solved, learning left out and included; None where none was solved."""
+        """Calls and tokens for each solved task, without and with learning; None if none was solved."""
         learned = {"calls": self.learning_calls, "tokens": self.learning_tokens}
         played = {"calls": self.calls, "tokens": self.tokens}
         included = {f"{name}_with_learning": amount + learned[name] for name, amount in played.items()}
-        return {name: self._each(amount) for name, amount in {**played, **included}.items()}
+        return {name: self._per_solved(amount) for name, amount in {**played, **included}.items()}
 
-    def _each(self, amount: int) -> float | None:
+    def _per_solved(self, amount: int) -> float | None:
         return round(amount / self.solved, 6) if self.solved else None
 
     @property
-    def knows(self) -> bool:
+    def has_learned(self) -> bool:
         """True if something was spent on learning."""
         return bool(self.learning_calls or self.learning_tokens)
 
     def named(self, names: Mapping[str, str]) -> Self:
-        """Return the figures with the other run under the name that a reader sees."""
+        """Return the figures with the displayed name of the other run."""
         return self.model_copy(update={"beside": names.get(self.beside, self.beside)})
 
-    def against(self, name: str, without: "Paying") -> Self:
-        """Return the figures with the point at which learning has paid, held against a run without knowledge.
+    def compared_with(self, name: str, without: "Paying") -> Self:
+        """Return the figures with the break-even point against a run without knowledge.
 
-        Unchanged if that run solved nothing: then there is no cost of a solved task to save.
+        They are unchanged if that run solved nothing: it has no cost of a solved task.
         """
         if not without.solved:
             return self
-        mine, theirs = self._each(self.tokens), without._each(without.tokens)
+        mine, theirs = self._per_solved(self.tokens), without._per_solved(without.tokens)
         saved = None if mine is None or theirs is None or theirs <= mine else theirs - mine
         return self.model_copy(update={"beside": name, "break_even": saved and ceil(self.learning_tokens / saved)})
 
 
 def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
-    """Return what was spent on learning what a run plays with; None if that is not known here.
+    """Return the cost of learning the knowledge that a run plays with; None if it is not known here.
 
-    It is known of runs of `planbook build`, with the runs that these built on, and not of other folders. The manual
-    counts where everything was used that was learned.
+    It is known of runs of `planbook build`, including the runs that they built on, but not of other folders. The manual
+    counts if the run uses everything that was learned.
     """
     if config.library == SHIPPED_LIBRARY:
         return Spent()
@@ -191,7 +190,7 @@ def learning_behind(config: Config, price: Price | None = None) -> Spent | None:
             cost, before = building_cost(run, price), learning_behind(run.config, price)
     except (BadArgument, BadRun):
         return None
-    everything = config.after is None
-    at = cost.after[-1] if everything and cost.after else reached_after(cost, config.after or 0)
-    manual = (cost.formulating_calls, cost.formulating_tokens) if everything else (0, 0)
+    uses_all = config.after is None
+    at = cost.after[-1] if uses_all and cost.after else reached_after(cost, config.after or 0)
+    manual = (cost.formulating_calls, cost.formulating_tokens) if uses_all else (0, 0)
     return before and before + Spent(calls=at.calls + manual[0], prompt=at.tokens + manual[1])

@@ -1,4 +1,4 @@
-"""How goals were matched with found task types: coverage, abstentions, and matches that were wrong, with intervals."""
+"""Matches of goals with found task types: coverage, abstentions and wrong matches, with intervals."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from planbook.wording import counted
 
 
 class Share(BaseModel):
-    """A number of tasks, of how many, and the 95 % interval of the share, in percent."""
+    """A count of tasks out of ``of``, and the 95 % interval of the share, in percent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,11 +27,11 @@ class Share(BaseModel):
 
 
 class MatchCounts(BaseModel):
-    """Counts of episodes by how their goals were matched; ``--json`` has them as ``matches``.
+    """Counts of episodes by the match of their goals; ``--json`` has them as ``matches``.
 
-    ``wrong`` are tasks that were matched and not solved by the procedure of their type: a wrong type, wrong parameters,
-    or a procedure that fails. ``wrong_type`` counts those of them whose own type, where the environment has one, is
-    another than most of their found type have; None where tasks have no types.
+    ``wrong`` counts tasks that were matched but not solved by the procedure of their type: the type or the parameters
+    are wrong, or the procedure fails. ``wrong_type`` counts the wrong ones whose own type differs from that of most
+    tasks of their found type; None if the tasks have no types of their own.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -40,27 +40,27 @@ class MatchCounts(BaseModel):
     abstained: Share
     wrong: Share
     solved_after: Share
-    """Wrong ones that the planner solved afterwards."""
+    """Wrong matches whose task the planner solved afterwards."""
     wrong_type: Share | None
     by: dict[str, int]
-    """Matches by what decided: pattern, words, model."""
+    """Counts of matches by their source: pattern, words, model."""
 
 
 def count_matches(rows: Sequence[Result]) -> MatchCounts | None:
     """Count the matches of a run; None if no goal was to be matched."""
-    every = [(row, found) for row in rows if (found := row.match) is not None]
-    if not every:
+    matches = [(row, match) for row in rows if (match := row.match) is not None]
+    if not matches:
         return None
-    matched = [(row, found) for row, found in every if found.type]
-    wrong = [(row, found) for row, found in matched if found.failed or not row.solved]
-    several = len({row.entry.task.type for row, _ in every}) > 1
+    matched = [(row, match) for row, match in matches if match.type]
+    wrong = [(row, match) for row, match in matched if match.failed or not row.solved]
+    several = len({row.entry.task.type for row, _ in matches}) > 1
     return MatchCounts(
-        matched=share(len(matched), len(every)),
-        abstained=share(len(every) - len(matched), len(every)),
+        matched=share(len(matched), len(matches)),
+        abstained=share(len(matches) - len(matched), len(matches)),
         wrong=share(len(wrong), len(matched)),
         solved_after=share(sum(row.solved for row, _ in wrong), len(wrong)),
         wrong_type=share(_of_other_types(matched, wrong), len(matched)) if several else None,
-        by=dict(Counter(found.by for _, found in matched)),
+        by=dict(Counter(match.by for _, match in matched)),
     )
 
 
@@ -75,19 +75,19 @@ def matches_table(counts: MatchCounts) -> Grid:
     rows = [("matched with a type", counts.matched), ("abstained", counts.abstained), ("wrong matches", counts.wrong)]
     rows += [("wrong, and of another type", counts.wrong_type)] if counts.wrong_type else []
     rows += [("solved by the planner after a wrong match", counts.solved_after)] if counts.wrong.count else []
-    told = [(name, str(each.count), str(each.of), f"{each.low:.1f}% to {each.high:.1f}%") for name, each in rows]
-    return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), told)
+    cells = [(name, str(part.count), str(part.of), f"{part.low:.1f}% to {part.high:.1f}%") for name, part in rows]
+    return Grid("goals and found types", "", ("tasks", "of", "95 % interval"), cells)
 
 
 def versions_line(found: Sequence[FoundType]) -> str:
-    """Return how many procedures were published for found types, and how many of them were repairs."""
-    published, repairs = sum(each.version for each in found), sum(each.repairs for each in found)
+    """Return a line with the number of procedures published for found types, and of repairs among them."""
+    published, repairs = sum(kind.version for kind in found), sum(kind.repairs for kind in found)
     versions = f"{counted(len(found), 'found type')}; {counted(published, 'version')} of procedures published"
     return f"{versions}, {repairs} of them repairs ({share(repairs, published)})."
 
 
 def _of_other_types(matched: Sequence[tuple[Result, Match]], wrong: Sequence[tuple[Result, Match]]) -> int:
-    """Count the wrong matches whose own type most tasks of the found type do not have."""
-    own = Counter((found.type, row.type) for row, found in matched)
+    """Count the wrong matches whose own type differs from that of most tasks of the found type."""
+    own = Counter((match.type, row.type) for row, match in matched)
     usual = {found: kind for (found, kind), _ in reversed(own.most_common())}
-    return sum(usual[found.type] != row.type for row, found in wrong)
+    return sum(usual[match.type] != row.type for row, match in wrong)

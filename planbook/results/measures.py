@@ -1,6 +1,6 @@
 """Measures and milestones of environments beside success.
 
-``Environment.measures`` are figures such as a game's reward, ``Environment.milestones`` steps on the way to a goal.
+``Environment.measures`` are figures, for example a game's reward; ``Environment.milestones`` are steps towards a goal.
 """
 
 from collections import Counter
@@ -16,16 +16,16 @@ from planbook.results.rows import Result
 from planbook.wording import UNPLAYED
 
 ALL = "all"
-"""All task types together, where there are several."""
+"""Names all task types together, if there are several."""
 
 
-def plain(number: float, digits: int = 4) -> str:
-    """Return a figure of any size to so many digits, but never in powers of ten."""
+def format_number(number: float, digits: int = 4) -> str:
+    """Return a number with significant digits, never in exponent notation."""
     return f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
 
 
 class Measure(BaseModel):
-    """A figure over the episodes that were played; ``sd`` is None for a single one."""
+    """A figure over the episodes that were played; ``sd`` is None for a single episode."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,43 +34,44 @@ class Measure(BaseModel):
     episodes: int
 
     def __str__(self) -> str:
-        return plain(self.mean) if self.sd is None else f"{plain(self.mean)} ± {plain(self.sd, 2)}"
+        spread = "" if self.sd is None else f" ± {format_number(self.sd, 2)}"
+        return f"{format_number(self.mean)}{spread}"
 
 
-Measured = Mapping[str, Mapping[str, Measure]]
-"""By task type and name."""
-Reached = Mapping[str, Mapping[str, tuple[int, int]]]
-"""Milestones by task type and name: episodes that reached it, of how many."""
+MeasuresByType = Mapping[str, Mapping[str, Measure]]
+"""Measures by task type and name."""
+MilestoneCounts = Mapping[str, Mapping[str, tuple[int, int]]]
+"""[episodes that reached it, episodes] of milestones, by task type and name."""
 
 
 def measures(rows: Sequence[Result]) -> dict[str, dict[str, Measure]]:
-    """Return them by task type, in the order in which the environment names them; ``all`` has all types together."""
-    by_type = {kind: _measured(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
-    found = {kind: figures for kind, figures in by_type.items() if figures}
-    return {**found, ALL: _measured(rows)} if len(found) > 1 else found
+    """Return the measures by task type, in the environment's order; ``all`` has all types together."""
+    by_type = {kind: _means(row for row in rows if row.type == kind) for kind in sorted({row.type for row in rows})}
+    measured = {kind: figures for kind, figures in by_type.items() if figures}
+    return {**measured, ALL: _means(rows)} if len(measured) > 1 else measured
 
 
-def overall(measured: Measured, name: str) -> Measure | None:
-    """Return a measure over the whole run, whatever the types; None where the environment does not take it."""
+def overall(measured: MeasuresByType, name: str) -> Measure | None:
+    """Return a measure over all types; None if the environment does not have it."""
     figures = measured.get(ALL) or next(iter(measured.values()), {})
     return figures.get(name)
 
 
 def unlock_score(shares: Iterable[float]) -> float:
-    """Return Crafter's score in percent, of the share of episodes in which each achievement was reached.
+    """Return Crafter's score in percent, from the share of episodes that reached each achievement.
 
-    A mean of logarithms: an achievement that is hardly ever reached counts for more than one that always is.
+    It is a mean of logarithms: an increase of a rare achievement counts for more than one of a frequent one.
     """
     return exp(fmean(log1p(100 * share) for share in shares)) - 1
 
 
-def _measured(rows: Iterable[Result]) -> dict[str, Measure]:
+def _means(rows: Iterable[Result]) -> dict[str, Measure]:
     values: dict[str, list[float]] = {}
     for row in rows:
         if row.outcome not in UNPLAYED:
             for name, value in row.measures.items():
                 values.setdefault(name, []).append(value)
-    return {name: _measure(each) for name, each in values.items()}
+    return {name: _measure(figures) for name, figures in values.items()}
 
 
 def _measure(values: Sequence[float]) -> Measure:
@@ -82,39 +83,39 @@ def _measure(values: Sequence[float]) -> Measure:
 
 
 def milestones(rows: Sequence[Result], known: Sequence[str] = ()) -> dict[str, dict[str, tuple[int, int]]]:
-    """Count each milestone, as [episodes, of how many], by task type where all tasks of the type have the same goal.
+    """Count each milestone, as [episodes that reached it, episodes], for task types whose tasks have the same goal.
 
-    The most frequent come first: all others build on them. Where all milestones of the environment are ``known``
-    beforehand, those that nobody reached come last, except for a type that asks for one of them alone.
+    The most frequent come first, as the others build on them. If all milestones of the environment are ``known``,
+    those that nobody reached come last, except for a type whose goal is a single milestone.
     """
-    found = {}
+    by_type = {}
     for kind in sorted({row.type for row in rows}):
-        alike = [row for row in rows if row.type == kind]
-        all_of_them = is_open(kind, known)
-        if all_of_them or len({row.entry.task.goal for row in alike}) == 1:
-            counts = Counter(dict.fromkeys(known if all_of_them else (), 0))
-            counts.update(thing for row in alike for thing in row.ending.milestones)
-            found[kind] = {thing: (count, len(alike)) for thing, count in counts.most_common()}
-    return {kind: reached for kind, reached in found.items() if reached}
+        of_type = [row for row in rows if row.type == kind]
+        seeks_all = is_open(kind, known)
+        if seeks_all or len({row.entry.task.goal for row in of_type}) == 1:
+            counts = Counter(dict.fromkeys(known if seeks_all else (), 0))
+            counts.update(name for row in of_type for name in row.ending.milestones)
+            by_type[kind] = {name: (count, len(of_type)) for name, count in counts.most_common()}
+    return {kind: reached for kind, reached in by_type.items() if reached}
 
 
 def is_open(kind: str, known: Sequence[str]) -> bool:
-    """Return whether the tasks of a type ask for as many of the known milestones as can be reached."""
+    """Return whether the goal of a type is to reach as many of the known milestones as possible."""
     return bool(known) and kind not in known
 
 
 def known_milestones(config: Config) -> tuple[str, ...]:
-    """Return all milestones of the environment; nothing where they differ by task, or it is not installed."""
+    """Return all milestones of the environment; empty if they differ by task, or if it is not installed."""
     try:
         return config.environment.all_milestones
     except EnvsError:
         return ()
 
 
-def unlocked(reached: Reached, known: Sequence[str]) -> float | None:
-    """Return the unlock score over all episodes that could reach everything; None for a run without them."""
-    after_all = [things for kind, things in reached.items() if is_open(kind, known)]
-    episodes = sum(next(of for _, of in things.values()) for things in after_all)
+def unlocked(reached: MilestoneCounts, known: Sequence[str]) -> float | None:
+    """Return the unlock score over all episodes that could reach all milestones; None if there are none."""
+    of_open_types = [counts for kind, counts in reached.items() if is_open(kind, known)]
+    episodes = sum(next(of for _, of in counts.values()) for counts in of_open_types)
     if not episodes:
         return None
-    return round(unlock_score(sum(things[name][0] for things in after_all) / episodes for name in known), 2)
+    return round(unlock_score(sum(counts[name][0] for counts in of_open_types) / episodes for name in known), 2)

@@ -1,4 +1,4 @@
-"""The row of an episode in the table of results, and how it is read from the episode's events, one after the other."""
+"""The row of an episode in the table of results, which is read from the episode's events one by one."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from planbook.planner import (
     Spans,
     Spent,
 )
-from planbook.results.claims import ANSWERED, IN_WORDS, TaskClaim
+from planbook.results.claims import ANSWERED, CLAIMS, TaskClaim
 from planbook.runs import DIVERGED, Entry
 from planbook.store import RESTART, Event
 from planbook.wording import TYPE_SOLVED
@@ -26,13 +26,13 @@ from planbook.wording import TYPE_SOLVED
 NOTHING = Spent()
 NOT_PLAYED = Ending(outcome=Outcome.NOT_RUN, cause=Outcome.NOT_RUN.value)
 OWN = re.compile(rf"task/\d+({RESTART}\d+)?(/round/\d+)?")
-"""The scopes of an episode's own endings and resets."""
+"""Matches the scopes of an episode's own endings and resets."""
 INSIDE = re.compile(rf"task/\d+(?:{RESTART}(\d+))?/round/.+")
-"""A scope inside the play of an episode, with the number of restarts before that play."""
-OF_METHODS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
-"""Kinds of events that claims and the figures of methods are read from."""
-TIMED: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
-"""Kinds of events that tell how long an episode took."""
+"""Matches a scope inside an attempt at an episode, with the number of restarts before it."""
+METHOD_EVENTS: frozenset[EventKind] = frozenset({"span", "act", "rewind", *OLD_SPAN_KINDS})
+"""Kinds of events from which claims and the figures of methods are read."""
+TIMED_EVENTS: frozenset[EventKind] = frozenset({"task", "ask", "act", "cell", "outcome"})
+"""Kinds of events from which the duration of an episode is read."""
 
 
 @dataclass
@@ -43,48 +43,48 @@ class Result:
     run: str = ""
     """The name of the run."""
     env: str = ""
-    """The environment, where it is a file of the user's own; else the task names it."""
+    """The environment, if it is a user's file; otherwise the task names it."""
     copied: bool = False
     """True if another run played the episode, and paid for it."""
     bulky: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Fields of spans that are not kept, by name of span."""
+    """Fields of spans that are dropped, by name of span."""
     given_task: Task | None = None
-    """The task as the environment gave it, once the episode has begun."""
+    """The task from the environment, once the episode has begun."""
     ending: Ending = NOT_PLAYED
     spent: Spent = NOTHING
-    """Calls, tokens, money and actions, whoever paid for them; seconds are apart."""
+    """Calls, tokens, money and actions, even if another run paid for them; seconds are kept separately."""
     seconds: float = 0.0
-    """From the first event to the last, without breaks between invocations."""
+    """Time from the first event to the last, without breaks between invocations."""
     events: int = 0
-    """The number of events read so far, which tells what a run held when it was read."""
-    _played: "_Play" = field(init=False)
+    """The number of events read so far."""
+    _attempt: "_EpisodeAttempt" = field(init=False)
     _last: tuple[int, float] = (-1, 0.0)
     """The invocation and the time of the last timed event."""
 
     def __post_init__(self) -> None:
-        self._played = _Play(self.bulky)
+        self._attempt = _EpisodeAttempt(self.bulky)
 
     def take(self, event: Event, cost: Spent | None, invocation: int, set_aside: frozenset[str]) -> bool:
-        """Read the next event of the episode; return whether it is an ending that counts."""
+        """Read the next event of the episode. Returns whether it is an ending that counts."""
         self.events += 1
         self.spent = self.spent + cost if cost else self.spent
-        if event.kind in TIMED:
+        if event.kind in TIMED_EVENTS:
             number, at = self._last
             self.seconds += event.at - at if number == invocation else 0.0
             self._last = invocation, event.at
-        if event.kind in OF_METHODS and (inside := INSIDE.fullmatch(event.scope)):
-            self._take_inside(event, int(inside[1] or 0))
-        return self._note(event, set_aside)
+        if event.kind in METHOD_EVENTS and (inside := INSIDE.fullmatch(event.scope)):
+            self._take_method_event(event, int(inside[1] or 0))
+        return self._take_ending(event, set_aside)
 
-    def _take_inside(self, event: Event, restarts: int) -> None:
-        """Keep what methods recorded; of an episode that was started over, the last play counts."""
-        if restarts > self._played.restarts:
-            self._played = _Play(self.bulky, restarts)
-        if restarts == self._played.restarts:
-            self._played.take(event)
+    def _take_method_event(self, event: Event, restarts: int) -> None:
+        """Read an event of the method; if the episode was started over, the last attempt counts."""
+        if restarts > self._attempt.restarts:
+            self._attempt = _EpisodeAttempt(self.bulky, restarts)
+        if restarts == self._attempt.restarts:
+            self._attempt.take(event)
 
-    def _note(self, event: Event, set_aside: frozenset[str]) -> bool:
-        """Keep the ending and the task, unless they belong to something that this episode played to try it out."""
+    def _take_ending(self, event: Event, set_aside: frozenset[str]) -> bool:
+        """Read the task or the ending, unless it belongs to a trial that this episode played."""
         body: Any = event.body
         if event.kind not in ("task", "outcome") or not OWN.fullmatch(event.scope):
             return False
@@ -104,19 +104,19 @@ class Result:
 
     @property
     def task(self) -> Task:
-        """The task as the environment gave it; before that, as the run lists it."""
+        """The task from the environment; before the episode begins, the task that the run lists."""
         return self.given_task or self.entry.task
 
     @property
     def type(self) -> str:
-        """The type of the task; of one that has none, the found type that its goal was matched with."""
+        """The type of the task; if it has none, the found type with which its goal was matched."""
         return self.entry.task.type or (self.match.type if self.match else "")
 
     @property
     def match(self) -> Match | None:
-        """The last match of the task's goal with a found type, if it was to be matched."""
-        found = [Match.model_validate(span.data) for span in self.spans if span.name == Match.span]
-        return found[-1] if found else None
+        """The last match of the task's goal with a found type, if the method matches goals."""
+        matches = [Match.model_validate(span.data) for span in self.spans if span.name == Match.span]
+        return matches[-1] if matches else None
 
     @property
     def repeat(self) -> int:
@@ -125,7 +125,7 @@ class Result:
 
     @property
     def name(self) -> str:
-        """The task's id, with the repeat where it is not the first."""
+        """The task's id, with the repeat if it is not the first."""
         return f"{self.entry.task.id}{f' (repeat {self.repeat})' if self.repeat else ''}"
 
     @property
@@ -140,12 +140,12 @@ class Result:
 
     @property
     def is_open(self) -> bool:
-        """True if it has begun and not ended."""
+        """True if the episode has begun and not ended."""
         return self.events > 0 and self.outcome is Outcome.NOT_RUN and not self.is_skipped
 
     @property
     def is_skipped(self) -> bool:
-        """True if it was left out on purpose, so that it counts nowhere."""
+        """True if the episode was left out on purpose, so it counts nowhere."""
         return self.ending.cause == TYPE_SOLVED
 
     @property
@@ -161,45 +161,45 @@ class Result:
     @property
     def spans(self) -> list[RecordedSpan]:
         """The spans that the method recorded, in the order in which they began, without bulky fields."""
-        return list(self._played.spans.recorded())
+        return list(self._attempt.spans.recorded())
 
     @property
     def claim(self) -> TaskClaim:
         """The last claim about the task. An answer that was delivered counts as a claim of success."""
-        act, held = self._played.last_act, self._played.claim
-        by, said = (held.by, held.done) if held else ("", None)
-        answering = _answering(self.env or self.entry.task.env) if act else None
-        if act and act["action"]["name"] == answering and act["observation"]["accepted"]:
-            by, said = ANSWERED, True
+        step, claim = self._attempt.last_step, self._attempt.claim
+        by, claimed = (claim.by, claim.done) if claim else ("", None)
+        answering = _answering_action(self.env or self.entry.task.env) if step else None
+        if step and step["action"]["name"] == answering and step["observation"]["accepted"]:
+            by, claimed = ANSWERED, True
         return TaskClaim(
             task=self.entry.task.id,
             repeat=self.repeat,
-            claim=IN_WORDS[said],
-            by=by if said is not None else "",
+            claim=CLAIMS[claimed],
+            by=by if claimed is not None else "",
             solved=self.solved,
             played=self.outcome.played,
         )
 
 
-class _Play:
-    """The events of one play of an episode that claims and figures need."""
+class _EpisodeAttempt:
+    """The spans, last action and claim of one attempt at an episode."""
 
     def __init__(self, bulky: Mapping[str, frozenset[str]], restarts: int = 0) -> None:
         self.restarts = restarts
         self.spans = Spans(bulky)
-        self.last_act: Any = None
+        self.last_step: Any = None
         """The last action with its observation, as recorded."""
         self.claim: Claim | None = None
-        """The method's claim about the whole task, if nothing was done after it."""
-        self._taken = 0
+        """The method's claim about the whole task, if no action followed it."""
+        self._count = 0
 
     def take(self, event: Event) -> None:
         """Read the next event."""
         body: Any = event.body
-        self.spans.take(event, self._taken)
-        self._taken += 1
+        self.spans.take(event, self._count)
+        self._count += 1
         if event.kind == "act":
-            self.last_act, self.claim = body, None
+            self.last_step, self.claim = body, None
         elif event.kind == "rewind":
             self.claim = None
         elif event.kind == "span" and body.get("name") == Claim.span:
@@ -207,8 +207,8 @@ class _Play:
 
 
 @cache
-def _answering(env: str) -> str | None:
-    """Return the action of an environment that delivers answers; None where it has none, or is not installed."""
+def _answering_action(env: str) -> str | None:
+    """Return the action of an environment that delivers answers; None if it has none, or is not installed."""
     try:
         return load_environment(env).answering or None
     except EnvsError:

@@ -1,4 +1,4 @@
-"""Intervals, tests and ratio estimators; all in plain Python, so that no table needs numpy."""
+"""Intervals, tests and ratio estimators, in plain Python: no table needs numpy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 Z_95 = 1.959963984540054
 TERMS = 200
-"""Of a continued fraction; it has settled long before."""
+"""Terms of a continued fraction, which converges long before."""
 
 
 def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, float]:
-    """Return the Wilson score interval of a share, as two fractions; (0, 1) where nothing was tried."""
+    """Return the Wilson score interval of a share, as two fractions; (0, 1) if nothing was tried."""
     if total == 0:
         return 0.0, 1.0
     share = successes / total
@@ -23,35 +23,35 @@ def wilson(successes: float, total: float, z: float = Z_95) -> tuple[float, floa
 
 
 def wilson_over(tasks: Iterable[Sequence[bool]]) -> tuple[float, float]:
-    """Return the interval of the share solved, of tasks with their repeats; without repeats it is Wilson's.
+    """Return the interval of the share solved, from the repeats of each task; without repeats it is Wilson's.
 
-    Repeats of a task are alike. So there are fewer independent cases than episodes, by the design effect: the variance
-    over tasks as a multiple of that of independent episodes (Kish, Survey Sampling, 1965). Where all episodes came out
-    the same there is no variance, and tasks are what counts.
+    Repeats of a task are correlated, so there are fewer independent cases than episodes, by the design effect: the
+    variance over tasks divided by that of independent episodes (Kish, Survey Sampling, 1965). If all episodes have the
+    same outcome there is no variance, and each task counts as one case.
     """
-    groups = [each for each in tasks if each]
+    groups = [repeats for repeats in tasks if repeats]
     total, solved = sum(map(len, groups)), sum(map(sum, groups))
     most = total / len(groups) if groups else 1.0
     effect = most
     if 0 < solved < total and len(groups) > 1:
         share = solved / total
-        squares = fsum((sum(each) - share * len(each)) ** 2 for each in groups)
+        squares = fsum((sum(repeats) - share * len(repeats)) ** 2 for repeats in groups)
         effect = len(groups) / (len(groups) - 1) * squares / (total * share * (1 - share))
     effect = min(max(effect, 1.0), most)
     return wilson(solved / effect, total / effect)
 
 
 def percent(counts: Iterable[tuple[int, int]]) -> float | None:
-    """Return the percentage solved, of pairs of solved and tried; None where nothing was tried."""
+    """Return the percentage solved, from pairs of solved and tried; None if nothing was tried."""
     listed = list(counts)
     tasks = sum(tasks for _, tasks in listed)
     return round(100 * sum(solved for solved, _ in listed) / tasks, 1) if tasks else None
 
 
 def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tuple[float, float]:
-    """Return the interval of the difference of two shares of the same cases (Bonett and Price, 2012); (-1, 1) for none.
+    """Return the interval of the difference of two paired shares (Bonett and Price, 2012); (-1, 1) without cases.
 
-    ``gained`` cases succeeded only the second time, ``lost`` ones only the first time.
+    ``gained`` cases succeeded only the second time, ``lost`` cases only the first time.
     """
     if total == 0:
         return -1.0, 1.0
@@ -61,30 +61,30 @@ def paired_difference(gained: int, lost: int, total: int, z: float = Z_95) -> tu
 
 
 def mcnemar(gained: int, lost: int) -> float:
-    """Return the p of McNemar's exact test: the chance of so uneven a split of the cases that differ."""
+    """Return the p of McNemar's exact test: the chance of a split at least as uneven of the cases that differ."""
     differing = gained + lost
     tail = sum(comb(differing, count) for count in range(min(gained, lost) + 1))
     return min(1.0, 2 * tail / (1 << differing))
 
 
 def sign_flips(differences: Sequence[int]) -> float:
-    """Return the exact two-sided p of the sum if each task's sides could as well have been swapped.
+    """Return the exact two-sided p of the sum of differences, under random swaps of the two sides of each task.
 
-    With one pair a task it is McNemar's exact test.
+    With one pair per task it is McNemar's exact test.
     """
-    return min(1.0, 2 * min(swapped_tails([(each, -each) for each in differences])))
+    return min(1.0, 2 * min(swapped_tails([(difference, -difference) for difference in differences])))
 
 
 def t_below(t: float, freedom: int) -> float:
-    """Return the chance that Student's t is below a value: its distribution function."""
-    if t * t < freedom:  # near 0 the tail is lost in rounding, what lies between 0 and t is not
+    """Return the distribution function of Student's t: the chance of a smaller value."""
+    if t * t < freedom:  # near 0 the tail is lost in rounding; the part between 0 and t is not
         return 0.5 + copysign(_beta_share(t * t / (freedom + t * t), 0.5, freedom / 2) / 2, t)
     tail = _beta_share(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
     return 1 - tail if t > 0 else tail
 
 
 def t_quantile(share: float, freedom: int) -> float:
-    """Return the value that Student's t is below with a chance of ``share``, which is more than a half."""
+    """Return the quantile of Student's t for a ``share`` of more than one half."""
     low, high = 0.0, 1.0
     while t_below(high, freedom) < share:
         low, high = high, 2 * high
@@ -113,7 +113,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """Return the p values of several tests, corrected after Holm for the chance of any false finding among them."""
+    """Return the p values of several tests, corrected after Holm: they bound the chance of any false positive."""
     corrected, least = [0.0] * len(chances), 0.0
     for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
         least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
@@ -122,7 +122,7 @@ def holm(chances: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
-    """Return the p values of several tests, corrected so that their bound is that of the share of false findings."""
+    """Return the p values of several tests, corrected so that they bound the expected share of false positives."""
     corrected, least, count = [0.0] * len(chances), 1.0, len(chances)
     for rank, place in reversed(list(enumerate(sorted(range(count), key=lambda place: chances[place]), 1))):
         least = min(least, chances[place] * count / rank)
@@ -131,9 +131,9 @@ def benjamini_hochberg(chances: Sequence[float]) -> list[float]:
 
 
 def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
-    """Return the chances that the sum of one count a group is at most, and at least, that of the first ones, exactly.
+    """Return the exact chances that a sum of one count per group is at most, and at least, the sum of the first counts.
 
-    Each count of a group is as likely as the others.
+    All counts of a group are equally likely.
     """
     chances, first = {0: 1.0}, 0
     for counts in groups:
@@ -149,7 +149,7 @@ def swapped_tails(groups: Iterable[Sequence[int]]) -> tuple[float, float]:
 
 
 def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return the 95 % interval of the mean and the two-sided p of Student's paired test; None where nothing varies."""
+    """Return the 95 % interval of the mean and the two-sided p of Student's paired test; None if nothing varies."""
     centre, freedom = fmean(differences), len(differences) - 1
     spread = stdev(differences) / sqrt(len(differences)) if freedom else 0.0
     if not spread:
@@ -158,14 +158,14 @@ def paired_t(differences: Sequence[float]) -> tuple[float | None, float | None, 
     return centre - reach, centre + reach, 2 * t_below(-abs(centre) / spread, freedom)
 
 
-# Ratios of sums over tasks, such as tokens for each task solved.
+# Ratios of sums over tasks, for example tokens for each solved task.
 
-LEAST = 5
-"""Tasks that need something below the line, such as a solved one, before an interval is given."""
+MIN_TASKS = 5
+"""Tasks with a denominator other than 0 that an interval requires."""
 
 
 class Estimate(NamedTuple):
-    """A figure with its 95 % interval; None where there is none, such as a cost for each of no tasks solved."""
+    """A figure with its 95 % interval; None if it does not exist, for example if no task was solved."""
 
     value: float | None
     low: float | None
@@ -178,41 +178,39 @@ Parts = Sequence[tuple[float, float]]
 
 
 def ratio(parts: Parts) -> Estimate:
-    """Return the sum of the numerators divided by that of the denominators.
+    """Return the sum of the numerators divided by the sum of the denominators.
 
-    The interval is that of a ratio estimator over tasks that were drawn at random (Cochran, Sampling Techniques, 1977,
-    section 6.4).
+    The interval is that of a ratio estimator over random tasks (Cochran, Sampling Techniques, 1977, section 6.4).
     """
-    return _estimate(_value(parts), _residuals(parts), _tells(parts))
+    return _estimate(_value(parts), _residuals(parts), _has_interval(parts))
 
 
 def ratio_difference(first: Parts, second: Parts) -> Estimate:
     """Return the second ratio minus the first, over the same tasks in the same order."""
-    one, other = _value(first), _value(second)
     residuals = [after - before for before, after in zip(_residuals(first), _residuals(second), strict=True)]
-    return _estimate(other - one, residuals, _tells(first) and _tells(second))
+    return _estimate(_value(second) - _value(first), residuals, _has_interval(first) and _has_interval(second))
 
 
 def _value(parts: Parts) -> float:
-    above, below = (fsum(each) for each in zip(*parts, strict=True))
-    return above / below if below else float("nan")
+    numerator, denominator = map(fsum, zip(*parts, strict=True))
+    return numerator / denominator if denominator else float("nan")
 
 
 def _residuals(parts: Parts) -> list[float]:
-    """Return by how much each task moves the ratio."""
-    value, below = _value(parts), fsum(each for _, each in parts)
-    return [(above - value * each) / below if below else float("nan") for above, each in parts]
+    """Return the influence of each task on the ratio."""
+    value, total = _value(parts), fsum(denominator for _, denominator in parts)
+    return [(above - value * below) / total if total else float("nan") for above, below in parts]
 
 
-def _tells(parts: Parts) -> bool:
-    return sum(below != 0 for _, below in parts) >= LEAST
+def _has_interval(parts: Parts) -> bool:
+    return sum(denominator != 0 for _, denominator in parts) >= MIN_TASKS
 
 
-def _estimate(value: float, residuals: Sequence[float], tells: bool) -> Estimate:
+def _estimate(value: float, residuals: Sequence[float], has_interval: bool) -> Estimate:
     if not isfinite(value):
         return UNKNOWN
-    if not tells:
+    if not has_interval:
         return Estimate(round(value, 6), None, None)
     count = len(residuals)
-    reach = Z_95 * sqrt(count / (count - 1) * fsum(each * each for each in residuals))
+    reach = Z_95 * sqrt(count / (count - 1) * fsum(residual * residual for residual in residuals))
     return Estimate(round(value, 6), round(value - reach, 6), round(value + reach, 6))

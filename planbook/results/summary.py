@@ -1,4 +1,4 @@
-"""The summary of a run: counts over every task that it was asked to play."""
+"""The summary of a run: counts over all its tasks, played or not."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from planbook.wording import TYPE_SOLVED
 
 NONE: Mapping[str, int] = {}
 ALWAYS = ("subtasks", "graph", "goals", "search")
-"""Keys of methods' figures that ``--json`` has in every run, null where its method does not count them."""
+"""Keys of methods' figures that ``--json`` has in every run; null if its method does not count them."""
 
 
 class Summary(BaseModel):
@@ -28,12 +28,12 @@ class Summary(BaseModel):
     solved: int
     by_type: dict[str, tuple[int, int]]
     mean_score: float = 0.0
-    """The environment's score, from 0 to 1, over all tasks; of one that was not played it is 0."""
+    """The mean of the environment's score, from 0 to 1, over all tasks; 0 for a task that was not played."""
     failures: dict[str, int]
     left_out: int = 0
-    """Building tasks that were left out, since their type had been solved often enough."""
+    """Building tasks that were left out because their type had been solved often enough."""
     unjudgeable: dict[str, int] = Field(default_factory=dict)
-    """Tasks that fit the selection and were not played, as nothing here can judge them: counts by reason."""
+    """Selected tasks that were not played because nothing here can judge them: counts by reason."""
     mean_actions: float | None
     mean_actions_by_type: dict[str, float | None]
     repeats: int
@@ -43,47 +43,46 @@ class Summary(BaseModel):
     model_calls: int = 0
     replayed_calls: int = 0
     reworded_replies: int = 0
-    """Recorded replies to prompts whose wording has changed since; their data are the same."""
+    """Recorded replies to prompts whose wording has changed, but whose data have not."""
     shortened_prompts: int = 0
-    """Calls whose prompt was cut to fit the context."""
+    """Calls whose prompt was shortened to fit the context."""
     stopped_replies: int = 0
-    """Calls whose reply was stopped before its end, of a run that streamed."""
+    """Calls of a streaming run whose reply was stopped before its end."""
     tokens: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     money: float | None = 0.0
-    """US dollars; None where a price is unknown."""
+    """US dollars; None if a price is unknown."""
     paying: Paying | None = None
-    """What a solved task cost with learning included; None if what learning cost is not known."""
+    """The cost of a solved task with learning included; None if the cost of learning is not known."""
     methods: dict[str, SerializeAsAny[Figures]] = Field(default_factory=dict)
-    """The method's own figures, by name; in JSON each has its own key, null for what the method does not count."""
+    """The method's own figures, by name; in JSON each has its own key, null if the method does not count it."""
     claims: ClaimCounts | None = None
-    """Claims about whole tasks, against the verdict; None where nothing is claimed."""
+    """Claims about whole tasks, compared with the verdict; None if there are none."""
     matches: MatchCounts | None = Field(default=None, exclude_if=lambda matches: matches is None)
-    """How goals were matched with found task types; left out where types are given."""
+    """Matches of goals with found task types; left out if types are given."""
     milestones: dict[str, dict[str, tuple[int, int]]] = Field(default_factory=dict)
-    """Milestones reached, as [episodes, of how many], by task type where all tasks of the type have the same goal."""
+    """Milestones as [episodes that reached it, episodes], for task types whose tasks have the same goal."""
     unlock_score: float | None = None
-    """Crafter's score, in percent, of an environment that names all its milestones."""
+    """Crafter's score in percent, if the environment names all its milestones."""
     measures: dict[str, dict[str, Measure]] = Field(default_factory=dict)
-    """The environment's measures beside success, by task type (``all`` where there are several)."""
+    """The environment's measures beside success, by task type (and ``all`` if there are several)."""
     intervals: dict[str, tuple[float, float]] = Field(default_factory=dict, exclude=True)
     """The 95 % interval of the share solved, by task type and under ``all``; repeats of a task are one case."""
     unplayed_by_type: dict[str, tuple[int, int]] = Field(default_factory=dict)
-    """[broken, not run] of the task types that have such episodes; these count as not solved."""
+    """[broken, not run] for task types with such episodes, which count as not solved."""
     seconds: float
-    """Of the invocation that ends with this; in a report, from the run's first event to its last, pauses included."""
+    """Time of the invocation that ends with this; in a report, from the run's first event to its last, with pauses."""
     run: str
     broken_messages: dict[str, str] = Field(default_factory=dict)
-    """Task id to error, for the episodes that failed through no fault of a plan."""
+    """Errors by task id, of episodes that failed through no fault of a plan."""
     unjudged_messages: dict[str, str] = Field(default_factory=dict)
-    """Task id to answer, for the tasks that the environment does not judge; they do not count as solved."""
+    """Answers by task id, of tasks that the environment does not judge; they do not count as solved."""
 
     @model_serializer(mode="wrap")
     def _with_methods(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        found: dict[str, Any] = plain(self)
-        none = dict.fromkeys(ALWAYS)
-        return {**found, **none, **found.pop("methods")}
+        fields: dict[str, Any] = plain(self)
+        return {**fields, **dict.fromkeys(ALWAYS), **fields.pop("methods")}
 
     @property
     def broken(self) -> int:
@@ -92,12 +91,12 @@ class Summary(BaseModel):
 
     @property
     def unplayed(self) -> int:
-        """Episodes that say nothing of what played: broken, or not run."""
+        """Episodes that say nothing about the method: broken, or not run."""
         return sum(map(sum, self.unplayed_by_type.values()))
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation of the share solved, over the repeats; None for a single one."""
+        """The standard deviation of the share solved, over the repeats; None for a single repeat."""
         if self.repeats < 2 or not self.tasks:
             return None
         return stdev(count * self.repeats / self.tasks for count in self.solved_by_repeat)
@@ -113,13 +112,13 @@ def summarise(
     figures: Sequence[type[Figures]] | None = None,
     paying: Paying | None = None,
 ) -> Summary:
-    """Count the episodes of a run; one without an ending counts as NOT_RUN, and those left out on purpose do not count.
+    """Count the episodes of a run. One without an ending counts as NOT_RUN; those left out on purpose do not count.
 
-    ``known`` are all milestones of the environment, where they are the same for every task; ``unjudgeable`` counts the
-    tasks that were never played, by reason; ``figures`` are what the method counts of its own, ``paying`` is what
-    learning cost beside them.
+    ``known`` are all milestones of the environment, if they are the same for every task; ``unjudgeable`` counts the
+    tasks that were never played, by reason; ``figures`` are the method's own figures; ``paying`` is the cost of a
+    solved task.
     """
-    counting = figures_of() if figures is None else figures
+    figures = figures_of() if figures is None else figures
     counted = [row for row in rows if row.ending.cause != TYPE_SOLVED]
     types = sorted({row.type for row in rows})
     of_type = {kind: [row for row in counted if row.type == kind] for kind in types}
@@ -129,27 +128,27 @@ def summarise(
     return Summary(
         tasks=len(counted),
         solved=_solved(counted),
-        by_type={kind: (_solved(each), len(each)) for kind, each in of_type.items()},
+        by_type={kind: (_solved(group), len(group)) for kind, group in of_type.items()},
         mean_score=round(fmean([row.ending.verdict.score for row in counted] or [0.0]), 4),
         failures=dict(Counter(row.ending.cause for row in counted if not row.solved).most_common()),
         mean_actions=mean_actions(counted),
-        mean_actions_by_type={kind: mean_actions(each) for kind, each in of_type.items()},
+        mean_actions_by_type={kind: mean_actions(group) for kind, group in of_type.items()},
         mean_error_steps=mean_errors(counted),
-        mean_error_steps_by_type={kind: mean_errors(each) for kind, each in of_type.items()},
+        mean_error_steps_by_type={kind: mean_errors(group) for kind, group in of_type.items()},
         **_costs(spent or Spent()),
         paying=paying,
         left_out=len(rows) - len(counted),
         unjudgeable=dict(unjudgeable),
         repeats=repeats,
         solved_by_repeat=tuple(_solved(row for row in counted if row.repeat == number) for number in range(repeats)),
-        methods={each.key: found for each in counting if (found := each.count(played)) is not None},
+        methods={kind.key: result for kind in figures if (result := kind.count(played)) is not None},
         claims=count_claims([row.claim for row in counted]),
         matches=count_matches(counted),
         milestones=reached,
         unlock_score=unlocked(reached, known),
         measures=measures(counted),
-        intervals={kind: solved_interval(each) for kind, each in {**of_type, ALL: counted}.items()},
-        unplayed_by_type={kind: counts for kind, each in of_type.items() if any(counts := _unplayed(each))},
+        intervals={kind: solved_interval(group) for kind, group in {**of_type, ALL: counted}.items()},
+        unplayed_by_type={kind: counts for kind, group in of_type.items() if any(counts := _unplayed(group))},
         seconds=round(seconds, 3),
         run=run,
         broken_messages={row.entry.task.id: row.ending.message for row in counted if row.outcome is Outcome.BROKEN},
@@ -158,17 +157,17 @@ def summarise(
 
 
 def solved_interval(rows: Iterable[Result]) -> tuple[float, float]:
-    """Return the 95 % interval of the share solved; several episodes of one task are not independent."""
+    """Return the 95 % interval of the share solved; repeats of a task are not independent."""
     return wilson_over(by_task(rows))
 
 
 def by_task(rows: Iterable[Result]) -> list[list[bool]]:
-    """Return the successes of each task."""
-    found = defaultdict[tuple[str, str, int], list[bool]](list)
+    """Return the successes of the episodes of each task."""
+    solved = defaultdict[tuple[str, str, int], list[bool]](list)
     for row in rows:
         task = row.entry.task
-        found[task.env, task.id, task.seed].append(row.solved)
-    return list(found.values())
+        solved[task.env, task.id, task.seed].append(row.solved)
+    return list(solved.values())
 
 
 def _costs(spent: Spent) -> dict[str, Any]:
@@ -186,12 +185,12 @@ def _costs(spent: Spent) -> dict[str, Any]:
 
 
 def mean_actions(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of actions over all episodes that were played, solved or not."""
+    """Return the mean number of actions over all played episodes, solved or not."""
     return mean_of(row.ending.actions for row in rows if row.outcome is not Outcome.NOT_RUN)
 
 
 def mean_errors(rows: Iterable[Result]) -> float | None:
-    """Return the mean number of cells that ended in an error, over the episodes played (AutoManual, table 3)."""
+    """Return the mean number of cells that ended in an error, over all played episodes (AutoManual, table 3)."""
     return mean_of(row.ending.error_steps for row in rows if row.outcome is not Outcome.NOT_RUN)
 
 

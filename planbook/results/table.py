@@ -1,6 +1,6 @@
-"""The table of results of a run: a row for each episode, and what was spent outside them, read in one pass.
+"""The table of results of a run: a row for each episode, and the spending outside episodes, read in one pass.
 
-Every event is read once, in one query, so that a run that is being played meanwhile is seen as it stood at one moment.
+Every event is read once, in one query, so a run that is still played is seen at one moment.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from planbook.store import Event
 
 @dataclass(frozen=True)
 class Speaker:
-    """A role and its model; ``served`` is the model's name as the server gave it."""
+    """A role and its model; ``served`` is the name of the model that the server reported."""
 
     role: str
     model: str
@@ -32,11 +32,11 @@ class Speaker:
 
 @dataclass
 class RunResults:
-    """A run as it stood at one moment; ``order`` lists the episodes that had ended, in the order of their ends."""
+    """A run at one moment; ``order`` lists the episodes that had ended, in the order of their ends."""
 
     run: Run
     name: str
-    """The name under which the run is shown, unique among the runs shown with it."""
+    """The displayed name of the run, unique among the runs shown with it."""
     price: Price
     episodes: dict[int, Result]
     """The rows, by the number of the episode."""
@@ -46,29 +46,29 @@ class RunResults:
     outside_cost: Spent = NOTHING
     speakers: dict[Speaker, Spent] = field(default_factory=dict)
     prompts: dict[str, Spent] = field(default_factory=dict)
-    """By prompt: a template's name, or that of a graph's node."""
+    """Spending by prompt: the name of a template, or of a node of a graph."""
     versions: dict[str, str] = field(default_factory=dict)
-    """Versions that the environment named."""
+    """Versions that the environment reported."""
     set_aside: frozenset[str] = frozenset()
-    """Scopes of endings that do not count, as their episodes were to be played again."""
+    """Scopes of endings that do not count because their episodes are played again."""
     first: float | None = None
     last: float | None = None
-    """Seconds since 1970, of the first event that was played and of the last."""
+    """Times of the first and the last event that was played, in seconds since 1970."""
     _invocations: int = 0
     _strays: set[int] = field(default_factory=set)
-    """Numbers of episodes that ended and that the run does not list."""
+    """Numbers of ended episodes that the run does not list."""
     _summary: Summary | None = None
 
     @classmethod
     def empty(cls, run: Run, name: str, price: Price | None = None) -> "RunResults":
-        """Return the table before any event is read; prices are those that ship unless others are given."""
+        """Return the table before any event is read; the default prices are those that ship."""
         env = run.config.env if run.config.env.partition(":")[0].endswith(".py") else ""
         copied, bulky = bool(run.config.copies), bulky_fields(run.config.planner)
         rows = (Result(entry, name, env, copied, bulky) for entry in run.entries())
         return cls(run, name, price or prices_from(None), {row.index: row for row in rows}, set_aside=set_aside(run))
 
     def take(self, event: Event) -> None:
-        """Read the next event. An episode that was copied from another run cost that one."""
+        """Read the next event. An episode that was copied from another run costs nothing here."""
         self._summary = None
         own = self.run.is_own(event)
         cost = cost_of(event.kind, event.body, self.price)
@@ -100,7 +100,7 @@ class RunResults:
         return [row for row in self.episodes.values() if not row.is_skipped]
 
     def so_far(self) -> "RunResults":
-        """Return the same without the episodes that have not ended."""
+        """Return the table without episodes that have not ended."""
         ended = {*self.order, *(row.index for row in self.episodes.values() if row.is_skipped)}
         return replace(self, episodes={index: self.episodes[index] for index in sorted(ended)}, _summary=None)
 
@@ -111,7 +111,7 @@ class RunResults:
 
     @property
     def builds(self) -> bool:
-        """True for a building run, whose later tasks are played with more knowledge than earlier ones."""
+        """True for a building run, whose later tasks are played with more knowledge."""
         return self.run.config.learning is not None
 
     @property
@@ -121,35 +121,35 @@ class RunResults:
 
     def contradictions(self) -> list[str]:
         """Return endings that contradict their verdict or belong to no task; there should be none."""
-        found = [
+        mismatches = [
             f"{row.name}: the outcome is {row.outcome.value}, the verdict beside it "
             f"{'solved' if row.ending.verdict.solved else 'not solved'}"
             for row in self.episodes.values()
             if row.outcome is not Outcome.NOT_RUN and row.solved != row.ending.verdict.solved
         ]
         strays = sorted(self._strays)
-        return [*found, *(f"task/{index}: an outcome of a task that the run does not list" for index in strays)]
+        return [*mismatches, *(f"task/{index}: an outcome of a task that the run does not list" for index in strays)]
 
     @property
     def seconds(self) -> float:
-        """From the first event to the last, pauses of the run included."""
+        """Time from the first event to the last, with pauses."""
         return (self.last or 0.0) - (self.first or 0.0)
 
     @property
     def cost(self) -> Spent:
-        """Everything that the run spent itself."""
+        """All spending of the run itself."""
         return sum((row.cost for row in self.episodes.values()), self.outside_cost)
 
     @cached_property
     def learning_behind(self) -> Spent | None:
-        """Return what earlier runs had spent on learning what this one plays with; None if that is not known."""
+        """The spending of earlier runs on learning the knowledge of this one; None if it is not known."""
         return learning_behind(self.run.config, self.price)
 
     def paying(self, rows: Sequence[Result] | None = None) -> Paying | None:
-        """Return the cost of a solved task, learning included: over all rows, or some of them.
+        """Return the cost of a solved task with learning included, over all rows or the given ones.
 
-        What was spent outside episodes is learning. None if what earlier runs had spent on it is not known, and for
-        an episode that was forked.
+        Spending outside episodes is learning. None for a forked episode, and if the spending of earlier runs on
+        learning is not known.
         """
         if self.learning_behind is None or self.run.forked:
             return None
@@ -158,7 +158,7 @@ class RunResults:
         return Paying.of(sum(row.solved for row in rows), playing, self.outside_cost + self.learning_behind)
 
     def summary(self, seconds: float | None = None, spent: Spent | None = None) -> Summary:
-        """Return the summary of the run as it stood; ``seconds`` and ``spent`` replace what was read."""
+        """Return the summary of the run; ``seconds`` and ``spent`` replace the values that were read."""
         if self._summary is None or seconds is not None:
             self._summary = summarise(
                 list(self.episodes.values()),
@@ -173,22 +173,22 @@ class RunResults:
         return self._summary
 
     def events(self, row: Result) -> Iterator[Event]:
-        """Give an episode's events, as many as there were when the run was read."""
+        """Yield the events of an episode that existed when the run was read."""
         return islice(self.run.store.events(row.entry.path), row.events)
 
 
 def read_run(run: Run, name: str = "", price: Price | None = None) -> RunResults:
-    """Read a run, which may be unfinished or still be played; prices are those that ship unless others are given."""
-    found = RunResults.empty(run, name or str(run.folder), price)
+    """Read a run, which may be unfinished or still be played; the default prices are those that ship."""
+    results = RunResults.empty(run, name or str(run.folder), price)
     for event in run.store.events():
         if (event.scope, event.kind) != ("run", "task"):
-            found.take(event)
-    return found
+            results.take(event)
+    return results
 
 
 def read_folder(folder: Path, price: Price | None = None) -> RunResults:
     """Read the run in a folder and close it; events outside episodes are not kept. Raises BadRun."""
     with closing(Run.open(folder)) as run:
-        found = read_run(run, str(folder), price)
-    found.outside.clear()
-    return found
+        results = read_run(run, str(folder), price)
+    results.outside.clear()
+    return results

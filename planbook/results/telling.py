@@ -1,4 +1,4 @@
-"""The summary of a run in sentences and small tables, for the terminal and the report alike."""
+"""The summary of a run in sentences and small tables, for the terminal and the report."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -6,38 +6,38 @@ from planbook.planner import Grid
 from planbook.results.claims import ClaimCounts
 from planbook.results.learning_cost import Paying
 from planbook.results.matches import matches_table
-from planbook.results.measures import ALL, Measured, Reached
+from planbook.results.measures import ALL, MeasuresByType, MilestoneCounts
 from planbook.results.statistics import wilson
 from planbook.results.summary import Summary
 from planbook.wording import NO_FIGURE, PRICE_UNKNOWN, counted, first_line, fixed, in_words, interval, listed
 
 SHOWN = 3
-"""False claims, and episodes of a kind that were broken, that are named."""
+"""Number of false claims, and of broken or unjudged episodes, that are named."""
 UNSAFE = "Plans were allowed to run where the kernel cannot confine them (--unsafe-no-sandbox)."
 
 
 def results_table(summary: Summary, title: str) -> Grid:
-    """Return success by task type with its interval and mean actions.
+    """Return success by task type, with its interval and mean actions.
 
-    Broken and not run episodes have columns of their own, if there are any: they are no failures of what played.
+    Broken and not run episodes have their own columns, if there are any: they are not failures of the method.
     """
     unplayed = ("broken", "not run") if summary.unplayed else ()
     columns = ("solved", *unplayed, "tasks", "%", "95 % interval", "mean actions", "mean error steps")
-    whole = [sum(each) for each in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
+    unplayed_in_all = [sum(column) for column in zip(*summary.unplayed_by_type.values(), strict=True)] or [0, 0]
     kinds = [(kind, *counts, summary.unplayed_by_type.get(kind, (0, 0))) for kind, counts in summary.by_type.items()]
     means = {**summary.mean_actions_by_type, ALL: summary.mean_actions}
     errors = {**summary.mean_error_steps_by_type, ALL: summary.mean_error_steps}
     rows = []
-    for kind, solved, tasks, apart in (*kinds, (ALL, summary.solved, summary.tasks, whole)):
+    for kind, solved, tasks, excluded in (*kinds, (ALL, summary.solved, summary.tasks, unplayed_in_all)):
         share = f"{solved / tasks:.1%}" if tasks else NO_FIGURE
-        bounds = NO_FIGURE if any(apart) or not tasks else interval(*summary.intervals[kind])
-        counts = (solved, *(apart if unplayed else ()), tasks)
+        bounds = NO_FIGURE if any(excluded) or not tasks else interval(*summary.intervals[kind])
+        counts = (solved, *(excluded if unplayed else ()), tasks)
         rows.append((kind, *map(str, counts), share, bounds, fixed(means[kind], 1), fixed(errors[kind], 2)))
     return Grid(title, "task type", columns, rows)
 
 
 def figure_parts(summary: Summary) -> Iterator[Grid | str]:
-    """Give the method's own figures, the claims, and what the environment measures."""
+    """Yield the method's own figures, the claims, and the environment's measures and milestones."""
     for figures in summary.methods.values():
         yield from figures.tell()
     if summary.claims is not None:
@@ -49,7 +49,7 @@ def figure_parts(summary: Summary) -> Iterator[Grid | str]:
 
 
 def claim_lines(figures: ClaimCounts) -> Iterable[str]:
-    """Give the counts of claims, and the first that are false."""
+    """Yield the counts of claims, and the first false ones."""
     right = figures.claimed_and_solved + figures.denied_and_not
     made = right + len(figures.false)
     none = figures.unclaimed_and_solved + figures.unclaimed_and_not
@@ -60,39 +60,39 @@ def claim_lines(figures: ClaimCounts) -> Iterable[str]:
         f"{unplayed}."
     )
     if figures.false:
-        yield f"False claims: {listed((f'{each.task} (claimed {each.claim})' for each in figures.false), SHOWN)}."
+        yield f"False claims: {listed((f'{claim.task} (claimed {claim.claim})' for claim in figures.false), SHOWN)}."
 
 
-def measure_lines(measured: Measured) -> Iterable[str]:
-    """Give the measures in a line for each task type, and one for all."""
+def measure_lines(measured: MeasuresByType) -> Iterable[str]:
+    """Yield a line of measures for each task type, and one for all."""
     for kind, figures in measured.items():
-        told = ", ".join(f"{name} {figure}" for name, figure in figures.items())
+        values = ", ".join(f"{name} {figure}" for name, figure in figures.items())
         counts = sorted({figure.episodes for figure in figures.values()})
         over = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        yield f"Measured in {kind}: {told}; over {over} {'episode' if over == '1' else 'episodes'}."
+        yield f"Measured in {kind}: {values}; over {over} {'episode' if over == '1' else 'episodes'}."
 
 
-def milestone_parts(reached: Reached, score: float | None) -> Iterator[Grid | str]:
-    """Give milestones in a line for each task type; where all milestones are known, as a table with the score.
+def milestone_parts(reached: MilestoneCounts, score: float | None) -> Iterator[Grid | str]:
+    """Yield a line of milestones for each task type; if all milestones are known, a table and the score.
 
-    Types in which all were always reached share a line.
+    Types in which every episode reached all milestones share a line.
     """
-    whole = [kind for kind, things in reached.items() if all(count == of for count, of in things.values())]
-    names = {name for things in reached.values() for name in things}
-    if len(whole) > 1:
-        yield f"All milestones reached, every time, in {', '.join(whole)}."
-    for kind, things in reached.items():
+    complete = [kind for kind, counts in reached.items() if all(count == of for count, of in counts.values())]
+    names = {name for counts in reached.values() for name in counts}
+    if len(complete) > 1:
+        yield f"All milestones reached, every time, in {', '.join(complete)}."
+    for kind, counts in reached.items():
         if score is not None and kind not in names:
-            shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in things.items()]
+            shares = [(name, f"{count:,} / {of:,}", f"{count / of:.1%}") for name, (count, of) in counts.items()]
             yield Grid(f"Reached in {kind}", "milestone", ("episodes", "%"), shares)
-        elif len(whole) < 2 or kind not in whole:
-            yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in things.items())}."
+        elif len(complete) < 2 or kind not in complete:
+            yield f"Reached in {kind}: {', '.join(f'{name} {count}/{of}' for name, (count, of) in counts.items())}."
     if score is not None:
         yield f"Unlock score, over all of them: {score:.2f} %."
 
 
 def failure_lines(summary: Summary) -> Iterable[str]:
-    """Give failures by cause, the first errors of broken episodes, what was left out, and the spread over repeats."""
+    """Yield failures by cause, the first errors of broken episodes, tasks left out, and the spread over repeats."""
     if summary.failures:
         causes = ", ".join(f"{in_words(cause)} {count}" for cause, count in summary.failures.items())
         yield f"Not solved, by cause: {causes}."
@@ -129,17 +129,17 @@ def _named(messages: Mapping[str, str], line: str, what: str) -> Iterator[str]:
 
 
 def spending_lines(summary: Summary) -> Iterable[str]:
-    """Give the cost of the models, if any was asked."""
+    """Yield the cost of model calls, if there were any."""
     if not summary.model_calls:
         return
     replayed = f", {summary.replayed_calls:,} of them from a recording" if summary.replayed_calls else ""
     money = PRICE_UNKNOWN if summary.money is None else f"${summary.money:.2f}"
-    a_task = (
+    per_task = (
         f"{summary.model_calls / summary.tasks:.1f} calls and {summary.tokens / summary.tasks:,.0f} tokens per task"
     )
     yield (
         f"{summary.model_calls:,} model calls{replayed}; {summary.prompt_tokens:,} prompt and "
-        f"{summary.completion_tokens:,} completion tokens; {money}; {a_task}."
+        f"{summary.completion_tokens:,} completion tokens; {money}; {per_task}."
     )
     if summary.reworded_replies:
         replies = counted(summary.reworded_replies, "recorded reply", "recorded replies")
@@ -149,8 +149,8 @@ def spending_lines(summary: Summary) -> Iterable[str]:
 
 
 def paying_line(paying: Paying | None) -> Iterable[str]:
-    """Say what a solved task cost with learning included, if something was learned, and from when on that pays."""
-    if paying is None or not paying.knows:
+    """Yield the cost of a solved task without and with learning, if something was learned."""
+    if paying is None or not paying.has_learned:
         return
     learning = f"learning ({counted(paying.learning_calls, 'call')}, {paying.learning_tokens:,} tokens)"
     if not paying.solved:
@@ -162,15 +162,15 @@ def paying_line(paying: Paying | None) -> Iterable[str]:
 
 
 def paying_table(rows: Mapping[str, Paying | None], name: str = "run") -> Iterator[Grid | str]:
-    """Give what a solved task cost in each run with learning included; nothing where nothing was learned."""
-    if not any(paying and paying.knows for paying in rows.values()):
+    """Yield the cost of a solved task in each run with learning included; nothing if no run has learned."""
+    if not any(paying and paying.has_learned for paying in rows.values()):
         return
     played = ("calls / solved", "with learning", "tokens / solved", "with learning")
-    title = "For each task solved, without what learning had cost and with it"
+    title = "For each solved task, without and with the cost of learning"
     columns = ("learning: calls", "tokens", *played, "pays")
     yield Grid(title, name, columns, [(row, *_paying_cells(paying)) for row, paying in rows.items()])
     for row, paying in rows.items():
-        if paying and paying.knows and paying.beside:
+        if paying and paying.has_learned and paying.beside:
             yield _break_even(row, paying)
 
 
@@ -179,11 +179,11 @@ def _paying_cells(paying: Paying | None) -> Iterator[str]:
         yield from (NO_FIGURE for _ in range(7))
         return
     yield from (f"{paying.learning_calls:,}", f"{paying.learning_tokens:,}")
-    for what in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
-        figure = paying.per_solved[what]
-        yield NO_FIGURE if figure is None else f"{figure:,.{1 if what.startswith('calls') else 0}f}"
+    for name in ("calls", "calls_with_learning", "tokens", "tokens_with_learning"):
+        figure = paying.per_solved[name]
+        yield NO_FIGURE if figure is None else f"{figure:,.{1 if name.startswith('calls') else 0}f}"
     pays = "never" if paying.break_even is None else f"after {paying.break_even:,}"
-    yield pays if paying.knows and paying.beside else NO_FIGURE
+    yield pays if paying.has_learned and paying.beside else NO_FIGURE
 
 
 def _break_even(name: str, paying: Paying) -> str:
@@ -191,4 +191,4 @@ def _break_even(name: str, paying: Paying) -> str:
         return f"{name}: learning does not pay: a solved task takes no fewer tokens than in {paying.beside}."
     reached = "which is reached" if paying.solved >= paying.break_even else f"{paying.solved:,} are solved so far"
     solved = counted(paying.break_even, "solved task")
-    return f"{name}: the tokens of learning are saved again after {solved}, beside {paying.beside}; {reached}."
+    return f"{name}: the tokens of learning are saved after {solved}, compared with {paying.beside}; {reached}."

@@ -1,7 +1,7 @@
 """A run on disk: everything that one command did, in one folder.
 
-``run`` is an open one, with the endings of its episodes; ``folder`` has its folder, its run.json and the files that
-this names. ``installed`` has the versions of the software, and what has changed since the run began.
+``run`` is an open run, with the endings of its episodes; ``folder`` has its folder, run.json, and the paths of files
+that run.json names. ``installed`` has the versions of the software, and the changes since the run began.
 """
 
 from typing import TYPE_CHECKING
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
         branches_of,
         claim_folder,
         file_named,
-        found_again,
         index_of,
         is_claimed,
         is_run,
         model_named,
         new_branch,
         new_folder,
+        with_present_paths,
         without_folders,
     )
-    from planbook.runs.installed import CODE, InputChange, changed_versions, changes, decisive, versions
+    from planbook.runs.installed import CODE, InputChange, changed_versions, changes, decisive_changes, versions
     from planbook.runs.run import (
         AGAIN,
         DIVERGED,
@@ -70,9 +70,8 @@ __all__ = [
     "changed_versions",
     "changes",
     "claim_folder",
-    "decisive",
+    "decisive_changes",
     "file_named",
-    "found_again",
     "index_of",
     "is_claimed",
     "is_run",
@@ -83,5 +82,6 @@ __all__ = [
     "recorded_endings",
     "set_aside",
     "versions",
+    "with_present_paths",
     "without_folders",
 ]

@@ -1,4 +1,4 @@
-"""A run on disk: its folder, and run.json with what was asked for, with which inputs, and for which episodes."""
+"""The folder of a run, and run.json with its configuration and inputs."""
 
 import fcntl
 import os
@@ -19,17 +19,17 @@ from planbook.store import Schema
 from planbook.writing import write_whole
 
 RUNS = Path("runs")
-"""The folder of new runs, unless another one is given."""
+"""The default folder of new runs."""
 BRANCHES = "branches"
-"""Below a run's folder, the folder of runs that are forked from it."""
+"""The folder of a run's forks, below its own."""
 CONFIG_FILE = "run.json"
-"""Written last, so that a folder without it holds no run yet."""
-LOOKED_AT = 0.05
-"""Seconds to wait for a process that only looks whether the folder is claimed."""
+"""Written last, so a folder without it holds no run yet."""
+RETRY_SECONDS = 0.05
+"""Seconds to wait for a process that only checks whether the folder is claimed."""
 
 
 def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
-    """Make a folder whose name says when and what: environment and planner, unless a name is given. Raises BadRun."""
+    """Create a folder named after the time, and after environment and planner unless a name is given. Raises BadRun."""
     name = name or f"{Path(config.env.partition(':')[0]).stem}-{Path(config.planner.partition(':')[0]).stem}"
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{name}"
     for name in (stem, *(f"{stem}-{number}" for number in range(2, 1000))):
@@ -44,13 +44,13 @@ def new_folder(config: Config, runs: Path = RUNS, name: str = "") -> Path:
 
 
 def new_branch(run: Path, name: str) -> Path:
-    """Return a new folder for a run that is forked from another; it is made with the run."""
-    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
-    return next(run / BRANCHES / each for each in names if not (run / BRANCHES / each).exists())
+    """Return a free folder for a fork of a run, which the fork creates."""
+    folders = (run / BRANCHES / stem for stem in (name, *(f"{name}-{number}" for number in range(2, 1000))))
+    return next(folder for folder in folders if not folder.exists())
 
 
 def branches_of(run: Path) -> list[Path]:
-    """Return the folders of the runs that were forked from a run, below its own."""
+    """Return the folders of a run's forks, below its own."""
     return sorted(path.parent for path in run.glob(f"{BRANCHES}/*/{CONFIG_FILE}"))
 
 
@@ -66,7 +66,7 @@ def claim_folder(folder: Path) -> int:
         try:
             _lock(descriptor, fcntl.LOCK_EX)
         except BlockingIOError:
-            time.sleep(LOOKED_AT)
+            time.sleep(RETRY_SECONDS)
             _lock(descriptor, fcntl.LOCK_EX)
     except BlockingIOError as error:
         os.close(descriptor)
@@ -78,7 +78,7 @@ def claim_folder(folder: Path) -> int:
 
 
 def is_claimed(folder: Path) -> bool:
-    """Return whether a process has claimed the folder. This does not make a claim at the same moment fail."""
+    """Return whether a process has claimed the folder, without making a simultaneous claim fail."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, fcntl.LOCK_SH)
@@ -94,79 +94,79 @@ def _lock(descriptor: int, how: int) -> None:
 
 
 OnPath = Callable[[Path], Path]
-"""Returns another path of the same file or folder."""
-ABOVE = 4
-"""Number of folders above the run's own that are searched."""
+"""Returns another path for a file or folder."""
+SEARCHED_PARENTS = 4
+"""Number of folders above the run's own in which moved files are searched."""
 
 
-def found_again(config: Config, folder: Path) -> Config:
+def with_present_paths(config: Config, folder: Path) -> Config:
     """Return the configuration with the present paths of an environment, method, library, script or recording.
 
-    A path that is still there stays. Else the file is looked for by the end of its path, beside the run and in the
-    folders above it, then in the working folder. What is found is held against its digest like any other.
+    A path that exists is kept. Otherwise the end of the path is searched beside the run, in the folders above it, and
+    in the working folder. The digest of a file found there is checked like any other.
     """
-    return with_paths(config, lambda path: _found(path, folder))
+    return with_paths(config, lambda path: _find(path, folder))
 
 
 def without_folders(config: Config) -> Config:
-    """Return the configuration with the names of files alone: the folders they are in are this machine's."""
+    """Return the configuration with file names instead of paths, as folders differ from machine to machine."""
 
-    def bare(path: Path) -> Path:
+    def without_folder(path: Path) -> Path:
         return Path(path.name) if path.is_absolute() or path.suffix == ".py" else path
 
-    return with_paths(config, bare, library=Path(config.library).name)
+    return with_paths(config, without_folder, library=Path(config.library).name)
 
 
-def with_paths(config: Config, moved: OnPath, *, library: str = "") -> Config:
-    """Return the configuration with other paths of the files and folders that it names."""
-    names = {name: file_named(getattr(config, name), moved) for name in ("env", "planner")}
+def with_paths(config: Config, change: OnPath, *, library: str = "") -> Config:
+    """Return the configuration with the paths of its files and folders changed."""
+    names = {name: file_named(getattr(config, name), change) for name in ("env", "planner")}
     if not library:
-        library = str(moved(Path(config.library))) if Path(config.library).is_absolute() else config.library
-    models = {role: model_named(spec, moved) for role, spec in config.models.items()}
+        library = str(change(Path(config.library))) if Path(config.library).is_absolute() else config.library
+    models = {role: model_named(spec, change) for role, spec in config.models.items()}
     changed = {**names, "library": library, "models": models}
     return config.model_copy(update={name: new for name, new in changed.items() if new != getattr(config, name)})
 
 
-def file_named(name: str, moved: OnPath) -> str:
-    """Return FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json with another path; any other name as it is."""
+def file_named(name: str, change: OnPath) -> str:
+    """Return FILE.py:NAME, module:FILE.py:NAME or mcp:FILE.json with the path changed; any other name unchanged."""
     kind, colon, rest = name.partition(":")
     if kind == "module":
-        return f"{kind}:{file_named(rest, moved)}"
+        return f"{kind}:{file_named(rest, change)}"
     if kind == "mcp":
-        return f"{kind}:{moved(Path(rest))}" if rest.endswith(".json") and " " not in rest else name
-    return f"{moved(Path(kind))}{colon}{rest}" if kind.endswith(".py") else name
+        return f"{kind}:{change(Path(rest))}" if rest.endswith(".json") and " " not in rest else name
+    return f"{change(Path(kind))}{colon}{rest}" if kind.endswith(".py") else name
 
 
-def model_named(model: str, moved: OnPath) -> str:
-    """Return the name of a model with another path of its file or folder, if it has one."""
+def model_named(model: str, change: OnPath) -> str:
+    """Return the name of a model with the path of its file or folder changed, if it has one."""
     kind, _, rest = model.partition(":")
     if kind == "exchange":
-        return f"{kind}:{moved(Path(rest))}"
+        return f"{kind}:{change(Path(rest))}"
     if kind == "scripted":
         path, _, name = rest.rpartition(":")
-        return f"{kind}:{moved(Path(path))}:{name}"
+        return f"{kind}:{change(Path(path))}:{name}"
     if kind != "recorded" or (RECORDINGS / f"{rest}.jsonl").is_file():
         return model
     path, plus, inner = rest.partition("+")
-    return f"{kind}:{moved(Path(path))}{plus}{model_named(inner, moved) if inner else ''}"
+    return f"{kind}:{change(Path(path))}{plus}{model_named(inner, change) if inner else ''}"
 
 
-def _found(path: Path, folder: Path) -> Path:
-    """Return where the file or folder is now; its old path if it is nowhere."""
+def _find(path: Path, folder: Path) -> Path:
+    """Return the present path of a file or folder; its old path if it is not found."""
     if path.exists():
         return path
-    for parent in (*folder.resolve().parents[:ABOVE], Path.cwd()):
+    for parent in (*folder.resolve().parents[:SEARCHED_PARENTS], Path.cwd()):
         for length in range(len(path.parts) - 1, 0, -1):
-            if (now := parent.joinpath(*path.parts[-length:])).exists():
-                return now
+            if (moved := parent.joinpath(*path.parts[-length:])).exists():
+                return moved
     return path
 
 
 class MadeOf(BaseModel):
     """The inputs of a run apart from versions. All but the seeds are digests (SHA-256, shortened for prompts), by name.
 
-    ``knowledge`` is library, start and demonstrations. ``models`` are recordings and scripts that answer. ``seeds`` has
-    that of the run and those that models are sent in the first repeat, by role; the seeds of tasks are in the tasks.
+    ``knowledge`` has library, start and demonstrations; ``models`` has recordings and scripts. ``seeds`` has the seed
+    of the run and, by role, those sent to models in the first repeat. The seeds of tasks are in the tasks.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -180,7 +180,7 @@ class MadeOf(BaseModel):
 
 
 class ReadFile(BaseModel):
-    """An imported file; ``sha256`` is of its bytes."""
+    """An imported file; ``sha256`` is the digest of its bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -190,7 +190,7 @@ class ReadFile(BaseModel):
 
 
 class ImportOrigin(BaseModel):
-    """A run that a number of consecutive episodes were exported from; ``facts`` as in the schema of exports."""
+    """The run that some consecutive episodes were exported from; its ``facts`` follow the schema of exports."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -208,12 +208,12 @@ class Imported(BaseModel):
 
     def facts_of(self, index: int) -> dict[str, Any]:
         """Return the facts of the run that an episode comes from."""
-        last = accumulate(origin.episodes for origin in self.origins)
-        return next(origin.facts for origin, end in zip(self.origins, last, strict=True) if index < end)
+        ends = accumulate(origin.episodes for origin in self.origins)
+        return next(origin.facts for origin, end in zip(self.origins, ends, strict=True) if index < end)
 
 
 class Fork(BaseModel):
-    """Where a run was forked from: an episode of another run, and the number of its actions that are kept."""
+    """The origin of a forked run: an episode of another run, and the number ``at`` of its actions that are kept."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -222,19 +222,19 @@ class Fork(BaseModel):
     episode: int
     at: int
     repeat: int = 0
-    """The repeat of the task there, which sets the random numbers of the episode."""
+    """The repeat of the task in that run, which seeds the episode."""
     without: tuple[str, ...] = ()
-    """Parts that the planner is not told, but was told there."""
+    """Rules and skills that the planner got there and does not get now."""
     change: str = ""
-    """What is different from then on, in words."""
+    """Description of the change from that action on."""
 
 
 GRAPH_PLANNER = "graph"
-"""The planner in run.json of a run that holds passes of a prompt graph."""
+"""The planner of a run that holds passes of a prompt graph, in run.json."""
 
 
 class RunFile(BaseModel):
-    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if it does."""
+    """The content of run.json. ``rerun_of`` is the folder of the run that this one repeats, if any."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -245,31 +245,31 @@ class RunFile(BaseModel):
     timeouts: Timeouts = Field(default=Timeouts(), exclude_if=lambda timeouts: timeouts == Timeouts())
     """Timeouts of its model calls."""
     unsafe_no_sandbox: bool = Field(default=False, exclude_if=lambda unsafe: not unsafe)
-    """True if its plans may run where the kernel cannot confine them."""
+    """True if plans may run where the kernel cannot confine them."""
     store: Schema | None = None
-    """The place of the events, if not in the folder."""
+    """The place of the events, if it is not the folder."""
     made_of: MadeOf | None = None
     rerun_of: str = ""
     reworded_replies: int = Field(default=0, exclude_if=lambda number: not number)
-    """Recorded replies to prompts whose wording has changed since they were recorded."""
+    """Number of recorded replies to prompts whose wording has changed since."""
     unjudgeable: dict[str, int] = Field(default_factory=dict, exclude_if=lambda counts: not counts)
     """Number of selected tasks that are not played because the environment cannot judge them, by reason."""
     forked: Fork | None = Field(default=None, exclude_if=lambda forked: forked is None)
-    """Set for a run of one episode that plays on from a recorded action."""
+    """Set for a run of one episode that continues from a recorded action."""
     imported: Imported | None = Field(default=None, exclude_if=lambda imported: imported is None)
     """Set for a run that was played elsewhere."""
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the file in a run's folder; files that were moved with it get their present paths. Raises BadRun."""
+        """Read the file in a run's folder, with the present paths of files that were moved with it. Raises BadRun."""
         try:
             file = cls.model_validate_json((folder / CONFIG_FILE).read_text(encoding="utf-8"))
-            return file.model_copy(update={"config": found_again(file.config, folder)})
+            return file.model_copy(update={"config": with_present_paths(file.config, folder)})
         except FileNotFoundError as error:
             raise BadRun(f"{folder} holds no run: there is no {CONFIG_FILE}; name the folder of one") from error
         except ValidationError as error:
-            told = f"{folder / CONFIG_FILE} is not that of a run, or of a later planbook: {_first(error)}"
-            raise BadRun(told) from error
+            message = f"{folder / CONFIG_FILE} is not that of a run, or of a later planbook: {_first_fault(error)}"
+            raise BadRun(message) from error
         except (OSError, UnicodeDecodeError) as error:
             raise BadRun(f"{folder / CONFIG_FILE} cannot be read: {error}") from error
 
@@ -279,7 +279,7 @@ class RunFile(BaseModel):
 
 
 class Entry(BaseModel):
-    """An episode that a run is to play: a task, and the index of its repeat."""
+    """An episode of a run: a task, and the index of its repeat."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -294,14 +294,14 @@ class Entry(BaseModel):
 
 
 def index_of(scope: str) -> int:
-    """Return the index of the episode that a scope belongs to; -1 if it belongs to none."""
+    """Return the index of the episode that a scope belongs to; -1 if there is none."""
     name, _, below = scope.partition("/")
     number = below.partition("/")[0]
     return int(number) if name == "task" and number.isdecimal() else -1
 
 
-def _first(error: ValidationError) -> str:
-    """Return the first fault and its place, in one line."""
+def _first_fault(error: ValidationError) -> str:
+    """Return a line with the first fault, its place, and the number of other faults."""
     fault = error.errors()[0]
     more = f", and {error.error_count() - 1} more" if error.error_count() > 1 else ""
     return f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}{more}"

@@ -1,4 +1,4 @@
-"""Versions of Python, of packages and of planbook's own code, and what has changed since a run began."""
+"""Versions of Python, packages and planbook's own code, and the changes since a run began."""
 
 import platform
 import subprocess
@@ -26,67 +26,65 @@ RECORDED_PACKAGES = (
     "tree-sitter",
 )
 CODE = "planbook code"
-"""The name of our own code: a package installed for development keeps its version while its files change."""
+"""Names our own code in versions: an editable installation keeps its version while its files change."""
 HERE = Path(__file__).resolve().parents[1]
 HOME = HERE.parent
 CODE_FILES = ("*.py", "*.j2", "*.yaml", "*.js")
-SHOWN = 12
-"""Digits of a commit or digest that are recorded."""
-PATIENCE = 5.0
-"""Seconds for git to answer; after that the files are read instead."""
+DIGITS = 12
+"""Recorded digits of a commit or digest."""
+GIT_SECONDS = 5.0
+"""Time limit of git; after that the files are read instead."""
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what is installed, by name."""
+    """Return the installed versions, by name."""
     return dict(_versions())
 
 
 @cache
 def _versions() -> Mapping[str, str]:
-    """Looked up once in a process: it takes half a second where many packages are installed."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for package in RECORDED_PACKAGES:
-        found[package] = package_version(package)
-    return {**found, "planbook": __version__, CODE: code()}
+    """Read the versions once per process; with many installed packages this takes half a second."""
+    packages = {name: package_version(name) for name in RECORDED_PACKAGES}
+    system = {"python": platform.python_version(), "platform": platform.platform()}
+    return {**system, **packages, "planbook": __version__, CODE: code()}
 
 
 @cache
 def code() -> str:
-    """Return the commit of our code if nothing was changed since; else a digest of its files, with any commit."""
+    """Return the commit of our code if it is unchanged; else a digest of its files, with the commit if there is one."""
     commit = _git("rev-parse", "HEAD") if _git("rev-parse", "--show-toplevel") == str(HOME) else None
     if commit and _git("status", "--porcelain", "--untracked-files=no") == "":
-        return f"commit {commit[:SHOWN]}"
-    folders = (HERE, *(HERE / name for name in PACKAGES))  # those are links in a checkout
-    digest = texts_digest(folder_digest(folder, CODE_FILES) for folder in folders)[:SHOWN]
-    return f"commit {commit[:SHOWN]}, changed ({digest})" if commit else f"files {digest}"
+        return f"commit {commit[:DIGITS]}"
+    folders = (HERE, *(HERE / name for name in PACKAGES))  # the packages are links in a checkout
+    digest = texts_digest(folder_digest(folder, CODE_FILES) for folder in folders)[:DIGITS]
+    return f"commit {commit[:DIGITS]}, changed ({digest})" if commit else f"files {digest}"
 
 
 def _git(*arguments: str) -> str | None:
-    """Return what git prints for the folder of our packages; None without git or a checkout."""
+    """Return the output of git in the folder of our packages; None without git or a checkout."""
     command = ["git", "-C", str(HOME), *arguments]
     try:
-        told = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
+        process = subprocess.run(command, check=False, capture_output=True, text=True, timeout=GIT_SECONDS)
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return None
-    return told.stdout.strip() if told.returncode == 0 else None
+    return process.stdout.strip() if process.returncode == 0 else None
 
 
 VERSIONS = "versions"
-TOLD_AS = {
+NAMES = {
     "data": "data",
     "prompts": "prompt",
     "knowledge": "knowledge",
     "models": "model",
     "prices": "prices",
 }
-"""What each part of the inputs is called in messages."""
-MUST_STAY = ("data", "prompts", "knowledge")
-"""Parts that decide what is played: after a change, new episodes cannot be compared with those played before."""
-CHANGED, GONE, NEW = "changed", "gone", "new"
+"""The name of each part of the inputs in messages."""
+DECISIVE = ("data", "prompts", "knowledge")
+"""Parts whose change makes new episodes incomparable with those played before."""
 
 
 class InputChange(NamedTuple):
-    """A version or digest, then and now; None where it did not or does not exist."""
+    """A version or digest, then and now; None if it did not or does not exist."""
 
     part: str
     name: str
@@ -96,28 +94,28 @@ class InputChange(NamedTuple):
     def __str__(self) -> str:
         if self.part == VERSIONS:
             return f"{self.name} {self.then}, now {self.now}"
-        how = GONE if self.now is None else NEW if self.then is None else CHANGED
-        return f"{TOLD_AS[self.part]} {self.name}: {how}"
+        change = "gone" if self.now is None else "new" if self.then is None else "changed"
+        return f"{NAMES[self.part]} {self.name}: {change}"
 
 
 def changed_versions(then: Mapping[str, str], now: Mapping[str, str]) -> list[InputChange]:
-    """Return the changed versions; a run of an older planbook does not record all of them."""
+    """Return the changed versions; runs of an older planbook do not record all of them."""
     return [InputChange(VERSIONS, name, was, now.get(name)) for name, was in then.items() if now.get(name) != was]
 
 
 def changes(then: MadeOf | None, now: MadeOf) -> list[InputChange]:
-    """Return the changed inputs. A run of an older planbook does not record them."""
-    return [change for part in TOLD_AS for change in _of_part(part, then, now)] if then else []
+    """Return the changed inputs; runs of an older planbook do not record them."""
+    return [change for part in NAMES for change in _part_changes(part, then, now)] if then else []
 
 
-def _of_part(part: str, then: MadeOf | None, now: MadeOf) -> Iterator[InputChange]:
-    was: dict[str, str] = getattr(then, part)
-    there: dict[str, str] = getattr(now, part)
-    for name in {**was, **there}:
-        if was.get(name) != there.get(name):
-            yield InputChange(part, name, was.get(name), there.get(name))
+def _part_changes(part: str, then: MadeOf, now: MadeOf) -> Iterator[InputChange]:
+    before: dict[str, str] = getattr(then, part)
+    after: dict[str, str] = getattr(now, part)
+    for name in {**before, **after}:
+        if before.get(name) != after.get(name):
+            yield InputChange(part, name, before.get(name), after.get(name))
 
 
-def decisive(found: list[InputChange]) -> list[InputChange]:
-    """Return the changes that decide what is played."""
-    return [change for change in found if change.part in MUST_STAY]
+def decisive_changes(all_changes: list[InputChange]) -> list[InputChange]:
+    """Return the changes after which new episodes cannot be compared with those played before."""
+    return [change for change in all_changes if change.part in DECISIVE]

@@ -1,4 +1,4 @@
-"""A store in a SQLite file, which several processes may write side by side."""
+"""A store in a SQLite file, which several processes may write at the same time."""
 
 import fcntl
 import os
@@ -20,36 +20,36 @@ ADD_TEXT = "INSERT INTO text (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING"
 ADD_EVENT = "INSERT INTO event (scope, kind, n, body, at) VALUES (?, ?, ?, ?, ?)"
 ADD_ONCE = f"{ADD_EVENT} ON CONFLICT DO NOTHING"
 LOCKS = "-lock"
-"""Suffix of the lock file beside the store. Its bytes are locked, and none is ever written."""
-WRITING, FIRST_HELD = 0, 1
-"""The bytes of the lock on writing, and of the first lock on an episode."""
+"""Suffix of the lock file beside the store. Its bytes are locked but never written."""
+WRITING, FIRST_EPISODE = 0, 1
+"""The byte of the lock on writing, and that of the lock on the first episode."""
 FLOCK = "hhqqi0q"
 """The layout of struct flock: kind, whence, start, length, process (0)."""
 
 
 class Sqlite:
-    """The file, and the lock file beside it.
+    """The file of a store, and the lock file beside it.
 
-    A writer locks a byte of the lock file: SQLite's own way to wait for another process is to sleep for
-    milliseconds, whereas the kernel wakes who waits for a lock at once.
+    A writer locks a byte of the lock file. SQLite itself waits for another process by sleeping for milliseconds; the
+    kernel wakes a process that waits for a lock at once.
     """
 
     def __init__(self, path: Path, *, to_write: bool) -> None:
         self._path, self._locks = path, path.with_name(f"{path.name}{LOCKS}")
-        self._engine = _to_read(path, to_write=to_write)
-        self._turn = threading.Lock()
+        self._engine = _open_engine(path, to_write=to_write)
+        self._thread_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._lock_file = -1
         if to_write:
             self._lock_file = self._open_locks()
             with _locked(self._lock_file, WRITING):
-                self._writer = _to_write(path)
+                self._writer = _open_writer(path)
                 METADATA.create_all(self._engine)
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
-        """Write events, and texts that may be there already, in one transaction, and commit it. Raises BadRun."""
+        """Write events, and texts that may exist already, in one transaction. Raises BadRun."""
         try:
-            with self._turn, _locked(self._lock_file, WRITING), self._transaction() as writer:
+            with self._thread_lock, _locked(self._lock_file, WRITING), self._transaction() as writer:
                 if texts:
                     writer.executemany(ADD_TEXT, texts.items())
                 writer.executemany(ADD_ONCE if once else ADD_EVENT, rows)
@@ -71,45 +71,45 @@ class Sqlite:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection to read with."""
+        """Yield a connection to read with."""
         with self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction, committed at its end. Raises BadRun."""
+        """Yield a transaction, committed at its end. Raises BadRun."""
         try:
-            with self._turn, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
+            with self._thread_lock, _locked(self._lock_file, WRITING), self._engine.begin() as connection:
                 yield connection
         except DBAPIError as error:
             raise self._cannot_write(error.orig or error) from error
 
     def settled_after(self, number: int) -> int:
-        """Return the last id: as one process writes at a time, ids come in order."""
+        """Return the last id. One process writes at a time, so ids are in order."""
         with self.reading() as connection:
             return connection.execute(select(func.max(EVENT.c.id))).scalar_one() or 0
 
     @contextmanager
     def hold(self, index: int) -> Iterator[bool]:
-        """Try to lock a byte of the lock file, by a descriptor of its own, which keeps out other threads as well."""
+        """Try to lock a byte of the lock file; a new descriptor for each lock keeps out other threads too."""
         descriptor = self._open_locks()
         try:
-            yield _is_free(descriptor, FIRST_HELD + index)
+            yield _try_lock(descriptor, FIRST_EPISODE + index)
         finally:
-            os.close(descriptor)  # that gives the lock back
+            os.close(descriptor)  # releases the lock
 
     def claim(self) -> None:
-        """Do nothing: whoever plays has locked the folder of the file."""
+        """Do nothing: the process that plays has locked the run's folder."""
 
     def is_claimed(self) -> bool:
-        """Return False: the folder's lock says it."""
+        """Return False: the lock on the run's folder answers this."""
         return False
 
     def _open_locks(self) -> int:
         return os.open(self._locks, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def close(self) -> None:
-        """Close the files; everything is in them already."""
+        """Close the files; everything is already written."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -119,7 +119,7 @@ class Sqlite:
 
 @contextmanager
 def _locked(descriptor: int, byte: int) -> Iterator[None]:
-    """Lock one byte, waiting for its owner. The lock belongs to the open file, not to the process."""
+    """Lock one byte while entered, after waiting for its owner. The lock belongs to the open file, not the process."""
     _lock(descriptor, byte, fcntl.F_OFD_SETLKW)
     try:
         yield
@@ -127,8 +127,8 @@ def _locked(descriptor: int, byte: int) -> Iterator[None]:
         _lock(descriptor, byte, fcntl.F_OFD_SETLK, fcntl.F_UNLCK)
 
 
-def _is_free(descriptor: int, byte: int) -> bool:
-    """Lock one byte, unless somebody has it. Returns whether it is ours now."""
+def _try_lock(descriptor: int, byte: int) -> bool:
+    """Lock one byte if it is free. Returns whether it was."""
     try:
         _lock(descriptor, byte, fcntl.F_OFD_SETLK)
     except BlockingIOError:
@@ -140,16 +140,16 @@ def _lock(descriptor: int, byte: int, how: int, kind: int = fcntl.F_WRLCK) -> No
     fcntl.fcntl(descriptor, how, struct.pack(FLOCK, kind, os.SEEK_SET, byte, 1, 0))
 
 
-def _to_write(path: Path) -> sqlite3.Connection:
-    """Open a connection without SQLAlchemy, which takes as long again: every action waits for its event."""
+def _open_writer(path: Path) -> sqlite3.Connection:
+    """Open a connection without SQLAlchemy, which doubles the time that every action waits for its event."""
     connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
     return connection
 
 
-def _to_read(path: Path, *, to_write: bool) -> Engine:
-    """Open a read-only file in a way that works in a folder that cannot be written."""
+def _open_engine(path: Path, *, to_write: bool) -> Engine:
+    """Return an engine for the file; to read, it works even in a folder that cannot be written."""
     mode = "rwc" if to_write else "ro"
     fixed = "" if to_write or os.access(path.parent, os.W_OK) else "&immutable=1"
     url = f"sqlite:///file:{quote(str(path))}?mode={mode}{fixed}&uri=true"

@@ -1,6 +1,6 @@
-"""The store of a run: one append-only table of events; everything else is read from it.
+"""The store of a run: one append-only table of events, from which everything else is read.
 
-Every event is committed before the next action, so that a killed process loses nothing.
+Every event is committed before the next action, so a killed process loses nothing.
 """
 
 import json
@@ -30,17 +30,17 @@ from planbook.store.tables import (
     Place,
     Schema,
     StoreLedger,
-    packed,
+    pack,
     texts_of,
-    unpacked,
+    unpack,
 )
 
 RESTART = "/restart/"
-"""Separates the scope of what was started over from the number of the restart."""
+"""Separates a scope that was started over from the number of the restart."""
 
 
 def started_over(path: str, number: int) -> str:
-    """Return the scope of the restart with this number."""
+    """Return the scope of a restart."""
     return f"{path}{RESTART}{number}"
 
 
@@ -54,13 +54,13 @@ Watch = Callable[[EventKind, Body], None]
 
 
 class Events(Protocol):
-    """The part of the store that a journal needs."""
+    """The part of a store that a journal needs."""
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
         """Add one event and commit it."""
 
     def events(self, scope: str) -> Iterator[Event]:
-        """Return the events of a scope and those below it."""
+        """Yield the events of a scope and those below it."""
 
 
 class EpisodeJournal:
@@ -79,7 +79,7 @@ class EpisodeJournal:
         return self._recorded.get((scope, kind, number))
 
     def put(self, scope: str, kind: EventKind, number: int, body: Body) -> None:
-        """Add an event; it is committed when this returns."""
+        """Add an event and commit it."""
         self._store.put(scope, kind, number, body)
         self._recorded[scope, kind, number] = body
         if self._watch is not None:
@@ -87,28 +87,28 @@ class EpisodeJournal:
 
 
 class StoreDatabase(Protocol):
-    """What the store needs of a database. All threads may use it; other processes may have the same tables open."""
+    """The interface of a database. All threads may share it; other processes may have the same tables open."""
 
     def add(self, rows: Sequence[EventRow], texts: Mapping[str, str], *, once: bool = False) -> None:
-        """Write events, and texts that may be there already, in one transaction, and commit it.
+        """Write events, and texts that may exist already, in one transaction.
 
-        ``once`` leaves out events that are there; else they raise BadRun, and nothing is written.
+        ``once`` skips events that exist; without it they raise BadRun, and nothing is written.
         """
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """Give a connection to read with."""
+        """Yield a connection to read with."""
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """Give a transaction for anything but events; it is committed at its end. Raises BadRun."""
+        """Yield a transaction for tables other than events, committed at its end. Raises BadRun."""
 
     def settled_after(self, number: int) -> int:
-        """Return the last id; if it is past this number, no event up to it will turn up later."""
+        """Return the last id. If it is greater than ``number``, no event up to it can appear later."""
 
     def hold(self, index: int) -> AbstractContextManager[bool]:
-        """Keep other threads and processes from holding the number until this one dies; False if one holds it."""
+        """Lock an episode against other threads and processes; give False if one has locked it."""
 
     def claim(self) -> None:
-        """Claim the run for this process until it ends. Raises BadRun if another one plays it."""
+        """Claim the run for this process until it ends. Raises BadRun if another process plays it."""
 
     def is_claimed(self) -> bool:
         """Return whether the database knows a process that plays the run."""
@@ -118,9 +118,9 @@ class StoreDatabase(Protocol):
 
 
 AFTER_SLASH = chr(ord("/") + 1)
-"""The end of the range of scopes below one; a range uses the index, LIKE does not."""
+"""Ends the range of scopes below a scope. A range uses the index, LIKE does not."""
 ROWS = 500
-"""Number of events that are read at a time."""
+"""Number of events that are read at once."""
 ALL = select(EVENT).order_by(EVENT.c.id)
 BELOW = ALL.where(
     or_(
@@ -128,9 +128,9 @@ BELOW = ALL.where(
         and_(EVENT.c.scope >= bindparam("first"), EVENT.c.scope < bindparam("end")),
     )
 )
-"""Selects a scope and those below it; compiled once, as every episode uses it."""
+"""Selects a scope and those below it. It is compiled once, as every episode uses it."""
 AFTER = ALL.where(EVENT.c.id > bindparam("row"), EVENT.c.kind == bindparam("of_kind"))
-NOWHERE: Mapping[str, Any] = {}
+NO_PARAMETERS: Mapping[str, Any] = {}
 
 
 class Store:
@@ -138,28 +138,28 @@ class Store:
 
     def __init__(self, place: Place, *, to_write: bool = True) -> None:
         self.place = place
-        self._known: set[str] = set()
-        self._once: set[tuple[str, str, int]] = set()
+        self._stored_texts: set[str] = set()
+        self._put_once: set[tuple[str, str, int]] = set()
         self._once_lock = threading.Lock()
         try:
             self._database: StoreDatabase = _open(place, to_write=to_write)
             with self._database.reading() as connection:
-                self._known |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
+                self._stored_texts |= {row.hash for row in connection.execute(select(TEXT.c.hash))}
         except (DatabaseError, SqliteError) as error:
-            said = error.orig if isinstance(error, DatabaseError) else error
-            raise BadRun(f"{place} cannot be used as a run's store: {said}") from error
+            cause = error.orig if isinstance(error, DatabaseError) else error
+            raise BadRun(f"{place} cannot be used as a run's store: {cause}") from error
 
     def put(self, scope: str, kind: EventKind, n: int, body: Body) -> None:
-        """Add one event and commit it. Raises BadRun if it is there already."""
+        """Add one event and commit it. Raises BadRun if it exists."""
         self.put_all([(scope, kind, n, body)])
 
     def put_once(self, scope: str, kind: EventKind, n: int, body: Callable[[], Body]) -> None:
-        """Add an event unless any process has added it; ``body`` is called only then."""
+        """Add an event unless some process has added it; ``body`` is called only if it is added."""
         with self._once_lock:
-            if (scope, kind, n) not in self._once:
+            if (scope, kind, n) not in self._put_once:
                 if not self._holds(scope, kind, n):
                     self._add([(scope, kind, n, body())], once=True)
-                self._once.add((scope, kind, n))
+                self._put_once.add((scope, kind, n))
 
     def put_all(self, rows: list[tuple[str, EventKind, int, Body]]) -> None:
         """Add events in one transaction: all of them or none."""
@@ -169,10 +169,10 @@ class Store:
     def _add(self, rows: list[tuple[str, EventKind, int, Body]], *, once: bool) -> None:
         at = time.time()
         texts: dict[str, str] = {}
-        packed_rows = [EventRow(scope, kind, n, packed(body, texts), at) for scope, kind, n, body in rows]
-        new = {digest: text for digest, text in texts.items() if digest not in self._known}
+        packed_rows = [EventRow(scope, kind, n, pack(body, texts), at) for scope, kind, n, body in rows]
+        new = {digest: text for digest, text in texts.items() if digest not in self._stored_texts}
         self._database.add(packed_rows, new, once=once)
-        self._known |= new.keys()
+        self._stored_texts |= new.keys()
 
     def _holds(self, scope: str, kind: EventKind, n: int) -> bool:
         query = select(EVENT.c.id).where(EVENT.c.scope == scope, EVENT.c.kind == kind, EVENT.c.n == n)
@@ -182,19 +182,19 @@ class Store:
     def events(
         self, scope: str | None = None, kind: EventKind | tuple[EventKind, ...] | None = None
     ) -> Iterator[Event]:
-        """Yield events in the order in which they were written: of a scope and those below, of some kinds, or all."""
+        """Yield events in the order of writing: all, or those of a scope and the scopes below it, and of some kinds."""
         query = ALL if scope is None else BELOW
         if kind is not None:
             query = query.where(EVENT.c.kind.in_([kind] if isinstance(kind, str) else kind))
-        places = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
+        parameters = {} if scope is None else {"scope": scope, "first": f"{scope}/", "end": f"{scope}{AFTER_SLASH}"}
         with self._database.reading() as connection:
-            for _, event in _read(connection, query, places):
+            for _, event in _read(connection, query, parameters):
                 yield event
 
     def since(self, number: int) -> Iterator[tuple[int, Event]]:
-        """Yield the events after a row, in order, each with the number of its own row; 0 is before all.
+        """Yield the events after a row, in order, each with its own row number; 0 yields all.
 
-        Who asks again with the last number it saw misses none, whatever number of processes write.
+        A caller that passes the last number it received misses no event, however many processes write.
         """
         last = self._database.settled_after(number)
         query = ALL.where(EVENT.c.id > number, EVENT.c.id <= last)
@@ -203,13 +203,13 @@ class Store:
 
     @property
     def last_row(self) -> int:
-        """Return the number of the last row; 0 where there is none."""
+        """The number of the last row; 0 if there is none."""
         return self._database.settled_after(0)
 
     def after(self, number: int, kind: EventKind) -> Iterator[tuple[int, Event]]:
-        """Yield the events of a kind after a row, each with the number of its own row.
+        """Yield the events of a kind after a row, each with its own row number.
 
-        In PostgreSQL, an event that another process commits late may be missed: this does not wait for it.
+        In PostgreSQL this may miss an event that another process commits late.
         """
         with self._database.reading() as connection:
             yield from _read(connection, AFTER, {"row": number, "of_kind": kind})
@@ -219,17 +219,16 @@ class Store:
         return sum(1 for _ in self.events(scope))
 
     def hold(self, index: int) -> AbstractContextManager[bool]:
-        """Keep every other thread and process from holding that episode of the run. False where somebody holds it.
+        """Lock an episode against other threads and processes; give False if one has locked it.
 
-        This is the lock of a lease. A process that dies, or a machine that is not heard of for a minute, holds nothing
-        any more.
+        This is the lock of a lease. It ends if the process dies, or if its machine does not answer for a minute.
         """
         return self._database.hold(index)
 
     def claim(self) -> None:
-        """Claim the run for this process until it ends. Raises BadRun if another one plays it.
+        """Claim the run for this process until it ends. Raises BadRun if another process plays it.
 
-        Of a run in a file it is the folder that is locked, see ``Run``.
+        If the store is a file, ``Run`` locks the run's folder instead.
         """
         self._database.claim()
 
@@ -239,12 +238,12 @@ class Store:
 
     @property
     def leases(self) -> Leases:
-        """Return the leases on the run's episodes."""
+        """The leases on the run's episodes."""
         return Leases(self._database.reading, self._database.writing)
 
     @property
     def ledger(self) -> StoreLedger:
-        """Return the account of what all processes have spent and reserved."""
+        """The spending and reservations of all processes."""
         return StoreLedger(self._database.writing)
 
     def journal(self, path: str, watch: Watch | None = None) -> EpisodeJournal:
@@ -252,13 +251,13 @@ class Store:
         return EpisodeJournal(self, path, watch)
 
     def close(self) -> None:
-        """Close the database; everything is in it already."""
+        """Close the database; everything is already written."""
         self._database.close()
 
 
 def begin_schema(url: str) -> Schema:
-    """Create a place for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
-    place = Schema.named_now(url)
+    """Create a schema for a new run in a PostgreSQL database. Raises BadArgument, BadRun, MissingRequirement."""
+    place = Schema.new(url)
     _postgres().begin_schema(place)
     return place
 
@@ -266,12 +265,12 @@ def begin_schema(url: str) -> Schema:
 def _open(place: Place, *, to_write: bool) -> StoreDatabase:
     if isinstance(place, Path):
         return Sqlite(place, to_write=to_write)
-    opened: StoreDatabase = _postgres().Postgres(place, to_write=to_write)
-    return opened
+    database: StoreDatabase = _postgres().Postgres(place, to_write=to_write)
+    return database
 
 
 def _postgres() -> ModuleType:
-    """Import the module where it is needed: most machines have no psycopg. Raises MissingRequirement."""
+    """Import the module only when it is needed: most machines have no psycopg. Raises MissingRequirement."""
     try:
         from planbook.store import postgres
     except ImportError as error:
@@ -280,14 +279,14 @@ def _postgres() -> ModuleType:
 
 
 def _read(
-    connection: Connection, query: Select[Any], places: Mapping[str, Any] = NOWHERE
+    connection: Connection, query: Select[Any], parameters: Mapping[str, Any] = NO_PARAMETERS
 ) -> Iterator[tuple[int, Event]]:
     texts: dict[str, str] = {}
-    for rows in connection.execution_options(yield_per=ROWS).execute(query, places).partitions():
+    for rows in connection.execution_options(yield_per=ROWS).execute(query, parameters).partitions():
         bodies = [json.loads(row.body) for row in rows]
         missing = sorted({digest for body in bodies for digest in texts_of(body)} - texts.keys())
         for start in range(0, len(missing), ROWS):
-            some = select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
-            texts.update({row.hash: row.body for row in connection.execute(some)})
+            chunk = select(TEXT).where(TEXT.c.hash.in_(missing[start : start + ROWS]))
+            texts.update({row.hash: row.body for row in connection.execute(chunk)})
         for row, body in zip(rows, bodies, strict=True):
-            yield row.id, Event(row.scope, row.kind, row.n, unpacked(body, texts), row.at)
+            yield row.id, Event(row.scope, row.kind, row.n, unpack(body, texts), row.at)

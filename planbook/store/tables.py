@@ -1,4 +1,4 @@
-"""The tables of a run: events and their texts, the ledger of what is spent and reserved, and leases on episodes."""
+"""The tables of a run: events and their texts, the ledger of spending and reservations, and leases on episodes."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ from planbook.planner import Allows, Amount, Body
 
 METADATA = MetaData()
 SCOPE = Text().with_variant(Text(collation="C"), "postgresql")
-"""Sorted by bytes, as SQLite does by default, so that the scopes below one are a range."""
+"""Sorted by bytes, as in SQLite, so that the scopes below a scope are a range."""
 EVENT = Table(
     "event",
     METADATA,
@@ -54,7 +54,7 @@ LEDGER = Table(
     Column("tokens", Integer, nullable=False),
     Column("money", Float, nullable=False),
 )
-"""The amounts spent, and reserved for each model call under way; see ``planbook.store.tables``."""
+"""The amounts spent, and the amount reserved for each model call under way; see ``StoreLedger``."""
 LEASE = Table(
     "lease",
     METADATA,
@@ -63,7 +63,7 @@ LEASE = Table(
     Column("lost", Integer, nullable=False),
     Column("events", Integer, nullable=False),
 )
-"""The worker that leased an episode last, the number lost on it in a row, and the most events it had by then."""
+"""The last worker that leased an episode, the number lost on it in a row, and the most events it had by then."""
 TEXT = Table("text", METADATA, Column("hash", String(64), primary_key=True), Column("body", Text, nullable=False))
 
 
@@ -78,7 +78,7 @@ class Event(NamedTuple):
 
 
 class EventRow(NamedTuple):
-    """An event as it is written, with its body packed into JSON."""
+    """An event as a row, with its body packed into JSON."""
 
     scope: str
     kind: str
@@ -88,21 +88,21 @@ class EventRow(NamedTuple):
 
 
 LONG_TEXT = 400
-"""Strings of at least this length go to the table of texts."""
+"""Strings of at least this many characters go to the table of texts."""
 TEXT_KEY = "$text"
 ESCAPE = "\\"
-"""Precedes a key of a body that begins like one of the store's own."""
+"""Prefix of a key in a body that looks like one of the store's own."""
 
 
-def packed(body: Body, texts: dict[str, str]) -> str:
-    """Return a body as JSON; ``texts`` receives the long strings, by their hashes."""
-    value = _pack(dict(body), texts)
+def pack(body: Body, texts: dict[str, str]) -> str:
+    """Return a body as JSON; its long strings are added to ``texts`` by their hashes."""
+    value = _pack_value(dict(body), texts)
     text = json.dumps(value, ensure_ascii=False)
     return text if _storable(text) else json.dumps(value)
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """Yield the hashes of the long strings that a packed body needs."""
+    """Yield the hashes of the long strings that a packed body refers to."""
     if isinstance(value, list):
         for item in value:
             yield from texts_of(item)
@@ -113,18 +113,18 @@ def texts_of(value: Any) -> Iterator[str]:
             yield from texts_of(list(value.values()))
 
 
-def unpacked(value: Any, texts: Mapping[str, str]) -> Any:
-    """Return the original body, with its long strings."""
+def unpack(value: Any, texts: Mapping[str, str]) -> Any:
+    """Return the original value, with its long strings."""
     if isinstance(value, list):
-        return [unpacked(item, texts) for item in value]
+        return [unpack(item, texts) for item in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {TEXT_KEY}:
         return texts[value[TEXT_KEY]]
-    return {key.removeprefix(ESCAPE): unpacked(item, texts) for key, item in value.items()}
+    return {key.removeprefix(ESCAPE): unpack(item, texts) for key, item in value.items()}
 
 
-def _pack(value: JsonValue, texts: dict[str, str]) -> JsonValue:
+def _pack_value(value: JsonValue, texts: dict[str, str]) -> JsonValue:
     if isinstance(value, str):
         if len(value) < LONG_TEXT or not _storable(value):
             return value
@@ -132,16 +132,16 @@ def _pack(value: JsonValue, texts: dict[str, str]) -> JsonValue:
         texts[digest] = value
         return {TEXT_KEY: digest}
     if isinstance(value, dict):
-        return {_escaped(key): _pack(item, texts) for key, item in value.items()}
+        return {_escape(key): _pack_value(item, texts) for key, item in value.items()}
     if isinstance(value, list):
-        return [_pack(item, texts) for item in value]
+        return [_pack_value(item, texts) for item in value]
     return value
 
 
 def _storable(text: str) -> bool:
-    """Return whether databases accept a text as it is.
+    """Return whether databases accept a text unchanged.
 
-    Half of a surrogate pair has no UTF-8, and PostgreSQL takes no NUL; both are kept as escapes of JSON.
+    Lone surrogates cannot be encoded in UTF-8, and PostgreSQL refuses NUL; both are stored as JSON escapes.
     """
     try:
         return b"\0" not in text.encode("utf-8")
@@ -149,8 +149,8 @@ def _storable(text: str) -> bool:
         return False
 
 
-def _escaped(key: str) -> str:
-    """Return a key, escaped if it could be taken for one of the store's own."""
+def _escape(key: str) -> str:
+    """Return a key, escaped if it looks like one of the store's own."""
     return f"{ESCAPE}{key}" if key.startswith(("$", ESCAPE)) else key
 
 
@@ -159,26 +159,26 @@ URL_STARTS = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True)
 class Schema:
-    """A schema in a PostgreSQL database, which has the tables of one run."""
+    """A schema in a PostgreSQL database with the tables of one run."""
 
     url: str = field(repr=False)
-    """A URL for libpq; it may have a password."""
+    """A URL for libpq; it may contain a password."""
     schema: str
 
     @classmethod
-    def named_now(cls, url: str) -> Self:
-        """Return a schema with a new name. Raises BadArgument for anything but a URL of PostgreSQL."""
+    def new(cls, url: str) -> Self:
+        """Return a schema with a new name. Raises BadArgument unless the URL is one of PostgreSQL."""
         if not url.startswith(URL_STARTS):
-            told = f"--store {without_password(url)}"
-            raise BadArgument(f"{told}: write postgresql://USER@HOST/DATABASE; without --store it is a file")
+            option = f"--store {without_password(url)}"
+            raise BadArgument(f"{option}: write postgresql://USER@HOST/DATABASE; without --store it is a file")
         return cls(url, f"planbook_{datetime.now():%Y%m%d_%H%M%S}_{secrets.token_hex(3)}")
 
-    def lasting(self) -> Self:
+    def redacted(self) -> Self:
         """Return the schema without the password, for run.json."""
         return replace(self, url=without_password(self.url))
 
-    def by(self, url: str | None) -> Self:
-        """Return the schema with a URL that may have the password; a URL of another database changes nothing."""
+    def with_password_of(self, url: str | None) -> Self:
+        """Return the schema with a URL that may contain the password, unless the URL is of another database."""
         return replace(self, url=url) if url and without_password(url) == without_password(self.url) else self
 
     def __str__(self) -> str:
@@ -194,23 +194,23 @@ def without_password(url: str) -> str:
     return re.sub(r"(?<=[?&])password=[^&]*(&|$)", "", bare).rstrip("?&")
 
 
-Connecting = Callable[[], AbstractContextManager[Connection]]
+Connect = Callable[[], AbstractContextManager[Connection]]
 SPENT, ACTIONS = "spent", "actions"
-"""The rows with what is spent on calls, and with the actions taken (as a number of calls); every other row
-has what is reserved for the call that it is named after."""
+"""The row with the amount spent, and the row with the number of actions (as ``calls``). Every other row is named after
+a model call and has the amount reserved for it."""
 
 
 class StoreLedger:
-    """Keeps ``planner.Ledger`` in a table. ``writing`` begins a transaction.
+    """Implements ``planner.Ledger`` with a table. ``writing`` begins a transaction.
 
-    Each transaction begins with a change of the row of what is spent, which only one process can do at a time.
+    Every transaction that reserves or settles first changes the row SPENT, which only one process can do at a time.
     """
 
-    def __init__(self, writing: Connecting) -> None:
+    def __init__(self, writing: Connect) -> None:
         self._writing = writing
 
     def open(self, spent: Amount, actions: int) -> None:
-        """Set what was spent before; nothing is reserved."""
+        """Set the earlier spending and remove all reservations."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER))
             _put(connection, SPENT, spent)
@@ -218,37 +218,37 @@ class StoreLedger:
 
     def act(self, number: int) -> int:
         """Count actions. Returns the actions of all processes so far."""
-        mine = LEDGER.c.call == ACTIONS
+        row = LEDGER.c.call == ACTIONS
         with self._writing() as connection:
-            connection.execute(update(LEDGER).where(mine).values(calls=LEDGER.c.calls + number))
-            return int(connection.execute(select(LEDGER.c.calls).where(mine)).scalar_one())
+            connection.execute(update(LEDGER).where(row).values(calls=LEDGER.c.calls + number))
+            return int(connection.execute(select(LEDGER.c.calls).where(row)).scalar_one())
 
     def reserve(self, call: str, most: Amount, allows: Allows) -> bool:
-        """Reserve an amount for a call if ``allows`` returns True. Returns what that returns."""
+        """Reserve an amount for a call if ``allows`` returns True; return its result."""
         with self._writing() as connection:
             _spend(connection, Amount())
             amounts = {row.call: Amount(row.calls, row.tokens, row.money) for row in connection.execute(select(LEDGER))}
             spent = amounts.pop(SPENT)
             amounts.pop(ACTIONS, None)
-            amounts.pop(call, None)  # by a worker that was lost during this call
+            amounts.pop(call, None)  # left by a worker that was lost during this call
             if allowed := allows(spent, sum(amounts.values(), Amount())):
                 connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
                 _put(connection, call, most)
             return allowed
 
     def settle(self, call: str, spent: Amount) -> None:
-        """Count what a call has cost, in the place of what was reserved for it."""
+        """Replace the amount reserved for a call with its cost."""
         with self._writing() as connection:
             _spend(connection, spent)
             connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
 
     def release(self, call: str) -> None:
-        """Give back what is still reserved for a call."""
+        """Remove the reservation for a call, if there is one."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER).where(LEDGER.c.call == call))
 
     def release_below(self, path: str) -> None:
-        """Give back what is still reserved for calls of an episode whose worker was lost."""
+        """Remove the reservations for calls of an episode whose worker was lost."""
         with self._writing() as connection:
             connection.execute(delete(LEDGER).where(LEDGER.c.call.startswith(f"{path}/", autoescape=True)))
 
@@ -266,27 +266,28 @@ LEASED = select(LEASE).where(LEASE.c.episode == bindparam("of"))
 
 
 class Losses(NamedTuple):
-    """The number of workers lost on an episode in a row, and the most events that it had by then."""
+    """The number of workers lost on an episode in a row, and the most events it had by then."""
 
     lost: int
     events: int
 
 
 class Leases:
-    """Keeps leases in a table. Who takes one holds the episode's lock (``Store.hold``), which ends with its process."""
+    """Keeps leases in a table. A worker takes one while it has the episode's lock, which ends with its process."""
 
-    def __init__(self, reading: Connecting, writing: Connecting) -> None:
+    def __init__(self, reading: Connect, writing: Connect) -> None:
         self._reading, self._writing = reading, writing
 
     def open(self) -> None:
-        """Forget all leases and losses."""
+        """Delete all leases and losses."""
         with self._writing() as connection:
             connection.execute(delete(LEASE))
 
     def losses(self, episode: int, count: Callable[[], int]) -> Losses:
-        """Return how many workers in a row were lost on an episode without getting further.
+        """Return the number of workers in a row that were lost on an episode without progress.
 
-        A lease that is there already is that of a lost worker. ``count`` returns the number of the episode's events.
+        The lease of an episode that nobody has locked is that of a lost worker. ``count`` returns the number of the
+        episode's events.
         """
         with self._reading() as connection:
             before = connection.execute(LEASED, {"of": episode}).first()
@@ -304,11 +305,11 @@ class Leases:
             connection.execute(insert(LEASE), row)
 
     def give_back(self, episode: int) -> None:
-        """End a lease whose worker is not lost, although the episode has not ended."""
+        """End a lease whose worker was not lost, although the episode has not ended."""
         with self._writing() as connection:
             connection.execute(delete(LEASE).where(LEASE.c.episode == episode))
 
     def workers(self) -> list[str]:
-        """Return the worker that has or had each leased episode, since the run was opened to be played."""
+        """Return the last worker of each leased episode, since the run was opened to play."""
         with self._reading() as connection:
             return [row.worker for row in connection.execute(select(LEASE.c.worker))]

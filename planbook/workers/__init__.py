@@ -1,9 +1,9 @@
-"""Playing the episodes of a run.
+"""Play the episodes of a run.
 
-``worker`` is what every worker does, wherever it runs: lease the next open episode in the store, play it
-(``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces those that are
-lost; its ``pool`` has threads and processes of this machine, ``cluster`` actors of a Ray cluster. ``steering`` has the
-settings of an invocation, and stops and pauses it; ``models`` are those that the roles of a run ask.
+``worker`` is the loop of every worker, wherever it runs: lease the next open episode in the store, play it
+(``episode``), record it. ``driver`` starts workers, reports the endings that they record and replaces lost workers.
+``pool`` runs threads and processes on this machine, ``cluster`` actors of a Ray cluster. ``steering`` stops and pauses
+a run while it is played; ``models`` opens the models that the roles of a run ask.
 """
 
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         play_in_order,
     )
     from planbook.workers.episode import EpisodeWorker, play_episode
-    from planbook.workers.models import check_roles, opened, roles_of
+    from planbook.workers.models import check_roles, open_model, roles_of
     from planbook.workers.pool import LOG, STOPPING, WorkerPool, in_threads, on_this_machine, wait_for
     from planbook.workers.steering import Control, Hosting, Request, Steering, arguments, every, request
     from planbook.workers.worker import LOST, PATIENCE, Job, sendable, workers_of
@@ -49,8 +49,8 @@ __all__ = [
     "job_of",
     "join_run",
     "on_this_machine",
+    "open_model",
     "open_places",
-    "opened",
     "play_episode",
     "play_episodes",
     "play_in_order",

@@ -1,7 +1,7 @@
-"""Workers that are actors of a Ray cluster. Ray is imported only where it is asked for.
+"""Workers that are actors of a Ray cluster. Ray is imported only when it is used.
 
-Ray itself takes minutes to give an address up, and where its head has died it ends the whole process after one. So the
-cluster is looked at here: before a run begins, and while it is played.
+Ray takes minutes to give up on an address, and ends the whole process a minute after its head has died. So this module
+checks the cluster itself: before a run begins, and while it is played.
 """
 
 import importlib
@@ -21,32 +21,32 @@ from planbook.workers.pool import WorkerLost, WorkerPlaces
 from planbook.workers.steering import every
 
 QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Spares our output a notice of Ray's, and Ray's makers a report; what the user has set stays."""
+"""Defaults that silence a warning of Ray's and turn off its usage reports."""
 CONNECT_SECONDS = 5.0
 GREET_SECONDS = 10.0
-"""Seconds that a head may take to identify itself."""
+"""Seconds that the head may take to identify itself."""
 LOOK_SECONDS = 1.0
-"""Time between two looks at the cluster."""
+"""Seconds between two checks of the cluster."""
 OWN_PATIENCE, JOINED_PATIENCE = 2.0, 30.0
-"""Seconds that a part of the cluster may be silent: nobody starts one of our own again; of another a head may come
-back within the minute that Ray waits for it."""
-OF_THIS_MACHINE = ("", "local", "auto")
-"""Addresses of a cluster that is started, or found, on this machine."""
+"""Seconds that a part of our own cluster, or of one that we joined, may be silent. Nobody restarts the head of our own;
+another may come back within the minute that Ray waits for it."""
+LOCAL_ADDRESSES = ("", "local", "auto")
+"""Addresses of a cluster that Ray starts, or finds, on this machine."""
 
 
 class RemoteTask:
-    """Carries out one task, in a process of the cluster."""
+    """An actor that carries out one task in a process of the cluster."""
 
     def begin(self) -> None:
-        """Return once the process is there."""
+        """Return once the process runs."""
 
     def carry_out(self, do: Callable[[Any], Any], task: Any) -> Any:
-        """Return what the task comes to."""
+        """Return the result of the task."""
         return do(task)
 
 
 class RayWorker:
-    """An actor, wherever the cluster puts it. It takes up one processor."""
+    """An actor that occupies one processor of the cluster."""
 
     def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
         ray = importlib.import_module("ray")
@@ -57,7 +57,7 @@ class RayWorker:
         self._ray, self.begun = ray, False
 
     def result(self) -> Any:
-        """Return what the task came to, or None while it is under way. Raises WorkerLost."""
+        """Return the result of the task, or None while it runs. Raises WorkerLost."""
         self.begun = self.begun or self._has_begun()
         if not self._ray.wait([self._result], timeout=0)[0]:
             return None
@@ -78,16 +78,16 @@ class RayWorker:
         return True
 
     def kill(self) -> None:
-        """End the process, if it is still there."""
+        """End the process if it still runs."""
         self._ray.kill(self._actor)
 
 
 @contextmanager
 def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
-    """As many actors as the cluster has processors for.
+    """Yield places for as many actors as the cluster has processors.
 
-    It is the one that this process has joined already, else that of RAY_ADDRESS, else one of this machine alone, which
-    ends with this process.
+    The cluster is the one that this process has already joined, else the one at RAY_ADDRESS, else a new one on this
+    machine, which ends with this process.
     """
     ray = importlib.import_module("ray")
     joined = ray.is_initialized()
@@ -98,7 +98,7 @@ def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
         processors = int(ray.cluster_resources().get("CPU", 0))
         machines = sum(node["Alive"] for node in ray.nodes())
         watch = ClusterWatch(_parts(), OWN_PATIENCE if not joined and address == "local" else JOINED_PATIENCE)
-        with watch.kept():
+        with watch.watching():
             yield WorkerPlaces(max(1, min(jobs, processors)), RayWorker, machines, watch.check)
     finally:
         if not joined:
@@ -106,10 +106,10 @@ def on_the_cluster(jobs: int) -> Iterator[WorkerPlaces]:
 
 
 def _parts() -> dict[str, str]:
-    """Return what this process cannot do without: the head, and what runs the workers of its own machine."""
+    """Return the addresses of what this process needs: the head, and the process that runs workers on this machine."""
     ray = importlib.import_module("ray")
     context = ray.get_runtime_context()
-    if not context.gcs_address:  # a client of a cluster elsewhere, which notices by itself
+    if not context.gcs_address:  # a Ray client notices by itself that its cluster is gone
         return {}
     nodes = {node["NodeID"]: node for node in ray.nodes()}
     ours = nodes[context.get_node_id()]
@@ -117,7 +117,7 @@ def _parts() -> dict[str, str]:
 
 
 def check_cluster() -> None:
-    """Check that there is a cluster, or can be one. Raises MissingRequirement, ImportError."""
+    """Check that a cluster exists or can be started. Raises MissingRequirement, ImportError."""
     if not importlib.import_module("ray").is_initialized():
         check_address(cluster_address())
 
@@ -127,7 +127,7 @@ def _join(address: str) -> None:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     logging.getLogger("ray").setLevel(logging.ERROR)
-    # Whatever log_to_driver says, Ray tells of every lost worker on standard output; the driver tells of it already.
+    # Ray prints every lost worker on standard output despite log_to_driver=False; the driver reports it already.
     setattr(importlib.import_module("ray._private.worker"), "print_to_stdstream", lambda *_, **__: None)  # noqa: B010
     try:
         ray.init(address=address, include_dashboard=False, log_to_driver=False, configure_logging=False)
@@ -138,13 +138,13 @@ def _join(address: str) -> None:
 
 
 def cluster_address() -> str:
-    """Return what RAY_ADDRESS says; without it the cluster is one of this machine alone."""
+    """Return the address in RAY_ADDRESS; without it, that of a cluster on this machine alone."""
     return os.environ.get("RAY_ADDRESS", "") or "local"
 
 
 def check_address(address: str) -> None:
-    """Check that a Ray cluster answers there. Raises MissingRequirement within seconds."""
-    if address in OF_THIS_MACHINE:
+    """Check that a Ray cluster answers at an address. Raises MissingRequirement within seconds."""
+    if address in LOCAL_ADDRESSES:
         return
     if problem := _unreachable(address) or _no_head(address):
         raise MissingRequirement(
@@ -154,13 +154,13 @@ def check_address(address: str) -> None:
 
 
 class ClusterWatch:
-    """Watches the parts of a cluster while it is entered: their names, each with its host and port."""
+    """Watches the parts of a cluster, given as names with addresses (HOST:PORT)."""
 
     def __init__(self, parts: Mapping[str, str], patience: float) -> None:
         self._parts, self._patience = parts, patience
         self._lost = ""
         self._answered: dict[str, float] = {}
-        """When each part last did, by the monotonic clock."""
+        """The last time at which each part answered, by the monotonic clock."""
 
     def check(self) -> None:
         """Raise ClusterLost if a part has not answered for too long."""
@@ -168,13 +168,13 @@ class ClusterWatch:
             raise ClusterLost(self._lost)
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Watch while entered."""
+    def watching(self) -> Iterator[None]:
+        """Watch the cluster from a background thread."""
         self._answered = dict.fromkeys(self._parts, time.monotonic())
-        with every(LOOK_SECONDS, self._look):
+        with every(LOOK_SECONDS, self._check_parts):
             yield
 
-    def _look(self) -> None:
+    def _check_parts(self) -> None:
         for name, address in self._parts.items() if not self._lost else ():
             problem = _unreachable(address)
             if not problem:
@@ -187,11 +187,11 @@ class ClusterWatch:
 
 
 def _unreachable(address: str) -> str:
-    """Return why nothing can be reached there; empty if something can."""
+    """Return why an address cannot be reached; empty if it can."""
     parsed = urlsplit(address if "://" in address else f"//{address}")
     try:
         if not parsed.hostname or not parsed.port:
-            return "it is no HOST:PORT"
+            return "it is not HOST:PORT"
         socket.create_connection((parsed.hostname, parsed.port), CONNECT_SECONDS).close()
     except (OSError, ValueError) as error:
         return getattr(error, "strerror", None) or str(error)
@@ -199,7 +199,7 @@ def _unreachable(address: str) -> str:
 
 
 def _no_head(address: str) -> str:
-    """Return why what answers there is no head of a cluster; empty if it is one, or a door for Ray's clients."""
+    """Return why the server at an address is no head of a cluster; empty if it is one, or a Ray client server."""
     if "://" in address:
         return ""
     client = importlib.import_module("ray._raylet").GcsClient

@@ -1,4 +1,4 @@
-"""Playing a run: start workers on it, report the endings that they record, and see to it that none is missing."""
+"""Play a run: start workers, report the endings that they record, and replace lost workers."""
 
 import queue
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from planbook.spending import paid, prices_from, spent_so_far
 from planbook.store import Watch
 from planbook.workers.episode import EpisodeWorker
 from planbook.workers.pool import OpenPlaces, WorkerPlaces, WorkerPool, in_threads, on_this_machine
-from planbook.workers.steering import Hosting, Steering, obeyed_before, request, requests
+from planbook.workers.steering import Hosting, Steering, count_handled, request, requests
 from planbook.workers.worker import (
     PATIENCE,
     Job,
@@ -41,93 +41,92 @@ def play_episodes(
 ) -> bool:
     """Play every episode of a run that has no ending yet. Returns False if it was stopped.
 
-    ``on_ending`` is called in this thread, as each episode ends; ``watch`` at each new event, in the episode's thread,
-    where that is one of this process. A run that was stopped or killed is resumed by calling this once more: what ended
-    is not played again, and what had begun repeats its recorded part. Workers elsewhere read ``memory`` themselves.
+    ``on_ending`` is called in this thread when an episode ends; ``watch`` is called with each new event, in the
+    episode's thread, if this process plays it. Call this again to resume a run that was stopped or killed: ended
+    episodes are not played again, and unfinished ones repeat their recorded part. Workers in other processes read the
+    memory themselves.
     """
     hosting = hosting or Hosting()
-    playing = RunDriver(run, on_ending, hosting)
-    if hosting.executor == "threads":
-        return playing.here(memory, watch)
-    return playing.elsewhere()
+    driver = RunDriver(run, on_ending, hosting)
+    return driver.play_here(memory, watch) if hosting.executor == "threads" else driver.play_elsewhere()
 
 
 def play_in_order(
     run: Run, play: Callable[[Entry, EpisodeWorker], Ending], on_ending: OnEnding, hosting: Hosting
 ) -> bool:
-    """Play all episodes of a run, one after the other, where one depends on those before. Returns False if stopped."""
+    """Play all episodes of a run in order, where each depends on those before. Returns False if it was stopped."""
     steering, endings = hosting.steering or Steering(), queue.SimpleQueue[tuple[Entry, Ending]]()
 
-    def one(news: Callable[[], None]) -> None:
-        with hire() as worker:
+    def play_all(notify: Callable[[], None]) -> None:
+        with open_worker() as worker:
             for entry in run.entries():
                 if steering.stopped:
                     raise EpisodeStopped
                 endings.put((entry, play(entry, worker)))
-                news()
+                notify()
 
-    def look() -> None:
+    def report() -> None:
         while not endings.empty():
             on_ending(*endings.get())
 
-    with workers_of(run, hosting.unsafe_no_sandbox, steering) as hire:
-        return in_threads(1, one, steering, look)
+    with workers_of(run, hosting.unsafe_no_sandbox, steering) as open_worker:
+        return in_threads(1, play_all, steering, report)
 
 
 class RunDriver:
-    """A run that is played by workers of one kind, and by whoever joins them."""
+    """Drives the workers that play a run; other processes may join them."""
 
     def __init__(self, run: Run, on_ending: OnEnding, hosting: Hosting) -> None:
         self._run, self._on_ending, self._hosting = run, on_ending, hosting
         self._steering = hosting.steering or Steering()
-        self._open, self._obeyed = OpenEpisodes(run), obeyed_before(run.store)
+        self._open, self._handled = OpenEpisodes(run), count_handled(run.store)
         self._prices, self._row = prices_from(hosting.prices), run.store.last_row
         self._before, self._seen, self._reported = run.meter.spent, Spent(), Spent()
-        self._names, self._exact = {worker_name()}, True
-        self._failed, self._stopped = 0, False
+        self._names, self._all_reported = {worker_name()}, True
+        self._failures, self._stopped = 0, False
 
-    def here(self, memory: Memory, watch: Watch | None) -> bool:
+    def play_here(self, memory: Memory, watch: Watch | None) -> bool:
         """Play in threads of this process."""
         jobs = self._hosting.jobs if self._run.config.environment.parallel else 1
         unsafe = self._hosting.unsafe_no_sandbox
         finished = play_in_threads(self._run, memory, jobs, unsafe, self._steering, watch, self._report, self._open)
-        self._open.refresh(anew=True)
+        self._open.refresh(reread=True)
         self._report()
-        if self._joined():
+        if self._was_joined():
             self._recount()
         return finished
 
-    def elsewhere(self) -> bool:
+    def play_elsewhere(self) -> bool:
         """Play in other processes."""
         jobs = min(self._hosting.jobs, len(self._open))
         if not jobs:
             return True
         with open_places(self._hosting.executor)(jobs) as places:
             check_reachable(self._run, places)
-            tasks = self._jobs(jobs, min(jobs, places.most))
-            pool = WorkerPool(places, work, tasks, self._take, self._replace, self._look, self._stop)
+            tasks = self._jobs(jobs, min(jobs, places.capacity))
+            pool = WorkerPool(places, work, tasks, self._on_report, self._replace, self._poll, self._stop)
             try:
                 finished = pool.carry_out() and not self._stopped
-                self._open.refresh(anew=True)
+                self._open.refresh(reread=True)
                 self._report()
                 return finished
             finally:
-                with suppress(BadRun):  # what is raised already says why the store is lost
-                    self._settle()
+                with suppress(BadRun):  # the error under way already says why the store is lost
+                    self._count_spending()
 
     def _jobs(self, jobs: int, workers: int) -> list[Job]:
-        """Spread so many episodes side by side over workers."""
+        """Divide the number of parallel episodes among the workers."""
         parallel = self._run.config.environment.parallel
-        threads = [jobs // workers + (number < jobs % workers) if parallel else 1 for number in range(workers)]
-        return [job_of(self._run, self._hosting, threads=each, obeyed=self._obeyed) for each in threads]
+        threads = [jobs // workers + (index < jobs % workers) if parallel else 1 for index in range(workers)]
+        return [job_of(self._run, self._hosting, threads=number, handled=self._handled) for number in threads]
 
     def _report(self) -> None:
-        for entry, ending in self._open.news():
+        for entry, ending in self._open.take_ended():
             self._seen += Spent(actions=ending.actions)
             self._on_ending(entry, ending)
 
-    def _look(self) -> None:
-        """Report endings, and what other processes have spent meanwhile."""
+    def _poll(self) -> None:
+        """Report new endings, and count what other processes have spent."""
         self._open.refresh()
         self._report()
         if self._run.config.models:
@@ -138,47 +137,47 @@ class RunDriver:
         if self._steering.stopped:
             self._stop()
 
-    def _take(self, job: Job, report: WorkerReport) -> Sequence[Job]:
-        """Count what a worker reports. Raises its error, unless all are stopping; a failed sandbox is tried again."""
+    def _on_report(self, job: Job, report: WorkerReport) -> Sequence[Job]:
+        """Count a worker's spending. Raises its error unless the run is stopping; a failed sandbox is replaced."""
         self._names.add(report.worker)
         self._reported += report.spent
         if isinstance(report.error, EpisodeStopped):
             self._stopped = True
-        elif isinstance(report.error, WorkerFailed) and self._failed + 1 < PATIENCE:
-            self._failed += 1
+        elif isinstance(report.error, WorkerFailed) and self._failures + 1 < PATIENCE:
+            self._failures += 1
             return self._replace(job)
         elif report.error is not None and not self._steering.stopped:
             raise report.error
         return ()
 
     def _replace(self, job: Job) -> Sequence[Job]:
-        """Let another worker do what is left of a job: whatever episode it had leased is open again."""
-        self._exact = False
+        """Return the job for another worker; the lost one's episode is open again."""
+        self._all_reported = False
         return () if self._steering.stopped else (replace(job, spent=self._run.meter.spent),)
 
     def _stop(self) -> None:
-        """Ask the workers to stop, by the store."""
+        """Ask the workers to stop, through the store."""
         self._steering.stop()
         with suppress(BadRun):
-            if "stop" not in requests(self._run.store)[self._obeyed :]:
+            if "stop" not in requests(self._run.store)[self._handled :]:
                 request(self._run.store, "stop")
 
-    def _settle(self) -> None:
-        """Count what the workers have spent: by their reports, or by the store if some were lost or joined."""
-        if self._exact and not self._joined():
+    def _count_spending(self) -> None:
+        """Count what the workers spent: from their reports, or from the store if some were lost or joined the run."""
+        if self._all_reported and not self._was_joined():
             self._run.meter.recount(self._before + self._reported)
         else:
             self._recount()
 
-    def _joined(self) -> bool:
-        """Return whether workers that joined the run have played."""
+    def _was_joined(self) -> bool:
+        """Return whether workers of other processes have joined the run."""
         return not self._names.issuperset(self._run.store.leases.workers())
 
     def _recount(self) -> None:
         self._run.meter.recount(spent_so_far(self._run.own_events(), self._prices))
 
 
-def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
+def job_of(run: Run, hosting: Hosting, *, threads: int, handled: int = 0) -> Job:
     """Return the input of a worker in another process."""
     return Job(
         run.folder.resolve(),
@@ -188,23 +187,23 @@ def job_of(run: Run, hosting: Hosting, *, threads: int, obeyed: int = 0) -> Job:
         hosting.unsafe_no_sandbox,
         hosting.prices and hosting.prices.resolve(),
         run.meter.spent,
-        obeyed,
+        handled,
     )
 
 
 def join_run(run: Run, hosting: Hosting) -> WorkerReport:
-    """Play episodes of a run beside the process that plays it, until none is open or that process has ended."""
+    """Play episodes of a run that another process plays, until none is open or that process has ended."""
     spent = spent_so_far(run.own_events(), prices_from(hosting.prices))
     job = job_of(run, hosting, threads=hosting.jobs if run.config.environment.parallel else 1)
-    return work(replace(job, spent=spent, obeyed=obeyed_before(run.store)), lambda: run.is_played)
+    return work(replace(job, spent=spent, handled=count_handled(run.store)), lambda: run.is_played)
 
 
 def open_places(executor: Executor) -> OpenPlaces:
-    """Return where an executor's workers run. Raises MissingRequirement."""
+    """Return the function that opens an executor's places. Raises MissingRequirement."""
     return PLACES[executor]()
 
 
-def _on_ray() -> OpenPlaces:
+def _open_ray() -> OpenPlaces:
     from planbook.workers.cluster import check_cluster, on_the_cluster
 
     try:
@@ -214,24 +213,24 @@ def _on_ray() -> OpenPlaces:
     return on_the_cluster
 
 
-PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _on_ray}
+PLACES: Mapping[Executor, Callable[[], OpenPlaces]] = {"processes": lambda: on_this_machine, "ray": _open_ray}
 
 
 def check_executor(config: Config, hosting: Hosting) -> None:
-    """Check that a run can be played as it is asked for, before it begins. Raises BadArgument, MissingRequirement."""
+    """Check that an executor can play a run, before it begins. Raises BadArgument, MissingRequirement."""
     if hosting.executor == "threads":
         return
-    asked = f"--executor {hosting.executor}"
+    option = f"--executor {hosting.executor}"
     if config.learning is not None:
         raise BadArgument(
-            f"{asked}: building learns from one episode after another, in one process; leave the option out"
+            f"{option}: building learns from one episode after another, in one process; leave the option out"
         )
     for name in (config.env, *config.models.values()):
         if name.startswith("object:"):
-            raise BadArgument(f"{asked}: {name} exists in this process only; put it in a file, or play in threads")
+            raise BadArgument(f"{option}: {name} exists in this process only; put it in a file, or play in threads")
     for model in config.models.values():
         if model.startswith("recorded:") and paid(model) != model:
-            raise BadArgument(f"{asked}: {model} writes its recording from one process; leave one of the two out")
+            raise BadArgument(f"{option}: {model} writes its recording from one process; leave one of the two out")
     open_places(hosting.executor)
 
 

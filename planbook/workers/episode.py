@@ -1,4 +1,4 @@
-"""Playing one episode of a run to its end, from its beginning or from what is recorded of it."""
+"""Play one episode of a run to its end, from its beginning or from its record."""
 
 from collections.abc import Callable
 
@@ -26,7 +26,7 @@ from planbook.store import Watch, started_over
 
 
 class EpisodeWorker:
-    """Plays episodes in one thread: with a sandbox and models that threads share, and an environment of its own.
+    """Plays episodes in one thread, with its own environment; threads share the sandbox and the models.
 
     ``guard`` is called before every action, and may raise EpisodeStopped and BudgetEnded.
     """
@@ -41,14 +41,14 @@ class EpisodeWorker:
     def environment(self) -> Environment:
         """Return the worker's environment. Raises EnvironmentBroken if it cannot be made, MissingRequirement."""
         if self._environment is None:
-            make = self._config.environment
+            environment = self._config.environment
             try:
-                self._environment = make(self._config.environment_options)
+                self._environment = environment(self._config.environment_options)
             except EnvsError:
                 raise
             except Exception as error:
                 raise EnvironmentBroken(
-                    f"{make.__name__} could not be made: {type(error).__name__}: {error}"
+                    f"{environment.__name__} could not be made: {type(error).__name__}: {error}"
                 ) from error
         return self._environment
 
@@ -61,7 +61,7 @@ class EpisodeWorker:
     def episode(
         self, entry: Entry, path: str, journal: Journal, memory: Memory | None = None
     ) -> tuple[Episode, Strategy, BaseModel]:
-        """Return an episode with the method and options that are to ``play`` it."""
+        """Return an episode, and the method and options with which to ``play`` it."""
         config = self._config
         strategy = method(config.planner)
         settings = EpisodeSettings(
@@ -83,12 +83,13 @@ class EpisodeWorker:
 
 
 def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, watch: Watch | None = None) -> Ending:
-    """Play one episode to its end; a worker whose episode came out BROKEN gets a new environment.
+    """Play one episode to its end; after a BROKEN one the worker gets a new environment.
 
-    Where the recorded part of an episode cannot be repeated, that is counted as BROKEN, and the episode starts over.
+    If the recorded part of an episode cannot be repeated, that attempt is recorded as BROKEN, and the episode starts
+    over.
     """
     while True:
-        path, journal, ending = _attempt(run, entry, watch)
+        path, journal, ending = _current_attempt(run, entry, watch)
         if ending is None:
             try:
                 ending = play(*worker.episode(entry, path, journal, memory))
@@ -107,22 +108,22 @@ def play_episode(run: Run, memory: Memory, entry: Entry, worker: EpisodeWorker, 
 
 
 def give_up(run: Run, entry: Entry, message: str) -> Ending:
-    """Record an episode that nobody can play as BROKEN, unless it has an ending."""
-    path, journal, ending = _attempt(run, entry)
+    """Record an episode that no worker can play as BROKEN, unless it has ended."""
+    path, journal, ending = _current_attempt(run, entry)
     return ending or _record_broken(journal, path, Outcome.BROKEN.value, message)
 
 
-def _attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
-    """Return the scope in which an episode is to be played, its journal, and the ending that it has already.
+def _current_attempt(run: Run, entry: Entry, watch: Watch | None = None) -> tuple[str, Journal, Ending | None]:
+    """Return the scope in which to play an episode, its journal, and its ending if it has one.
 
-    After an attempt that diverged, or was set aside, it is a new scope.
+    An attempt that diverged, or was set aside, is followed by one in a new scope.
     """
-    path, restarts, aside = entry.path, 0, set_aside(run)
+    path, restarts, excluded = entry.path, 0, set_aside(run)
     while True:
         journal = run.journal(path, watch)
         recorded = journal.get(path, "outcome", 0)
         ending = None if recorded is None else Ending.model_validate(recorded)
-        if ending is None or (ending.cause != DIVERGED and path not in aside):
+        if ending is None or (ending.cause != DIVERGED and path not in excluded):
             return path, journal, ending
         restarts += 1
         path = started_over(entry.path, restarts)
@@ -137,7 +138,7 @@ def _record_broken(journal: Journal, path: str, cause: str, message: str) -> End
 def _record_versions(run: Run, environment: Environment) -> None:
     """Record the versions that an environment knows only after an episode has begun.
 
-    Once a run, and again where a later invocation finds them changed (a browser that was updated meanwhile).
+    They are recorded once for a run, and again if a later invocation finds them changed (by an update of a browser).
     """
     if run.noted_versions:
         return

@@ -1,4 +1,4 @@
-"""The models of a run: each is made when its role first speaks. One of them answers out of the record of a run."""
+"""The models of a run, opened when a role first asks; one of them answers from the record of a run."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -47,7 +47,7 @@ ROLES = ("builder", "consolidator", "formulator")
 def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None) -> Roles:
     """Return the roles of a run, metered by its budget; a waiting model checks ``stopped``.
 
-    ``config`` names the models, if not the run's own.
+    ``config`` replaces the run's own configuration of models.
     """
     lock, models = threading.Lock(), dict[str, Model]()
     config = config or run.config
@@ -63,19 +63,20 @@ def roles_of(run: Run, stopped: Callable[[], bool], config: Config | None = None
             return no_model(role)
         with lock:
             if spec not in models:
-                model = opened(spec, is_over, run.timeouts, strict=config.strict_recordings)
+                model = open_model(spec, is_over, run.timeouts, strict=config.strict_recordings)
                 models[spec] = ForkedModel(before, model) if run.forked else model
             return models[spec]
 
     return Roles(load, config.sampling, meter=run.meter, seed=config.seed)
 
 
-def opened(
+def open_model(
     spec: str, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS, *, strict: bool = False
 ) -> Model:
     """Open a model by its name; a shipped recording is named without its folder.
 
-    A recording may be a run, too; a ``strict`` one answers only prompts of the same words. Raises ModelError, BadRun.
+    A run can serve as a recording. A ``strict`` recording answers only prompts with the recorded wording. Raises
+    ModelError, BadRun.
     """
     kind, _, name = spec.partition(":")
     if kind == "recorded" and is_run(Path(name)):
@@ -85,8 +86,8 @@ def opened(
         named = f"{kind}:{shipped}" if kind == "recorded" and shipped.is_file() else spec
         model = load_model(named, stopped=stopped, timeouts=timeouts)
     except UnknownModel as error:
-        told = f"{error}. {_shipped_ones(name)}" if kind == "recorded" and "+" not in name else str(error)
-        raise UnknownModel(told) from error
+        message = f"{error}. {_list_shipped(name)}" if kind == "recorded" and "+" not in name else str(error)
+        raise UnknownModel(message) from error
     if kind != "object":
         model.name = spec
     if isinstance(model, RecordedModel):
@@ -94,36 +95,36 @@ def opened(
     return model
 
 
-def _shipped_ones(name: str) -> str:
-    """Return a sentence with the shipped recordings: those with similar names, else all."""
+def _list_shipped(name: str) -> str:
+    """Return a sentence that lists the shipped recordings with similar names, or all of them if there are none."""
     shipped = sorted(file.stem for file in RECORDINGS.glob("*.jsonl"))
     near = nearest_names(Path(name).stem, shipped, most=5)
-    return f"Those that ship {'with such a name ' if near else ''}are: {', '.join(near or shipped)}"
+    return f"Shipped recordings{' with similar names' if near else ''}: {', '.join(near or shipped)}"
 
 
 def check_roles(config: Config, more: tuple[str, ...] = ()) -> None:
     """Check that every role that will be asked has a model. Raises BadArgument, ModelError."""
     strategy = method(config.planner)
     options = strategy.options.model_validate(config.planner_options)
-    named = set() if config.copies else {*strategy.named(options, config.environment.name)}
-    roles = {*(() if config.copies else strategy.roles), *more, *named}
-    known = {DEFAULT_ROLE, *ROLES, *strategy.roles, *named}
-    if not {*config.models, *config.sampling} <= known:
-        known |= {role for each in METHODS.values() for role in each.roles}
-    if unknown := sorted({*config.models, *config.sampling} - known):
-        raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(known))}")
-    silent = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}
-    if missing := sorted(silent - _never_asked(config, silent - {*more})):
+    from_options = set() if config.copies else {*strategy.named(options, config.environment.name)}
+    roles = {*(() if config.copies else strategy.roles), *more, *from_options}
+    allowed = {DEFAULT_ROLE, *ROLES, *strategy.roles, *from_options}
+    if not {*config.models, *config.sampling} <= allowed:
+        allowed |= {role for other in METHODS.values() for role in other.roles}
+    if unknown := sorted({*config.models, *config.sampling} - allowed):
+        raise BadArgument(f"there is no role {unknown[0]!r}; the roles are {', '.join(sorted(allowed))}")
+    without_model = {role for role in roles if not (config.models.get(role) or config.models.get(DEFAULT_ROLE))}
+    if missing := sorted(without_model - _never_asked(config, without_model - {*more})):
         raise BadArgument(
             f"{config.title} asks a model ({', '.join(missing)}): name one with --model, for example "
             "--model openai:NAME (with OPENAI_API_KEY, and OPENAI_BASE_URL for another server), or recorded:FILE"
         )
-    for role in roles - silent:
-        opened(config.models.get(role) or config.models[DEFAULT_ROLE])
+    for role in roles - without_model:
+        open_model(config.models.get(role) or config.models[DEFAULT_ROLE])
 
 
 def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
-    """Return those of the roles that the method does not ask in this run. It takes an environment to know its goals."""
+    """Return the roles that the method does not ask in this run. Opens an environment, as goals may decide that."""
     strategy = method(config.planner)
     if strategy.sometimes.keys().isdisjoint(roles):
         return set()
@@ -133,37 +134,37 @@ def _never_asked(config: Config, roles: Collection[str]) -> set[str]:
 
 
 class RunAnswers:
-    """A model that gives each request its reply in the run: at the same place of the same episode, else anywhere.
+    """A model that answers each request with the reply recorded for it in a run. Threads may share it.
 
-    A model that was asked the same twice may have answered differently; in an episode that was started over, the last
-    time counts. May be asked from several threads.
+    Equal requests may have different replies, so the reply at the same place of the same episode comes first, then the
+    first reply anywhere. If an episode was started over, its last attempt counts.
     """
 
     def __init__(self, folder: str, *, strict: bool = False) -> None:
         """Read the replies of a run of episodes. Raises BadRun."""
         self.folder, self.name, self.strict = Path(folder), f"recorded:{folder}", strict
-        self._at: dict[tuple[str, str], Reply] = {}
+        self._by_place: dict[tuple[str, str], Reply] = {}
         self._replies: dict[str, Reply] = {}
         self._entries = RecordedReplies()
         with closing(Run.open(self.folder)) as run:
             for event in run.store.events(kind="ask"):
-                self._take(event.scope, event.n, event.body)
+                self._add(event.scope, event.n, event.body)
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
         """Return the recorded reply. Raises NotRecorded, which names the nearest recorded request."""
-        found = self._entries.find(messages, sampling, strict=self.strict)
-        if found is None:
-            told = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{told}. The run differs from the recorded one here; name a --model that can answer")
-        key = found.entry.key
-        reply = self._at.get((without_restart(journal_place()), key)) or self._replies[key]
-        return _once_more(reply, on_text, reworded=found.reworded)
+        match = self._entries.find(messages, sampling, strict=self.strict)
+        if match is None:
+            message = explain_missing(self.folder, messages, sampling, self._entries, strict=self.strict)
+            raise NotRecorded(f"{message}. The run differs from the recorded one here; name a --model that can answer")
+        key = match.entry.key
+        reply = self._by_place.get((without_restart(journal_place()), key)) or self._replies[key]
+        return _replayed(reply, on_text, reworded=match.reworded)
 
-    def _take(self, scope: str, number: int, body: Any) -> None:
-        messages = [Message.model_validate(each) for each in body["messages"]]
+    def _add(self, scope: str, number: int, body: Any) -> None:
+        messages = [Message.model_validate(message) for message in body["messages"]]
         sampling, reply = Sampling.model_validate(body["sampling"]), Reply.model_validate(body["reply"])
         key = request_key(messages, sampling)
-        self._at[without_restart(f"{scope}/{number}"), key] = reply
+        self._by_place[without_restart(f"{scope}/{number}"), key] = reply
         self._replies.setdefault(key, reply)
         self._entries.add(
             RecordedReply(
@@ -178,8 +179,8 @@ class RunAnswers:
         )
 
 
-def _once_more(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
-    """Return a recorded reply as it answers again: at once, without cost."""
+def _replayed(reply: Reply, on_text: OnText | None, *, reworded: bool = False) -> Reply:
+    """Return a recorded reply as a new one that took no time and cost nothing."""
     text, finish = pass_on(reply.text, on_text)
     return reply.model_copy(
         update={
@@ -194,28 +195,28 @@ def _once_more(reply: Reply, on_text: OnText | None, *, reworded: bool = False) 
 
 
 class ForkedModel:
-    """A model of a forked episode: it repeats the replies before the fork by their places, then asks another model.
+    """A model of a forked episode that repeats the replies before the fork, then asks another model.
 
-    A prompt may say something else than it did then, such as one rule less; the reply is the recorded one all the same.
+    Replies are found by place: prompts may have changed since, for example by a rule that was left out.
     """
 
     def __init__(self, before: Mapping[str, Reply], model: Model) -> None:
         self.name, self._before, self._model = model.name, before, model
 
     def complete(self, messages: Sequence[Message], sampling: Sampling, on_text: OnText | None = None) -> Reply:
-        """Return the recorded reply, or that of the model."""
+        """Return the recorded reply, or ask the model."""
         reply = self._before.get(without_restart(journal_place()).removeprefix("task/0/"))
-        return _once_more(reply, on_text) if reply else self._model.complete(messages, sampling, on_text)
+        return _replayed(reply, on_text) if reply else self._model.complete(messages, sampling, on_text)
 
 
 def replies_before(fork: Fork) -> dict[str, Reply]:
-    """Return the replies of an episode that were given before its action ``fork.at``, by place. Raises BadRun."""
-    replies, acts = dict[str, Reply](), 0
+    """Return the replies of an episode before its action ``fork.at``, by place. Raises BadRun."""
+    replies, actions = dict[str, Reply](), 0
     with closing(Run.open(Path(fork.run))) as run:
         path = last_path(run, run.entries()[fork.episode])
         for event in run.store.events(path):
-            acts += event.kind == "act"
-            if acts >= fork.at:
+            actions += event.kind == "act"
+            if actions >= fork.at:
                 break
             if event.kind == "ask":
                 place = f"{event.scope}/{event.n}".removeprefix(f"{path}/")

@@ -1,4 +1,4 @@
-"""Work in threads of this process, or in other processes, of which lost ones are replaced."""
+"""Run work in threads of this process, or in worker processes that are replaced if they are lost."""
 
 import json
 import logging
@@ -18,22 +18,22 @@ from planbook.sandbox import WorkerFailed
 from planbook.workers.steering import Steering
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.2
-STOPPING = "Stopping: what is under way ends at its next action or model call; Ctrl-C again ends it at once."
+POLL_SECONDS = 0.2
+STOPPING = "Stopping: work under way ends at its next action or model call; Ctrl-C again ends it at once."
 Message = BaseException | bool
-"""A message from a thread: the error that ended it, False for news, True when it has finished."""
+"""A message from a thread: the error that ended it, False for a report, True when it has finished."""
 
 
 def in_threads(
     count: int,
     work: Callable[[Callable[[], None]], None],
     steering: Steering,
-    look: Callable[[], None] = lambda: None,
+    poll: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Run ``work`` in a number of threads; it is passed a function to call when there is something to report.
+    """Run ``work`` in a number of threads; its argument is a function to call when there is something to report.
 
-    ``look`` is called in this thread after each report, and regularly. Returns False if Ctrl-C or ``steering`` stopped
-    the work. What a thread raises is raised here, once all have ended.
+    ``poll`` is called in this thread after each report, and regularly. Returns False if Ctrl-C or ``steering`` stopped
+    the work. An error in a thread is raised here, once all threads have ended.
     """
     messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threads = [threading.Thread(target=_run, args=(work, messages), daemon=True) for _ in range(count)]
@@ -41,19 +41,19 @@ def in_threads(
     try:
         for thread in threads:
             thread.start()
-        finished = _watch(count, messages, look)
+        finished = _watch(count, messages, poll)
     except KeyboardInterrupt:
         LOG.warning(STOPPING)
     finally:
         if not finished:
             steering.stop()
         wait_for(threads)
-    look()
+    poll()
     return finished
 
 
 def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueue[Message]") -> None:
-    """Call ``work`` in a thread, and send what it raises."""
+    """Call ``work`` in a thread, and send the error that it raises."""
     try:
         work(lambda: messages.put(False))
         messages.put(True)
@@ -63,11 +63,11 @@ def _run(work: Callable[[Callable[[], None]], None], messages: "queue.SimpleQueu
         messages.put(error)
 
 
-def _watch(count: int, messages: "queue.SimpleQueue[Message]", look: Callable[[], None]) -> bool:
-    """Wait until all threads have ended. Returns False if one was stopped; raises what one raised."""
+def _watch(count: int, messages: "queue.SimpleQueue[Message]", poll: Callable[[], None]) -> bool:
+    """Wait until all threads have ended. Returns False if one was stopped; raises the error of a thread."""
     while count:
         try:
-            message = messages.get(timeout=LOOK_SECONDS)
+            message = messages.get(timeout=POLL_SECONDS)
         except queue.Empty:
             message = False
         if isinstance(message, EpisodeStopped):
@@ -75,15 +75,14 @@ def _watch(count: int, messages: "queue.SimpleQueue[Message]", look: Callable[[]
         if isinstance(message, BaseException):
             raise message
         count -= message
-        look()
+        poll()
     return True
 
 
 def wait_for(threads: Sequence[threading.Thread]) -> None:
     """Wait until the episodes under way have stopped at their next action; a second Ctrl-C ends the wait.
 
-    The process then ends at once, as if it were killed: what they would write after their sandbox is gone must not be
-    taken for endings.
+    The process then ends at once, as if it were killed: without a sandbox, episodes would record false endings.
     """
     try:
         for thread in threads:
@@ -94,14 +93,14 @@ def wait_for(threads: Sequence[threading.Thread]) -> None:
 
 
 LOST = "A worker process was lost; its episodes go on in another."
-NOT_BEGUN = "A worker process ended before it could begin; another is started."
-NEVER_BEGUN = "two worker processes ended before they could begin; is there enough memory?"
+NOT_STARTED = "A worker process ended before it could begin; another is started."
+NEVER_STARTED = "two worker processes ended before they could begin; is there enough memory?"
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 class WorkerLost(Exception):
-    """The process of a worker is gone, or cannot be reached."""
+    """The process of a worker has ended, or cannot be reached."""
 
 
 class Remote(Protocol):
@@ -112,34 +111,35 @@ class Remote(Protocol):
         """True once it has reached its task."""
 
     def result(self) -> Any:
-        """Return what its task came to, or None while it is under way. Raises WorkerLost."""
+        """Return the result of its task, or None while it runs. Raises WorkerLost."""
 
     def kill(self) -> None:
-        """End the process, if it is still there."""
+        """End the process if it still runs."""
 
 
 class WorkerPlaces(NamedTuple):
-    """Where workers can run: how many at once are useful, and how to start one with a function and its task.
+    """Places where workers can run: the number of places, and the function that starts a worker.
 
-    ``start`` is also given a function for the worker to call when there is a result, if it can. ``machines`` is the
-    number of machines they may come to be on. ``check`` raises ClusterLost once no worker can be reached any more.
+    ``start`` takes a function, its task, and a callback that the worker calls when it has a result, if it can.
+    ``machines`` is the number of machines that have places. ``check`` raises ClusterLost once the workers cannot be
+    reached any more.
     """
 
-    most: int
+    capacity: int
     start: Callable[[Callable[[Any], Any], Any, Callable[[], None]], Remote]
     machines: int = 1
     check: Callable[[], None] = lambda: None
 
 
 OpenPlaces = Callable[[int], AbstractContextManager[WorkerPlaces]]
-"""Takes the largest number of workers that would be useful."""
+"""Opens places; its argument is the largest useful number of workers."""
 
 
 class WorkerPool(Generic[Task, Result]):
-    """Carries out tasks by ``do``, which a worker calls, as many at once as there are places.
+    """Carries out tasks in workers, which call ``do`` with a task; as many run at once as there are places.
 
-    ``on_result`` and ``on_lost`` return the tasks that follow from a result, and from the loss of a worker. ``look`` is
-    called again and again meanwhile; ``stop`` asks all workers to end soon; without it they are killed.
+    ``on_result`` and ``on_lost`` return the tasks that follow a result and the loss of a worker. ``poll`` is called
+    regularly. ``stop`` asks all workers to end soon; without it they are killed.
     """
 
     def __init__(
@@ -149,20 +149,20 @@ class WorkerPool(Generic[Task, Result]):
         tasks: Sequence[Task],
         on_result: Callable[[Task, Result], Sequence[Task]],
         on_lost: Callable[[Task], Sequence[Task]],
-        look: Callable[[], None],
+        poll: Callable[[], None],
         stop: Callable[[], None] | None,
     ) -> None:
         self._places, self._do, self._waiting = places, do, [*tasks]
-        self._on_result, self._on_lost, self._look, self._stop = on_result, on_lost, look, stop
+        self._on_result, self._on_lost, self._poll, self._stop = on_result, on_lost, poll, stop
         self._working: list[tuple[Remote, Task]] = []
         self._changed = threading.Event()
-        self._not_begun = 0
+        self._not_started = 0
 
     def carry_out(self) -> bool:
-        """Carry out all tasks. Returns False if Ctrl-C stopped it; raises what a callback raises, and WorkerFailed."""
+        """Carry out all tasks. Returns False after Ctrl-C. Raises WorkerFailed, and the errors of callbacks."""
         finished = False
         try:
-            self._go_on()
+            self._work()
             finished = True
         except KeyboardInterrupt:
             LOG.warning(STOPPING)
@@ -171,28 +171,28 @@ class WorkerPool(Generic[Task, Result]):
             self._end(finished)
         return finished
 
-    def _go_on(self) -> None:
+    def _work(self) -> None:
         while self._waiting or self._working:
-            while self._waiting and len(self._working) < self._places.most:
+            while self._waiting and len(self._working) < self._places.capacity:
                 task = self._waiting.pop(0)
                 self._working.append((self._places.start(self._do, task, self._changed.set), task))
-            self._changed.wait(LOOK_SECONDS)
+            self._changed.wait(POLL_SECONDS)
             self._changed.clear()
             self._places.check()
             for worker, task in [*self._working]:
-                self._look_after(worker, task)
-            self._look()
+                self._collect(worker, task)
+            self._poll()
 
-    def _look_after(self, worker: Remote, task: Task) -> None:
+    def _collect(self, worker: Remote, task: Task) -> None:
         try:
             result = worker.result()
         except WorkerLost:
             self._remove(worker, task)
-            self._count(worker)
+            self._log_loss(worker)
             self._waiting += self._on_lost(task) if worker.begun else [task]
             return
         if result is not None:
-            self._not_begun = 0
+            self._not_started = 0
             self._remove(worker, task)
             self._waiting += self._on_result(task, result)
 
@@ -200,32 +200,32 @@ class WorkerPool(Generic[Task, Result]):
         self._working.remove((worker, task))
         worker.kill()
 
-    def _count(self, worker: Remote) -> None:
-        """Log a lost worker. One that had not begun may have been killed, so only two in a row are a fault."""
-        LOG.warning(LOST if worker.begun else NOT_BEGUN)
-        self._not_begun = 0 if worker.begun else self._not_begun + 1
-        if self._not_begun > 1:
-            raise WorkerFailed(NEVER_BEGUN)
+    def _log_loss(self, worker: Remote) -> None:
+        """Log a lost worker. Raises WorkerFailed if two in a row had not begun; one alone may have been killed."""
+        LOG.warning(LOST if worker.begun else NOT_STARTED)
+        self._not_started = 0 if worker.begun else self._not_started + 1
+        if self._not_started > 1:
+            raise WorkerFailed(NEVER_STARTED)
 
     def _end(self, finished: bool) -> None:
-        """Wait until workers have stopped at their next action; a second Ctrl-C ends this process, and them too."""
+        """Wait until workers have stopped at their next action; a second Ctrl-C ends this process and the workers."""
         try:
             if not finished and self._stop is not None:
                 self._stop()
                 while self._working:
                     self._places.check()
-                    self._changed.wait(LOOK_SECONDS)
+                    self._changed.wait(POLL_SECONDS)
                     self._changed.clear()
                     for worker, task in [*self._working]:
-                        self._collect(worker, task)
+                        self._collect_last(worker, task)
         except KeyboardInterrupt:
             os._exit(INTERRUPTED)
         finally:
             for worker, _ in self._working:
                 worker.kill()
 
-    def _collect(self, worker: Remote, task: Task) -> None:
-        """Take a worker's result, and ignore the tasks that would follow."""
+    def _collect_last(self, worker: Remote, task: Task) -> None:
+        """Take a worker's result while stopping; the tasks that would follow are dropped."""
         try:
             result = worker.result()
         except WorkerLost:
@@ -246,40 +246,40 @@ gc.freeze()
 gc.enable()
 serve()
 """
-"""Instead of ``multiprocessing``, which would first import the program that uses us a second time. What is imported
-is not garbage-collected."""
+"""The program of a worker process. ``multiprocessing`` would first import the user's main program a second time.
+Imported modules are kept out of garbage collection."""
 BEGUN = b"begun\n"
 
 
 class ProcessWorker:
-    """A new process that shares nothing with the driver but the store."""
+    """A worker in a new process; it shares only the store with the driver."""
 
     def __init__(self, do: Callable[[Any], Any], task: Any, changed: Callable[[], None]) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-c", BOOT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the driver
+            start_new_session=True,  # Ctrl-C is for the driver alone
         )
-        self._told, self._changed = f"{json.dumps(sys.path)}\n".encode() + pickle.dumps((do, task)), changed
+        self._input, self._changed = f"{json.dumps(sys.path)}\n".encode() + pickle.dumps((do, task)), changed
         self.begun, self._result = False, b""
-        self._talking = threading.Thread(target=self._talk, daemon=True)
-        self._talking.start()
+        self._thread = threading.Thread(target=self._exchange, daemon=True)
+        self._thread.start()
 
-    def _talk(self) -> None:
+    def _exchange(self) -> None:
         """Send the task, and read the result, until the process ends."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(OSError):
-            self._process.stdin.write(self._told)
+            self._process.stdin.write(self._input)
             self._process.stdin.flush()
         self.begun = self._process.stdout.readline() == BEGUN
         self._result = self._process.stdout.read()
         self._changed()
 
     def result(self) -> Any:
-        """Return what the task came to, or None while it is under way. Raises WorkerLost."""
-        if self._talking.is_alive():
+        """Return the result of the task, or None while it runs. Raises WorkerLost."""
+        if self._thread.is_alive():
             return None
         try:
             return pickle.loads(self._result)
@@ -287,24 +287,24 @@ class ProcessWorker:
             raise WorkerLost from error
 
     def kill(self) -> None:
-        """End the process, if it is still there."""
+        """End the process if it still runs."""
         self._process.kill()
-        self._talking.join()
+        self._thread.join()
         with suppress(BrokenPipeError), self._process:
-            pass  # that closes its pipes, and waits
+            pass  # closes its pipes and waits for its end
 
 
 def serve() -> NoReturn:
-    """Carry out the task in the worker process. It ends at once when the driver closes its standard input or dies.
+    """Carry out the task in the worker process, which ends when the driver closes its standard input or dies.
 
-    What the worker started ends with it. The kernel's parent-death signal would not do: it comes already when the
-    thread that started the worker ends.
+    Processes that the worker started end with it. The kernel's parent-death signal is no alternative: it is sent when
+    the thread that started the worker ends.
     """
     do, task = pickle.load(sys.stdin.buffer)
     results = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever is printed from now on is no result
-    threading.Thread(target=_end_with_the_driver, daemon=True).start()
-    with suppress(BrokenPipeError):  # the driver is gone already
+    os.dup2(2, 1)  # anything printed from now on goes to standard error
+    threading.Thread(target=_exit_with_driver, daemon=True).start()
+    with suppress(BrokenPipeError):  # the driver has ended
         results.write(BEGUN)
         results.flush()
         results.write(pickle.dumps(do(task)))
@@ -312,12 +312,12 @@ def serve() -> NoReturn:
     os._exit(0)
 
 
-def _end_with_the_driver() -> NoReturn:
+def _exit_with_driver() -> NoReturn:
     sys.stdin.buffer.read()
     os._exit(0)
 
 
 @contextmanager
 def on_this_machine(jobs: int) -> Iterator[WorkerPlaces]:
-    """Give a place for each core."""
+    """Yield one place for each core."""
     yield WorkerPlaces(min(jobs, len(os.sched_getaffinity(0))), ProcessWorker)

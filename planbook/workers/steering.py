@@ -1,7 +1,7 @@
-"""Stopping and pausing a run while it is played: switches in this process, and requests in the run's store.
+"""Stop and pause a run while it is played: by switches in this process, and by requests in the run's store.
 
-A request is an event of the kind ``control`` in the scope ``run``, numbered from 0. ``planbook watch`` writes some, and
-whoever starts worker processes writes "stop" for them.
+A request is an event of the kind ``control`` in the scope ``run``, numbered from 0. ``planbook watch`` writes requests,
+and the driver of worker processes writes "stop" for them.
 """
 
 import threading
@@ -18,15 +18,15 @@ from planbook.runs import Run
 from planbook.store import Store
 
 POLL_SECONDS = 0.3
-"""Time between two looks for new requests."""
+"""Seconds between two readings of the requests."""
 SCOPE = "run"
 TRIES = 20
-"""Attempts to write a request while others write one at the same moment."""
+"""Attempts to write a request while other processes write requests too."""
 Request = Literal["pause", "go on", "stop"]
 
 
 class Steering:
-    """Switches that any thread may turn; every episode checks them before each action and each model call."""
+    """Switches that any thread may turn. Every episode checks them before each action and model call."""
 
     def __init__(self) -> None:
         self._stop, self._go = threading.Event(), threading.Event()
@@ -34,7 +34,7 @@ class Steering:
 
     @property
     def stopped(self) -> bool:
-        """True once the run is to end. A stop is final."""
+        """True once the run shall end. A stop is final."""
         return self._stop.is_set()
 
     @property
@@ -43,17 +43,17 @@ class Steering:
         return not self._go.is_set() and not self.stopped
 
     def stops(self) -> bool:
-        """Wait while paused, then return whether the run is to end. Models call it before they ask a server again."""
+        """Wait while paused, then return whether the run shall end. Models call it before they retry a request."""
         self._go.wait()
         return self.stopped
 
     def stop(self) -> None:
-        """Begin no further episode; those under way end at their next action."""
+        """Begin no further episode, and end those under way at their next action."""
         self._stop.set()
         self._go.set()
 
     def pause(self) -> None:
-        """Let episodes wait before their next action or model call."""
+        """Make episodes wait before their next action or model call."""
         self._go.clear()
 
     def go_on(self) -> None:
@@ -67,39 +67,39 @@ class Steering:
 
 
 class Control:
-    """Turns the switches as requested in the store, while it ``listens``.
+    """Turns the switches as the requests in the store demand, while it ``listens``.
 
-    ``obeyed`` is the number of requests that are over already; by default all that exist now. Of the processes that
-    play a run one ``leads``: it records pauses. ``goes_on`` says whether there is still a reason to play.
+    ``handled`` is the number of requests to skip; by default all that exist now. One of the processes that play a run
+    ``leads`` and records pauses. The run is stopped once ``is_needed`` returns False.
     """
 
     def __init__(
         self,
         run: Run,
         steering: Steering | None = None,
-        obeyed: int | None = None,
+        handled: int | None = None,
         *,
         leads: bool = True,
-        goes_on: Callable[[], bool] = lambda: True,
+        is_needed: Callable[[], bool] = lambda: True,
     ) -> None:
         self.steering = steering or Steering()
         self.stopped = False
         """True if a request from outside stopped the run."""
-        self._run, self._goes_on = run, goes_on
-        self.obeyed = len(requests(run.store)) if obeyed is None else obeyed
+        self._run, self._is_needed = run, is_needed
+        self._handled = len(requests(run.store)) if handled is None else handled
         self._stop_clock = run.pause if leads else run.meter.stop_clock
         self._start_clock = run.go_on if leads else run.meter.start_clock
 
     def listens(self) -> AbstractContextManager[None]:
-        """Look for requests in a thread of its own while entered."""
-        return every(POLL_SECONDS, self._obey)
+        """Read requests in a background thread while entered."""
+        return every(POLL_SECONDS, self._handle_requests)
 
-    def _obey(self) -> None:
-        with suppress(BadRun):  # a lost database ends the episodes, which write; a reader finds it later
-            for request in requests(self._run.store)[self.obeyed :]:
-                self.obeyed += 1
-                OBEY[request](self)
-            if not self._goes_on():
+    def _handle_requests(self) -> None:
+        with suppress(BadRun):  # a lost database ends the episodes when they write
+            for request in requests(self._run.store)[self._handled :]:
+                self._handled += 1
+                HANDLERS[request](self)
+            if not self._is_needed():
                 self.steering.stop()
 
     def _pause(self) -> None:
@@ -113,11 +113,11 @@ class Control:
             self.steering.go_on()
 
     def _stop(self) -> None:
-        self.stopped = self.stopped or not self.steering.stopped  # else this process asked others to stop as well
+        self.stopped = self.stopped or not self.steering.stopped  # else this process made the request itself
         self.steering.stop()
 
 
-OBEY: dict[Request, Callable[[Control], None]] = {
+HANDLERS: dict[Request, Callable[[Control], None]] = {
     "pause": Control._pause,
     "go on": Control._go_on,
     "stop": Control._stop,
@@ -130,17 +130,17 @@ def requests(store: Store) -> list[Request]:
     return [event.body["do"] for event in events]
 
 
-def obeyed_before(store: Store) -> int:
-    """Return the number of requests from before the present invocation, whose first event says how many jobs it has."""
-    seen = obeyed = 0
+def count_handled(store: Store) -> int:
+    """Return the number of requests before the present invocation, whose first event has its number of jobs."""
+    seen = handled = 0
     for event in store.events(SCOPE, ("control", "sitting")):
         seen += event.kind == "control"
-        obeyed = seen if "jobs" in event.body else obeyed
-    return obeyed
+        handled = seen if "jobs" in event.body else handled
+    return handled
 
 
 def request(store: Store, what: Request) -> None:
-    """Add a request to a store, whoever else adds some. Raises BadRun where the store cannot be written."""
+    """Add a request to a store that other processes may write too. Raises BadRun if it cannot be written."""
     for left in reversed(range(TRIES)):
         try:
             store.put(SCOPE, "control", len(requests(store)), {"do": what})
@@ -153,11 +153,11 @@ def request(store: Store, what: Request) -> None:
 
 @contextmanager
 def every(seconds: float, do: Callable[[], object]) -> Iterator[None]:
-    """Call ``do`` in a thread of its own, each time after so many seconds, while entered."""
-    over = threading.Event()
+    """Call ``do`` in a background thread while entered, each time after a number of seconds."""
+    ended = threading.Event()
 
     def repeat() -> None:
-        while not over.wait(seconds):
+        while not ended.wait(seconds):
             do()
 
     thread = threading.Thread(target=repeat, daemon=True)
@@ -165,19 +165,19 @@ def every(seconds: float, do: Callable[[], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         thread.join()
 
 
 class Hosting(Invocation):
-    """How an invocation plays a run; ``steering`` stops and pauses this run only."""
+    """Settings with which an invocation plays a run; ``steering`` stops and pauses this run only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     steering: Steering | None = None
 
     def recorded(self) -> dict[str, JsonValue]:
-        """Return what the run records, so that ``planbook watch`` can resume it with the same settings."""
+        """Return the settings that the run records, so that ``planbook watch`` can resume it with them."""
         recorded: dict[str, JsonValue] = {"jobs": self.jobs, "executor": self.executor}
         if self.unsafe_no_sandbox:
             recorded["unsafe_no_sandbox"] = True

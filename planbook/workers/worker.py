@@ -1,6 +1,6 @@
-"""What every worker does: lease the next open episode in the store, play it, record it, until no episode is open.
+"""The loop of every worker: lease the next open episode from the store, play it, record it, until none is open.
 
-Threads of the driver, worker processes, Ray actors and other machines all do this, on the same store.
+Threads of the driver, worker processes, Ray actors and other machines all run it on the same store.
 """
 
 import os
@@ -34,17 +34,17 @@ from planbook.workers.pool import in_threads
 from planbook.workers.steering import Control, Steering
 
 IDLE_SECONDS = 0.1
-"""Time between two attempts to lease an episode, while all open ones are leased to others."""
+"""Seconds between two attempts to lease an episode while others lease all open ones."""
 PATIENCE = 3
-"""Number of workers in a row that may be lost on an episode without getting further; the last one plays it alone."""
+"""Workers in a row that may be lost on an episode without progress; the last one plays nothing else meanwhile."""
 LOST = f"{PATIENCE} worker processes in a row ended while they played this episode"
 
 
 class OpenEpisodes:
-    """The episodes of a run without an ending, as far as the store was read. Threads may share it."""
+    """The episodes of a run without an ending, as last read from the store. Threads may share it."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._aside, self._lock = run, set_aside(run), threading.Lock()
+        self._run, self._excluded, self._lock = run, set_aside(run), threading.Lock()
         self._ended = threading.Event()
         self._open = {entry.index: entry for entry in run.entries()}
         self._endings: list[tuple[Entry, Ending]] = []
@@ -52,16 +52,16 @@ class OpenEpisodes:
         self.refresh()
         self._endings.clear()
 
-    def refresh(self, *, anew: bool = False) -> None:
-        """Read the endings that were recorded since the last time; ``anew`` reads all once more.
+    def refresh(self, *, reread: bool = False) -> None:
+        """Read the endings that were recorded since the last time; ``reread`` reads all of them again.
 
-        In PostgreSQL an event may be committed after one with a larger id was read.
+        PostgreSQL may commit an event after one with a larger id was read.
         """
         with self._lock:
-            self._row = 0 if anew else self._row
+            self._row = 0 if reread else self._row
             for row, event in self._run.store.after(self._row, "outcome"):
                 self._row = row
-                if (index := index_of(event.scope)) in self._open and event.scope not in self._aside:
+                if (index := index_of(event.scope)) in self._open and event.scope not in self._excluded:
                     ending = Ending.model_validate(event.body)
                     if ending.cause != DIVERGED:
                         self._endings.append((self._open.pop(index), ending))
@@ -73,14 +73,14 @@ class OpenEpisodes:
                 self._endings.append((entry, ending))
         self._ended.set()
 
-    def news(self) -> list[tuple[Entry, Ending]]:
-        """Return the endings that were read or counted since the last time."""
+    def take_ended(self) -> list[tuple[Entry, Ending]]:
+        """Return the episodes that have ended since the last call."""
         with self._lock:
-            news, self._endings = self._endings, []
-            return news
+            ended, self._endings = self._endings, []
+            return ended
 
     def wait(self) -> None:
-        """Wait until another thread has ended an episode, or another process may have."""
+        """Wait until another thread has ended an episode, or for IDLE_SECONDS, then read new endings."""
         self._ended.wait(IDLE_SECONDS)
         self._ended.clear()
         self.refresh()
@@ -96,16 +96,16 @@ class OpenEpisodes:
         return len(self._open)
 
 
-class Solitude:
-    """Lets threads play side by side, or one of them alone, if its episode may end the process."""
+class SharedLock:
+    """Lets threads play in parallel, or one of them alone if its episode may end the process."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._playing, self._alone = 0, False
 
     @contextmanager
-    def entered(self, *, alone: bool) -> Iterator[None]:
-        """Wait until the thread may play."""
+    def acquire(self, *, alone: bool) -> Iterator[None]:
+        """Wait until the thread may play, and hold the lock while entered."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone)
             self._alone = alone
@@ -123,25 +123,25 @@ class Solitude:
 class EpisodeQueue:
     """Leases the open episodes of a run to the threads of this process.
 
-    The process that ``leads`` records a lease only where a worker was lost before: its own death ends the run.
+    The process that ``leads`` records a lease only if a worker was lost before: its own death ends the run.
     """
 
     def __init__(self, run: Run, steering: Steering, episodes: OpenEpisodes, *, leads: bool) -> None:
         self._run, self._steering, self._leads = run, steering, leads
-        self._solitude, self.open = Solitude(), episodes
+        self._lock, self.open = SharedLock(), episodes
         self._name = worker_name()
 
     @contextmanager
     def lease(self) -> Iterator[Entry | None]:
-        """Lease the next open episode while entered; None once all have ended. Raises EpisodeStopped."""
+        """Lease the next open episode while entered; give None once all have ended. Raises EpisodeStopped."""
         while self.open:
             for entry in self.open:
                 if self._steering.stopped:
                     raise EpisodeStopped
-                with self._run.store.hold(entry.index) as held:
-                    losses = self._losses(entry) if held else None
+                with self._run.store.hold(entry.index) as acquired:
+                    losses = self._losses(entry) if acquired else None
                     if losses is not None:
-                        with self._solitude.entered(alone=losses.lost == PATIENCE - 1), self._orderly(entry):
+                        with self._lock.acquire(alone=losses.lost == PATIENCE - 1), self._returning_lease(entry):
                             if losses.lost or not self._leads:
                                 self._run.store.leases.take(entry.index, self._name, losses)
                             yield entry
@@ -150,7 +150,7 @@ class EpisodeQueue:
         yield None
 
     def _losses(self, entry: Entry) -> Losses | None:
-        """Return the losses on an episode that is held; None if it has ended, or is given up now."""
+        """Return the losses on a locked episode; None if it has ended, or is given up now."""
         self.open.refresh()
         if entry not in self.open:
             return None
@@ -164,8 +164,8 @@ class EpisodeQueue:
         return None
 
     @contextmanager
-    def _orderly(self, entry: Entry) -> Iterator[None]:
-        """Give the lease back if an episode is left without an ending by a worker that was not lost."""
+    def _returning_lease(self, entry: Entry) -> Iterator[None]:
+        """Give the lease back if the worker leaves the episode without an ending, so that it does not count as lost."""
         try:
             yield
         except BaseException:
@@ -175,9 +175,9 @@ class EpisodeQueue:
 
 @dataclass(frozen=True)
 class Job:
-    """The input of a worker in another process. ``spent`` is what the run has spent so far.
+    """The input of a worker in another process. ``spent`` is the spending of the run so far.
 
-    Files that ``file`` names (a library, an environment of one's own) have to be at the same place where it runs.
+    Files that ``file`` names, for example a library or a user's environment, must have the same path on its machine.
     """
 
     folder: Path
@@ -187,36 +187,36 @@ class Job:
     unsafe_no_sandbox: bool = False
     prices: Path | None = None
     spent: Spent = field(default_factory=Spent)
-    obeyed: int = 0
-    """Number of requests in the store that were obeyed by earlier invocations."""
+    handled: int = 0
+    """Number of requests in the store that earlier invocations have handled."""
 
 
 class WorkerReport(NamedTuple):
-    """The result of a worker in another process: its name, its spending, and the error that ended it."""
+    """The result of a worker in another process: its name, spending, and the error that ended it."""
 
     worker: str
     spent: Spent = Spent()
     error: BaseException | None = None
 
     def episodes(self, store: Store) -> int:
-        """Return the number of episodes that it played."""
+        """Return the number of episodes that the worker played."""
         return store.leases.workers().count(self.worker)
 
 
-def work(job: Job, goes_on: Callable[[], bool] | None = None) -> WorkerReport:
-    """Play open episodes of a run, in this process, until there are none, or somebody stops the run."""
+def work(job: Job, is_needed: Callable[[], bool] = lambda: True) -> WorkerReport:
+    """Play open episodes of a run in this process until there are none, or the run is stopped."""
     try:
         with closing(Store(job.store)) as store:
             run = Run(job.folder, job.file, store)
             run.meter = Meter(job.file.budget, job.spent, prices_from(job.prices), store.ledger)
-            return _worked(run, job, goes_on)
+            return _play_job(run, job, is_needed)
     except BaseException as error:
         return WorkerReport(worker_name(), error=sendable(error))
 
 
-def _worked(run: Run, job: Job, goes_on: Callable[[], bool] | None) -> WorkerReport:
+def _play_job(run: Run, job: Job, is_needed: Callable[[], bool]) -> WorkerReport:
     steering = Steering()
-    control = Control(run, steering, job.obeyed, leads=False, goes_on=goes_on or (lambda: True))
+    control = Control(run, steering, job.handled, leads=False, is_needed=is_needed)
     try:
         with control.listens():
             finished = play_in_threads(run, memory_of(run.config), job.threads, job.unsafe_no_sandbox, steering)
@@ -232,38 +232,38 @@ def play_in_threads(
     unsafe_no_sandbox: bool,
     steering: Steering,
     watch: Watch | None = None,
-    look: Callable[[], None] = lambda: None,
+    poll: Callable[[], None] = lambda: None,
     still_open: OpenEpisodes | None = None,
 ) -> bool:
     """Play the open episodes of a run in threads of this process. Returns False if the run was stopped.
 
-    ``look`` is called in this thread now and then, and after each ending. The process that leads has read the episodes
-    that are ``still_open``.
+    ``poll`` is called in this thread after each ending, and regularly. The process that leads passes the episodes that
+    are ``still_open``.
     """
     episodes = EpisodeQueue(
         run, steering, OpenEpisodes(run) if still_open is None else still_open, leads=still_open is not None
     )
     if not episodes.open:
         return True
-    with workers_of(run, unsafe_no_sandbox, steering) as hire:
+    with workers_of(run, unsafe_no_sandbox, steering) as open_worker:
 
-        def one(news: Callable[[], None]) -> None:
-            with hire() as worker:
+        def play_open(notify: Callable[[], None]) -> None:
+            with open_worker() as worker:
                 while True:
                     with episodes.lease() as entry:
                         if entry is None:
                             return
                         episodes.open.close(entry, play_episode(run, memory, entry, worker, watch))
-                    news()
+                    notify()
 
-        return in_threads(min(count, len(episodes.open)), one, steering, look)
+        return in_threads(min(count, len(episodes.open)), play_open, steering, poll)
 
 
 @contextmanager
 def workers_of(
     run: Run, unsafe_no_sandbox: bool, steering: Steering, *, silent: bool = False
 ) -> Iterator[Callable[[], AbstractContextManager[EpisodeWorker]]]:
-    """Open a sandbox, and give a function that opens a worker in it; ``silent`` ones ask no model and spend nothing."""
+    """Open a sandbox, and give a function that opens a worker in it; a ``silent`` worker asks no model."""
 
     def guard() -> None:
         steering.guard()
@@ -275,14 +275,14 @@ def workers_of(
         roles = roles.guarded(steering.guard)
 
         @contextmanager
-        def hire() -> Iterator[EpisodeWorker]:
+        def open_worker() -> Iterator[EpisodeWorker]:
             worker = EpisodeWorker(run.config, sandbox, guard, roles)
             try:
                 yield worker
             finally:
                 worker.drop_environment()
 
-        yield hire
+        yield open_worker
 
 
 def worker_name() -> str:
@@ -291,7 +291,7 @@ def worker_name() -> str:
 
 
 def sendable(error: BaseException) -> BaseException:
-    """Return an error that can be pickled, with a note of where it was raised, which does not travel by itself."""
+    """Return an error that can be pickled, with its traceback as a note: pickling drops the traceback."""
     where = f"In a worker process:\n{''.join(traceback.format_exception(error))}"
     try:
         error = pickle.loads(pickle.dumps(error))

@@ -16,7 +16,7 @@ from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import Message, Model, OnText, Reply, Sampling
 from planbook.runs import Entry, Run
 from planbook.sandbox import Sandbox
-from planbook.workers import EpisodeWorker, opened
+from planbook.workers import EpisodeWorker, open_model
 from tests.flows import here
 from tests.planbook.recorded_episodes import EPISODES
 
@@ -98,7 +98,7 @@ class Recorded:
 
     def __init__(self, name: str) -> None:
         self.config = config_of(name)
-        self._model, self._memory = opened(f"recorded:{name}"), memory_of(self.config)
+        self._model, self._memory = open_model(f"recorded:{name}"), memory_of(self.config)
         self.entries = [Entry(index=index, task=task) for index, task in enumerate(tasks_of(self.config))]
 
     def live(self, sandbox: Sandbox, entry: Entry, journal: MortalJournal) -> Life:

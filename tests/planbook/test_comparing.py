@@ -48,7 +48,7 @@ def test_two_real_runs_are_paired_by_task_and_seed(tmp_path: Path) -> None:
     assert [each.change for each in found.changed] == ["lost"] * found.overall.lost
     assert found.overall.lost > 0
     assert all(each.cause == "unfinished" for each in found.changed)
-    assert "other seeds (--seed 0 and 3)" in found.warnings[0]
+    assert "different seeds (--seed 0 and 3)" in found.warnings[0]
     assert found.costs["model calls"].first.value == 0
     told = said(found)
     assert "Only in A, and in no figure below (4): fetch/6" in told
@@ -119,7 +119,7 @@ def test_what_environments_measure_is_compared_by_paired_t(tmp_path: Path) -> No
     told = " ".join(said(found).split())
     assert "paired t over tasks; p is corrected after Holm, the intervals are not." in told
     assert "More than noise would give: score, reward." in told
-    assert "0 of 7: that shows no difference; what the environment measures does: score, reward." in told
+    assert "0 of 7: that shows no difference; the environment's measures do: score, reward." in told
     assert "A difference is more than noise if p is below 0.05" in told
 
 
@@ -130,7 +130,7 @@ def test_repeats_of_a_task_are_one_case_of_what_is_measured_and_one_case_tells_n
     assert found.p == pytest.approx(stats.ttest_1samp((1.5, 4.0), 0).pvalue), "each task by the mean of its repeats"
     single = held(rewarded(tmp_path / "a", (1.0,)), rewarded(tmp_path / "b", (3.0,))).measures["reward"]
     assert (single.difference, single.low, single.high, single.p, single.p_corrected) == (2.0, None, None, None, None)
-    assert not single.is_told_apart
+    assert not single.is_significant
 
 
 def test_measures_without_a_difference_are_no_cases_to_correct_for(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_measures_without_a_difference_are_no_cases_to_correct_for(tmp_path: Pat
     assert {each.p_corrected for each in same.measures.values()} == {1.0}
     told = " ".join(said(same).split())
     assert "the intervals are not. There is no difference." in told
-    assert "that shows no difference, nor does what the environment measures." in told
+    assert "that shows no difference, nor do the environment's measures." in told
 
 
 def test_measures_of_several_runs_are_corrected_for_all_of_them(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_with_repeats_tasks_are_what_is_swapped(tmp_path: Path) -> None:
     found = held(first, written(tmp_path / "two", [SOLVED] * 12, repeats=6))
     assert (found.overall.tasks, found.overall.pairs) == (2, 12)
     assert found.overall.p == pytest.approx(0.5)
-    assert not found.overall.is_told_apart
+    assert not found.overall.is_significant
     told = said(found)
     assert "Test: sign flips over tasks, exact; p is corrected after Holm" in told
     assert "fetch/0 repeat 5" not in told.split("Solved by B only")[0]
@@ -206,7 +206,7 @@ def test_what_is_broken_or_not_run_is_told_apart_and_may_turn_the_verdict(tmp_pa
     found = held(first, second)
     assert (found.second.broken, found.second.not_run) == (4, 3)
     assert found.overall.lost == 7
-    assert found.overall.is_told_apart
+    assert found.overall.is_significant
     assert found.played is not None
     assert (found.played.pairs, found.played.lost) == (3, 0)
     assert all(each.unplayed for each in found.changed)
@@ -251,7 +251,7 @@ def test_several_runs_are_held_against_the_first_and_corrected_for_being_several
     ]
     two, three = compare_all(runs)
     assert (two.overall.p, two.overall.p_corrected) == pytest.approx((2 / 64, 4 / 64))
-    assert not two.overall.is_told_apart
+    assert not two.overall.is_significant
     assert three.overall.p_corrected == three.overall.p == 0.5
     assert "McNemar p = 0.062 after Holm" in said(two)
 

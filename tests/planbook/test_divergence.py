@@ -117,7 +117,7 @@ def test_the_recorded_replies_carry_a_models_episode_to_its_verdict(recorded: Pa
     write_shelf(recorded, "cup_1", looks=3)
     again = planbook("replay", "asked", "--json", cwd=recorded)
     assert "look/0: different, at act 1" in again.stderr
-    assert "the verdict now is not known: the planner asks more than was answered then" in again.stderr
+    assert "the verdict now is not known: the planner makes more model calls than were recorded" in again.stderr
     text = (recorded / "shelf.py").read_text()
     (recorded / "shelf.py").write_text(
         text.replace("looks == 3", "looks == 2").replace("Verdict(self.looks == 2", "Verdict(self.looks == 5")

@@ -86,7 +86,7 @@ def _told_apart(needed: int, noise: float, dice: random.Random) -> list[str]:
         part: _table([_row(n, n not in needing.get(part, ()) and dice.random() >= noise) for n in range(TASKS)])
         for part in ("", *PARTS)
     }
-    return [each.part for each in part_effects(runs.pop(""), runs) if each.is_told_apart]
+    return [each.part for each in part_effects(runs.pop(""), runs) if each.is_significant]
 
 
 def _table(rows: list[Result]) -> RunResults:
@@ -133,7 +133,7 @@ def test_only_tasks_are_played_that_a_part_matters_to(built: Path, tmp_path: Pat
     skill, rule = found.result["parts"]
     assert (skill["part"], skill["affected"], skill["solved"]) == ("skill:fetch", 4, 0)
     assert (rule["affected"], rule["p"]) == (0, 1.0)
-    assert "Not measured, as no task's planner is told them: rule_0." in found.told
+    assert "Not measured, as no task's prompts have them: rule_0." in found.told
 
 
 def test_the_skills_of_a_folder_can_be_left_out_too(built: Path, tmp_path: Path) -> None:

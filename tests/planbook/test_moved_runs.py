@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from planbook.config import Config
-from planbook.runs import found_again, without_folders
+from planbook.runs import with_present_paths, without_folders
 from tests.command import ROOT, planbook
 from tests.flows import here
 
@@ -76,5 +76,5 @@ def test_a_recording_that_is_added_to_is_found_again_with_the_model_behind_it(tm
     was = {"default": f"recorded:{tmp_path}/first/tape.jsonl+exchange:{tmp_path}/now/asked"}
     config = Config(planner="react", env="toy", actions=1, models=was)
     told = f"recorded:{tmp_path}/now/tape.jsonl+exchange:{tmp_path}/now/asked"
-    assert found_again(config, tmp_path / "now" / "run").models == {"default": told}
+    assert with_present_paths(config, tmp_path / "now" / "run").models == {"default": told}
     assert without_folders(config).models == {"default": "recorded:tape.jsonl+exchange:asked"}

@@ -138,7 +138,7 @@ def test_an_address_without_a_cluster_is_told_soon_and_before_the_run_begins(
         for address, problem in {
             "127.0.0.1:9": "Connection refused",
             "ray://127.0.0.1:9": "Connection refused",
-            "nonsense": "it is no HOST:PORT",
+            "nonsense": "it is not HOST:PORT",
             f"127.0.0.1:{port}": "something answers, but not as the head of a cluster does",
         }.items():
             with pytest.raises(

@@ -7,7 +7,7 @@ import pytest
 
 from planbook.config import Config
 from planbook.envs import Selection
-from planbook.learning import told_episodes
+from planbook.learning import describe_episodes
 from planbook.planner import Ending, NoMemory, Outcome
 from planbook.runs import DIVERGED, Run
 from planbook.workers import play_episodes
@@ -34,13 +34,13 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 
 def test_several_are_told_at_once_in_the_order_they_were_asked_for(run: Run) -> None:
-    told = told_episodes(run, ["task/1", "task/0"])
+    told = describe_episodes(run, ["task/1", "task/0"])
     assert told.index("# The episode task/1") < told.index("# The episode task/0")
     assert told.count("You open box_1") >= 2
 
 
 def test_an_episode_that_was_started_over_is_found_by_either_name(run: Run) -> None:
     """Logs name it as the Builder saw it."""
-    again, plain = (told_episodes(run, [id]) for id in ("task/0/restart/1", "task/0"))
+    again, plain = (describe_episodes(run, [id]) for id in ("task/0/restart/1", "task/0"))
     assert again.splitlines()[0] == "# The episode task/0/restart/1"
     assert again.splitlines()[1:] == plain.splitlines()[1:]

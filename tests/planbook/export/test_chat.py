@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from planbook.export.exporting import conversations_of
-from planbook.export.files import parsed
+from planbook.export.files import parse_episode
 from planbook.planner.models import Message
 from tests.flows import BUILD, asks, here, scripted
 from tests.planbook.export.conftest import METHODS
@@ -98,7 +98,7 @@ def test_a_conversation_that_stayed_unusable_is_not_written(flags: tuple[str, ..
 def test_a_growing_conversation_is_written_once_and_another_draw_by_itself(tmp_path: Path) -> None:
     here(*BUILD, "--types", "fetch", "--tasks-per-type", 1, "--no-procedures", "--out", tmp_path / "run")
     here("export", tmp_path / "run", "--out", tmp_path / "x.jsonl")
-    trajectory = parsed((tmp_path / "x.jsonl").read_text().splitlines()[0])
+    trajectory = parse_episode((tmp_path / "x.jsonl").read_text().splitlines()[0])
     assert len(trajectory.calls) == 2
     (talk,) = conversations_of(trajectory)
     assert len(talk) == 5

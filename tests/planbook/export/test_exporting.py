@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from planbook.export import facts_of, trajectory_of
-from planbook.export.files import line_of, parsed
+from planbook.export.files import line_of, parse_episode
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.spans import spans_in
 from planbook.runs import Run, last_path, recorded_endings
@@ -38,7 +38,7 @@ def test_an_exported_episode_makes_the_very_events_that_it_was_made_of(name: str
     told = 0
     for run, path, trajectory in trajectories(runs[name]):
         recorded = list(run.store.events(path))
-        rows = rows_of(parsed(line_of(trajectory)), path)
+        rows = rows_of(parse_episode(line_of(trajectory)), path)
         kinds = [(scope, kind, n) for scope, kind, n, _ in rows if kind != "span"]
         assert kinds == [(e.scope, e.kind, e.n) for e in recorded if e.kind != "span"]
         assert [body for _, kind, _, body in rows if kind not in ("span", "task")] == [

@@ -188,7 +188,7 @@ def test_every_fault_of_every_file_is_told_at_once(tmp_path: Path) -> None:
     two = written(tmp_path / "two.jsonl", "")
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2
-    for told in ("one.jsonl, line 1: ", "one.jsonl, line 3: ", "one.jsonl, line 4: ", "two.jsonl: there is no episode"):
+    for told in ("one.jsonl, line 1: ", "one.jsonl, line 3: ", "one.jsonl, line 4: ", "two.jsonl: it has no episodes"):
         assert told in refused.told
     assert "line 2" not in refused.told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
@@ -200,7 +200,7 @@ def test_an_episode_that_stands_there_twice_is_refused_with_both_places(tmp_path
     refused = here("import", one, two, "--out", tmp_path / "run")
     assert refused.returncode == 2
     name = f"{FOREIGN['task']['id']}, repeat 0, by {FOREIGN['run']['planner']}"
-    assert f"one.jsonl, line 3: {name} stands in {one}, line 1 already" in refused.told.replace("\n", "")
+    assert f"one.jsonl, line 3: {name} is already in {one}, line 1" in refused.told.replace("\n", "")
     assert "two.jsonl, line 1: " in refused.told
     assert "one.jsonl, line 2: " not in refused.told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.jsonl", "two.jsonl"]
@@ -243,7 +243,7 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     before = events(tmp_path / "run")
     refused = here("import", path, "--out", tmp_path / "run")
     assert refused.returncode == 2
-    assert "is there already" in refused.told
+    assert "exists already" in refused.told
     assert events(tmp_path / "run") == before
     assert sorted(each.name for each in tmp_path.iterdir()) == ["run", "x.jsonl"]
 

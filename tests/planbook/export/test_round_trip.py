@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planbook.export.files import faults_of, line_of, parsed, read_rows, write_rows, written
+from planbook.export.files import faults_of, line_of, parse_episode, read_rows, sanitize, write_rows
 from planbook.planner import Trajectory, read_trajectory, rows_of
 from planbook.planner.trajectory import TRAJECTORY_SCHEMA
 from planbook.store import Event
@@ -101,7 +101,7 @@ def _step(draw: Any, order: int) -> dict[str, Any]:
 def test_a_line_and_a_row_give_the_episode_back(trajectory: Trajectory) -> None:
     line = line_of(trajectory)
     assert "\n" not in line
-    assert line_of(parsed(line)) == line
+    assert line_of(parse_episode(line)) == line
     with TemporaryDirectory() as folder:
         path = Path(folder) / "x.parquet"
         with path.open("wb") as file:
@@ -123,8 +123,8 @@ def test_its_events_give_the_episode_back(trajectory: Trajectory) -> None:
     st.recursive(st.text() | st.floats() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )
 def test_what_a_store_holds_is_written_as_every_reader_takes_it(value: Any) -> None:
-    told = written(value)
-    assert written(told) == told
+    told = sanitize(value)
+    assert sanitize(told) == told
     _check(told)
 
 

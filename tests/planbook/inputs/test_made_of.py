@@ -211,7 +211,7 @@ def test_our_own_code_is_a_commit_or_a_digest(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("PATH", str(tmp_path))  # there is no git
     without = versions_module.code.__wrapped__()
     assert without.startswith("files ")
-    assert len(without.split()[1]) == versions_module.SHOWN
+    assert len(without.split()[1]) == versions_module.DIGITS
 
 
 def test_versions_that_nobody_recorded_are_no_change() -> None:

@@ -67,7 +67,7 @@ def test_another_outcome_is_told_with_the_place_and_is_an_error(
     capsys.readouterr()
     assert run("rerun", first, "--out", tmp_path / "second") == 1
     told = capsys.readouterr().out
-    assert "look/0: another outcome: direct success, now failure (unfinished); they part at act 1 of round/0" in told
+    assert "look/0: another outcome: direct success, now failure (unfinished); they diverge at act 1 of round/0" in told
     assert "then: line 1: agent.look() -> You see a mug." in told
     assert "now:  line 1: agent.look() -> You see nothing." in told
     assert "Solved 3 then and 0 now: 0 gained, 3 lost (exact test over tasks: p = 0.25)." in told
@@ -96,7 +96,7 @@ def test_a_model_that_is_free_to_differ_is_no_error(tmp_path: Path, capsys: CAPT
     assert run("rerun", tmp_path / "first", "--out", tmp_path / "second") == 0
     told = capsys.readouterr().out
     assert f"model {model}: changed" in told
-    assert "they part at the reply to question 1 to the executor (executor/task.j2)" in told
+    assert "they diverge at the reply to question 1 to the executor (executor/task.j2)" in told
     assert run("rerun", tmp_path / "first", "--recorded", "--out", tmp_path / "third") == 0
     assert "1 the same" in capsys.readouterr().out
 

@@ -42,12 +42,12 @@ def test_the_break_even_is_where_the_tokens_saved_are_those_of_learning(
 ) -> None:
     without = Paying.of(10, Spent(calls=10, prompt=1000), Spent())
     learned = Paying.of(solved, Spent(calls=1, completion=tokens), Spent(calls=5, prompt=1000))
-    assert learned.against("A", without).break_even == break_even
+    assert learned.compared_with("A", without).break_even == break_even
 
 
 def test_a_baseline_that_solved_nothing_tells_nothing() -> None:
     learned = Paying.of(3, Spent(), Spent(calls=5, prompt=1000))
-    assert learned.against("A", Paying.of(0, Spent(), Spent())) == learned
+    assert learned.compared_with("A", Paying.of(0, Spent(), Spent())) == learned
 
 
 def test_a_task_solved_cost_what_playing_and_learning_cost(runs: Path) -> None:
@@ -73,14 +73,14 @@ def test_test_stats_and_compare_tell_from_when_on_learning_pays(runs: Path) -> N
     told = here(*TEST, "--library", runs / "built", "--after", "0,2,4", "--out", curve, "--json").result
     point = told["paying"]["4"]
     assert point["break_even"] == -(-point["learning_tokens"] // _saved(told["paying"]["0"], point))
-    line = f"the tokens of learning are saved again after {point['break_even']} solved tasks"
+    line = f"the tokens of learning are saved after {point['break_even']} solved tasks"
     assert line in (runs / "printed").read_text()
     stats, compared = here("stats", curve), here("compare", curve / "after-0", curve / "after-4")
-    assert f"after-4: {line}, beside after-0" in stats.told
-    assert f"B: {line}, beside A" in compared.told
+    assert f"after-4: {line}, compared with after-0" in stats.told
+    assert f"B: {line}, compared with A" in compared.told
     other = ("--planner-option", "replans=0", "--after", 0, "--out", runs / "other")
     assert here(*TEST, "--library", runs / "built", *other).returncode == 0
-    assert f"{line}, beside curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
+    assert f"{line}, compared with curve/after-0" in here("stats", runs / "other", curve).told, "not of other settings"
     (pooled,) = here("stats", curve, "--by", "env", "--json").result["rows"]
     assert pooled["paying"]["learning_tokens"] == point["learning_tokens"], "the six tasks include the first two"
     rows = here("stats", runs, "--json").result["rows"]

@@ -109,7 +109,7 @@ def test_a_schema_that_was_dropped_is_told(postgres: Server, schema: Schema) -> 
 
 
 def test_a_password_is_neither_written_down_nor_told(postgres: Server, schema: Schema) -> None:
-    assert postgres.password not in f"{schema!r} {schema} {schema.lasting()}"
+    assert postgres.password not in f"{schema!r} {schema} {schema.redacted()}"
     assert without_password("postgresql://me:se%40cret@host:5/db?password=x&sslmode=require&host=/run/a") == (
         "postgresql://me@host:5/db?sslmode=require&host=/run/a"
     )
@@ -124,20 +124,20 @@ def test_a_password_that_is_missing_or_another_one_is_told(
 ) -> None:
     monkeypatch.setenv("PGPASSFILE", "/nowhere")
     with pytest.raises(BadRun, match=r"set PGPASSWORD, or write it into ~/\.pgpass"):
-        Store(schema.lasting())
-    with pytest.raises(BadRun, match="the password is another one"):
+        Store(schema.redacted())
+    with pytest.raises(BadRun, match="the password is wrong"):
         begin_schema(postgres.url_of("postgres", password="wrong"))
     monkeypatch.setenv("PGPASSWORD", postgres.password)
-    with closing(Store(schema.lasting())) as opened:
+    with closing(Store(schema.redacted())) as opened:
         opened.put("task/0", "act", 0, {})
 
 
 def test_what_is_wrong_with_a_url_is_told(postgres: Server) -> None:
     with pytest.raises(BadArgument, match="write postgresql://USER@HOST/DATABASE"):
         begin_schema("mysql://me@host/db")
-    with pytest.raises(BadRun, match='database "nowhere" does not exist; make it with createdb'):
+    with pytest.raises(BadRun, match='database "nowhere" does not exist; create it with createdb'):
         begin_schema(postgres.url_of("nowhere"))
-    with pytest.raises(BadRun, match="see that the server runs, and lets this machine in"):
+    with pytest.raises(BadRun, match="check that the server runs and accepts connections from this machine"):
         begin_schema("postgresql://me@127.0.0.1:1/db")
     with pytest.raises(BadRun, match=r"^postgresql://me@host/db\?nothing=1 cannot be reached: .*nothing"):
         begin_schema("postgresql://me:secret@host/db?nothing=1")
