@@ -93,6 +93,8 @@ class Example(Learned):
     constants: tuple[str, ...] = ()
     params: dict[str, JsonValue] = Field(default_factory=dict)
     joined: bool = False
+    read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
+    """What could be read after the procedure did the task, by the expression that reads it."""
 
 
 class Wording(Learned):

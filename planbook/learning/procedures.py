@@ -8,8 +8,8 @@ from typing import Any
 from planbook.config import FOUND
 from planbook.envs import EnvironmentBroken, EnvsError, Selection, Task
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import from_plans, publish, type_named, with_found_type
-from planbook.learning.postconditions import Reading, play_and_look, postcondition, read_after
+from planbook.learning.finding import from_plans, publish, type_named, with_found_type, with_readings
+from planbook.learning.postconditions import Reading, play_and_look, read_after
 from planbook.planner import (
     Ending,
     Episode,
@@ -148,7 +148,7 @@ class ProcedureWriter:
         if there is None:
             return self._written(state, played)
         failed = [each for each in self._verifier([latest.task])(there) if not each.solved]
-        return self._written(state, played, there, failed) if failed else (state, "")
+        return self._written(state, played, there, failed) if failed else (self._published(state, there), "")
 
     def renewed(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
         """Rewrite the procedure of a type if fitting rules on the environment or on errors were added since.
@@ -181,7 +181,7 @@ class ProcedureWriter:
         if ready is not None and (there is None or there.code != ready.code):
             missed = [each for each in verify(ready) if not each.solved]
             if not missed:
-                return self._published(state, ready, tasks, repaired=bool(failed)), ""
+                return self._published(state, ready, repaired=bool(failed)), ""
             there, failed = there or ready, failed or missed
         generalised = generalise(
             self.scope,
@@ -197,17 +197,16 @@ class ProcedureWriter:
         )
         better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions
         procedure = generalised.procedure if better else None
-        return self._published(state, procedure, tasks, repaired=bool(failed)), generalised.elsewhere
+        return self._published(state, procedure, repaired=bool(failed)), generalised.elsewhere
 
     def _published(
-        self, state: KnowledgeState, procedure: Procedure | None, tasks: Sequence[Task], *, repaired: bool
+        self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False
     ) -> KnowledgeState:
         """Return the state with a procedure that holds; of a found type, with its version and post-condition."""
         knowledge = admit(state.knowledge, procedure)
         if procedure is not None and self.run.config.types == FOUND:
-            readings = [self._readings.get(task.id) for task in tasks]
-            check = postcondition(readings, [task.params for task in tasks])
-            knowledge = publish(knowledge, state.knowledge, procedure.type, check, repaired=repaired)
+            knowledge = with_readings(knowledge, procedure.type, self._readings)
+            knowledge = publish(knowledge, state.knowledge, procedure.type, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:
