@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planbook.planner import Match, MatchCandidate
 from planbook.rules.found_types import ANYTHING, NUMBERS, parse_value, tokens
 from planbook.rules.retrieval import scores, words
-from planbook.rules.types import FoundType
+from planbook.rules.types import FoundType, Wording
 
 PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
@@ -22,6 +22,8 @@ LONGEST = 3
 """Number of words that a known value may be written as."""
 UNTOLD = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
 """Words of a goal that tell no type from another; words such as "not", "or" and "from" do."""
+DENYING = frozenset("not never neither nor except".split())
+"""Words that turn a goal into another, beside those that end in n't."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 
 
@@ -99,11 +101,27 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
     telling = _telling(types)
     for found in types:
         for wording in found.wordings:
+            if _says_more(wording, lower, telling):
+                continue
             named = len(wording.literal_words.split())
             for slots in _readings(wording.parts, lower, _longest(found)):
                 texts = {name: goal[said[begin].begin : said[end - 1].end] for name, (begin, end) in slots.items()}
                 if words(wording.literal_words) and not telling & set(words(" ".join(texts.values()))):
                     yield _Filled(found, texts, named)
+
+
+def _says_more(wording: Wording, said: Sequence[str], telling: set[str]) -> bool:
+    """Return whether words for ``{*}`` may make a goal another one than those of a wording.
+
+    So it is where it begins otherwise, or holds a word that they do not and that denies, or that types are told apart
+    by.
+    """
+    if ANYTHING not in wording.parts:
+        return False
+    goals = [[token.text.lower() for token in tokens(goal)] for goal in wording.goals]
+    new = set(said).difference(*goals)
+    denied = any(word in DENYING or word.endswith("n't") for word in new)
+    return denied or not telling.isdisjoint(new) or said[:1] not in [goal[:1] for goal in goals]
 
 
 def _readings(parts: Sequence[str], said: Sequence[str], longest: Mapping[str, int]) -> list[_Places]:

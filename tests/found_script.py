@@ -92,6 +92,7 @@ def _written(goal: str) -> str:
 def _turns() -> Mapping[str, str]:
     """The plan of each turn, by its request."""
     from bfcl import calls_of, entries, request
+
     from tests.own_methods.bfcl_truth import Owned, functions
 
     plans = dict[str, str]()
@@ -99,5 +100,5 @@ def _turns() -> Mapping[str, str]:
         owners = {name: owner for owner in entry["involved_classes"] for name in functions(owner)}
         for number in range(len(entry["ground_truth"])):
             calls = (ast.unparse(Owned(owners).visit(each)) for each in calls_of(entry, number))
-            plans[request(entry, number)] = "\n".join(calls)
+            plans[request(entry, number)] = "\n".join([*calls, "agent.answer()"])
     return plans
