@@ -20,6 +20,8 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
 """Number of examples from which on a constant that is the same in all of them is taken to belong to the type."""
+LONGEST_VALUE = 24
+"""Number of words and signs of a goal that a constant of a plan may be."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Words of numbers, by their digits."""
@@ -105,8 +107,14 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 
 
 def _is_like(found: FoundType, grown: FoundType) -> bool:
-    """Return whether the goals explain what the plans of a grown type differ in, or are worded as goals before."""
-    return _Columns(grown).expressions() is not None or len(grown.wordings) == len(found.wordings)
+    """Return whether the goals explain what the plans of a grown type differ in, or are worded as goals before.
+
+    In the second case no parameter may be lost, as a procedure may read it.
+    """
+    if _Columns(grown).expressions() is not None:
+        return True
+    kept = {each.name for each in found.parameters} <= {each.name for each in grown.parameters}
+    return kept and len(grown.wordings) == len(found.wordings)
 
 
 def type_name(goal: str) -> str:
@@ -242,7 +250,7 @@ def _begin_of_all(texts: Sequence[str]) -> str:
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
     """Return where a goal says a value, as numbers of its first token and of the one after its last."""
-    listed, most = tokens(goal), 1 if form in ("integer", "number") else 12
+    listed, most = tokens(goal), 1 if form in ("integer", "number") else LONGEST_VALUE
     found = list[tuple[int, int]]()
     for begin in range(len(listed)):
         for end in range(begin + 1, min(begin + most, len(listed)) + 1):

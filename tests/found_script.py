@@ -51,7 +51,7 @@ def _reply(messages: Sequence[Message], plan: Callable[[str], str]) -> str:
         return f"### Plan\nGo.\n### Code\n```python\n{plan(goal.strip())}\n```\n"
     goal = told.partition("The task: ")[2].partition("\n\nThe first observation:")[0]
     params = told.partition("for the task above it is ")[2].partition("\n")[0]
-    tree = _Parameters(json.loads(params or "{}")).visit(ast.parse(plan(goal)))
+    tree = _Parameters(json.loads(params or "{}")).visit(ast.parse(plan(goal.strip())))
     solve = ast.parse("def solve(agent, task): ...").body[0]
     assert isinstance(solve, ast.FunctionDef)
     solve.body = tree.body
@@ -100,5 +100,5 @@ def _turns() -> Mapping[str, str]:
         owners = {name: owner for owner in entry["involved_classes"] for name in functions(owner)}
         for number in range(len(entry["ground_truth"])):
             calls = (ast.unparse(Owned(owners).visit(each)) for each in calls_of(entry, number))
-            plans[request(entry, number)] = "\n".join([*calls, "agent.answer()"])
+            plans[request(entry, number).strip()] = "\n".join([*calls, "agent.answer()"])
     return plans

@@ -154,6 +154,14 @@ def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str,
     assert is_doubtful(HOUSEHOLD, matched) is doubtful
 
 
+def test_a_procedure_that_reads_a_param_that_the_goal_does_not_tell_is_left_alone() -> None:
+    code = PROCEDURE.code.replace("...", "agent.buy(task.params['{}'])")
+    for name in ("value", "other"):
+        only = parse_procedure(code.format(name), "x")
+        memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
+        assert (memory.recall(shopping(goal="buy nine apples")).procedure is not None) is (name == "value")
+
+
 def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> None:
     memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": PROCEDURE}), Toy)
     recall = memory.recall(shopping("buy_apples", {"number": "nine"}, "buy nine apples"))
