@@ -300,7 +300,8 @@ def _joined(one: Wording, other: Wording) -> Wording | None:
             return None
         parts += [ANYTHING] * bool(between) + one.parts[begin : begin + size]
         before = begin + size, end + size
-    both = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals))
+    patterns = dict.fromkeys(pattern for each in (one, other) for pattern in each.joined or [each.pattern])
+    both = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals), joined=tuple(patterns))
     least = min(len(words(one.literal_words)), len(words(other.literal_words)))
     kept = len(words(both.literal_words))
     return both if kept >= 2 and 2 * kept >= least else None

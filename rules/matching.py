@@ -100,7 +100,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
     lower = [token.text.lower() for token in said]
     telling = _telling(types)
     for found in types:
-        for wording in found.wordings:
+        for wording in (each for joined in found.wordings for each in joined.each):
             if _says_more(wording, lower, telling):
                 continue
             named = len(wording.literal_words.split())

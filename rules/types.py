@@ -98,10 +98,19 @@ class Example(Learned):
 
 
 class Wording(Learned):
-    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` stands for any words, or none."""
+    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` stands for any words, or none.
+
+    ``joined`` are the patterns that it was made of, if there were several.
+    """
 
     pattern: str
     goals: tuple[str, ...]
+    joined: tuple[str, ...] = Field(default=(), exclude_if=lambda joined: not joined)
+
+    @property
+    def each(self) -> "list[Wording]":
+        """The wording, and each of those that it was made of."""
+        return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.joined)]
 
     @property
     def parts(self) -> list[str]:

@@ -68,6 +68,21 @@ def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
     ]
 
 
+def test_values_are_told_by_wordings_that_have_little_in_common() -> None:
+    goals = ("get {} with {} , please, and pay soon", "i want {} in {} , please, and pay soon")
+    values = (("red shoes", "small"), ("a lamp", "green wood"))
+    types = found(
+        *(
+            Solved(f"{goal}{what}", goal.format(what, how), f"agent.buy('{what}', how='{how}')")
+            for goal in goals
+            for what, how in values
+        )
+    )
+    assert [each.pattern for each in types[0].wordings] == ["{*} {value} {*} {how} , please , and pay soon"]
+    goal = "get old cups with rims, please, and pay soon"
+    assert match(types, goal).params == {"value": "old cups", "how": "rims"}
+
+
 @pytest.mark.parametrize(
     ("goal", "matched"),
     [
