@@ -77,10 +77,8 @@ class Learner:
 
     def leaves_out(self, entry: Entry) -> bool:
         """Return whether an episode is skipped, because its type was solved often enough in a row."""
-        state, task = self.state(entry.task.type), entry.task
-        if self._finds:
-            task = with_found_type(state.knowledge, task.model_copy(update=self._config.told(task)))
-        return state.streaks.get(task.type, 0) >= self.learning.solved_after
+        state = self.state(entry.task.type)
+        return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an ended episode. Raises ModelError, BudgetEnded, EpisodeStopped."""
@@ -139,12 +137,15 @@ class Learner:
     def _played(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
         """Return the episodes of a type that had begun, up to an entry's index."""
         entries = [each for each in self._entries if last is None or each.index <= last]
-        entries = [each for each in entries if self._finds or each.task.type == kind]
+        entries = [each for each in entries if self._type(knowledge, each.task) == kind]
         told = [(path, list(events)) for path, events in (episode_events(self._run, each) for each in entries)]
         episodes = [read_trajectory(path, rows) for path, rows in told if any(row.kind == "task" for row in rows)]
-        if self._finds:
-            episodes = [each for episode in episodes if (each := typed_episode(knowledge, episode)).task.type == kind]
-        return episodes
+        return [typed_episode(knowledge, each) for each in episodes] if self._finds else episodes
+
+    def _type(self, knowledge: Knowledge, task: Task) -> str:
+        if not self._finds:
+            return task.type
+        return with_found_type(knowledge, task.model_copy(update=self._config.told(task))).type
 
     def _with_rules(
         self,
