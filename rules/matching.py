@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -237,6 +238,7 @@ def _known(found: FoundType, types: Sequence[FoundType], *, several: bool) -> di
     return {key: each for key, each in known.items() if key not in doubtful}
 
 
+@lru_cache(maxsize=10_000)
 def _key(value: str) -> str:
     return re.sub(r"\W|_", "", value.lower())
 
