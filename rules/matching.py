@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planbook.planner import Match, MatchCandidate
 from planbook.rules.found_types import ANYTHING, NUMBERS, parse_value, tokens
 from planbook.rules.retrieval import scores, words
-from planbook.rules.types import FoundType, Wording
+from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"
 """What a match was made by."""
@@ -102,7 +102,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
     telling = _telling(types)
     for found in types:
         for wording in (each for joined in found.wordings for each in joined.each):
-            if _says_more(wording, lower, telling):
+            if ANYTHING in wording.parts and _says_more(found, lower, telling):
                 continue
             named = len(wording.literal_words.split())
             for slots in _readings(wording.parts, lower, _longest(found)):
@@ -111,15 +111,13 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
                     yield _Filled(found, texts, named)
 
 
-def _says_more(wording: Wording, said: Sequence[str], telling: set[str]) -> bool:
-    """Return whether words for ``{*}`` may make a goal another one than those of a wording.
+def _says_more(found: FoundType, said: Sequence[str], telling: set[str]) -> bool:
+    """Return whether words for ``{*}`` may make a goal another one than those of a type.
 
     So it is where it begins otherwise, or holds a word that they do not and that denies, or that types are told apart
     by.
     """
-    if ANYTHING not in wording.parts:
-        return False
-    goals = [[token.text.lower() for token in tokens(goal)] for goal in wording.goals]
+    goals = [[token.text.lower() for token in tokens(each.goal)] for each in found.examples]
     new = set(said).difference(*goals)
     denied = any(word in DENYING or word.endswith("n't") for word in new)
     return denied or not telling.isdisjoint(new) or said[:1] not in [goal[:1] for goal in goals]
