@@ -189,9 +189,12 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Filled]:
 
     Words may have other endings and another order. A value may be written apart, as ``coffee machine``.
     """
+    letters = _key(goal)
     for found in types:
         for wording in found.wordings:
             said = [_stem(part) for part in wording.parts if part not in UNTOLD]
+            if not all(part[0] == "{" or part in NUMBERS.values() or _key(part) in letters for part in said):
+                continue
             whole = {_key(part): ("", part) for part in wording.literal_words.split()}
             read = _read(goal, whole | _known(found, types, several=not _COUNTS.isdisjoint(said)))
             named = {each.name for each in found.parameters}
