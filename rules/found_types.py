@@ -20,6 +20,8 @@ from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
 """Number of examples from which a constant that is the same in all of them counts as part of the type."""
+LONGEST_VALUE = 24
+"""Maximum number of tokens of a goal that form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
 NUMBERS = {str(n): name for n, name in enumerate("zero one two three four five six seven eight nine ten".split())}
 """Digits to number word."""
@@ -105,8 +107,14 @@ def _with_example(found: FoundType, example: Example) -> FoundType:
 
 
 def _is_like(found: FoundType, grown: FoundType) -> bool:
-    """Return True if the goals explain all differences of the plans, or the new goal is worded like an earlier one."""
-    return _Columns(grown).expressions() is not None or len(grown.wordings) == len(found.wordings)
+    """Return True if the goals explain all differences of the plans, or the new goal is worded like an earlier one.
+
+    In the second case no parameter may be lost, as a procedure may read it.
+    """
+    if _Columns(grown).expressions() is not None:
+        return True
+    kept = {each.name for each in found.parameters} <= {each.name for each in grown.parameters}
+    return kept and len(grown.wordings) == len(found.wordings)
 
 
 def plain_type_name(goal: str) -> str:
@@ -237,7 +245,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
     """Return where a goal contains a value, as indexes of its first token and of the one after its last."""
-    goal_tokens, most = tokens(goal), 1 if form in ("integer", "number") else 12
+    goal_tokens, most = tokens(goal), 1 if form in ("integer", "number") else LONGEST_VALUE
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
         for end in range(begin + 1, min(begin + most, len(goal_tokens)) + 1):
@@ -288,7 +296,8 @@ def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
             return None
         parts += [ANYTHING] * bool(between) + one.parts[begin : begin + size]
         before = begin + size, end + size
-    merged = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals))
+    patterns = dict.fromkeys(pattern for each in (one, other) for pattern in each.joined or [each.pattern])
+    merged = Wording(pattern=" ".join(parts), goals=(*one.goals, *other.goals), joined=tuple(patterns))
     shorter = min(len(words(one.literal_words)), len(words(other.literal_words)))
     common = len(words(merged.literal_words))
     return merged if common >= 2 and 2 * common >= shorter else None

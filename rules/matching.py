@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ LONGEST = 3
 """Maximum number of words in which a known value may be written."""
 INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
 """Words of a goal that do not distinguish types; words such as "not", "or" and "from" do."""
+NEGATIONS = frozenset("not never neither nor except".split())
+"""Words that reverse the meaning of a goal, besides those that end in n't."""
 _COUNTS = frozenset(NUMBERS.values()) - {"zero", "one"}
 
 
@@ -98,7 +101,9 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     goal_words = [token.text.lower() for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
-        for wording in found.wordings:
+        for wording in (each for merged in found.wordings for each in merged.each):
+            if ANYTHING in wording.parts and _says_more(found, goal_words, distinctive):
+                continue
             literal = len(wording.literal_words.split())
             for slots in _fit(wording.parts, goal_words, _longest(found)):
                 texts = {
@@ -107,6 +112,17 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                 }
                 if words(wording.literal_words) and not distinctive & set(words(" ".join(texts.values()))):
                     yield _Reading(found, texts, literal)
+
+
+def _says_more(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
+    """Return whether the words that ``{*}`` matches may give a goal another meaning than the goals of a type.
+
+    They may if the goal begins with another word, or has a new word that is a negation or that distinguishes types.
+    """
+    goals = [[token.text.lower() for token in tokens(each.goal)] for each in found.examples]
+    new = set(goal_words).difference(*goals)
+    negated = any(word in NEGATIONS or word.endswith("n't") for word in new)
+    return negated or not distinctive.isdisjoint(new) or goal_words[:1] not in [goal[:1] for goal in goals]
 
 
 def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:
@@ -178,9 +194,12 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
     Words may have other endings and another order. A value may be written apart, as ``coffee machine``.
     """
+    letters = _key(goal)
     for found in types:
         for wording in found.wordings:
             expected = [_stem(part) for part in wording.parts if part not in INSIGNIFICANT]
+            if not all(part[0] == "{" or part in NUMBERS.values() or _key(part) in letters for part in expected):
+                continue
             literal = {_key(part): ("", part) for part in wording.literal_words.split()}
             read = _read(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
             if read is None or ANYTHING in expected:
@@ -227,6 +246,7 @@ def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool
     return {key: pair for key, pair in known.items() if key not in ambiguous}
 
 
+@lru_cache(maxsize=10_000)
 def _key(value: str) -> str:
     return re.sub(r"\W|_", "", value.lower())
 

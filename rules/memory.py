@@ -12,6 +12,7 @@ from planbook.rules.book import RuleBook
 from planbook.rules.found_types import plain_type_name
 from planbook.rules.helpers import helper_code, helper_sources
 from planbook.rules.matching import candidates, is_doubtful, match, parameter_values
+from planbook.rules.procedures import params_read
 from planbook.rules.retrieval import other_helpers, precedent_for, rules_for, select_rules
 from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_manual, tell_rules, without_defined
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
@@ -62,6 +63,8 @@ class LearnedMemory:
         if key not in self._recalls:
             matched = found_type(self.knowledge, task)
             recall = self._recall(with_type(task, matched))
+            if matched and recall.procedure and not params_read(recall.procedure.code) <= matched.params.keys():
+                recall = recall.model_copy(update={"procedure": None})
             check = next((each.check for each in self.knowledge.found if matched and each.name == matched.type), "")
             self._recalls[key] = recall.model_copy(update={"match": matched, "check": check})
         return self._recalls[key]

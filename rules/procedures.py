@@ -72,6 +72,16 @@ def learned_procedure(
     return checked_procedure(parse_procedure(f"{header}\n\n\n{code.strip()}\n", name), environment, options)
 
 
+def params_read(code: str) -> set[str]:
+    """Return the names of the params that a procedure reads as ``task.params["NAME"]``."""
+    return {
+        node.slice.value
+        for node in ast.walk(parse_source(code))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == f"{TASK}.params"
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    }
+
+
 def _forbidden_reads(code: str, forbidden: dict[str, str]) -> list[str]:
     """Return a fault for each attribute of ``task`` that the code reads although it must not."""
     lines = {

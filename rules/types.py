@@ -93,13 +93,24 @@ class Example(Learned):
     constants: tuple[str, ...] = ()
     params: dict[str, JsonValue] = Field(default_factory=dict)
     joined: bool = False
+    read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
+    """What could be read after the procedure did the task, by the expression that reads it."""
 
 
 class Wording(Learned):
-    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` matches any words, or none."""
+    """A pattern of goals, ``put {object} in {target}``, and its goals. ``{*}`` matches any words, or none.
+
+    ``joined`` are the patterns that it was merged from, if there were several.
+    """
 
     pattern: str
     goals: tuple[str, ...]
+    joined: tuple[str, ...] = Field(default=(), exclude_if=lambda joined: not joined)
+
+    @property
+    def each(self) -> "list[Wording]":
+        """The wording, and each of those that it was made of."""
+        return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.joined)]
 
     @property
     def parts(self) -> list[str]:

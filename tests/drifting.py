@@ -1,4 +1,5 @@
-"""A toy environment that changes during a run, and a model that notices: ``-o change=renamed`` or ``reworded``."""
+"""A toy environment that changes during a run, and a model that notices: ``-o change=renamed``, ``reworded`` or
+``sticky``."""
 
 import json
 import re
@@ -11,7 +12,7 @@ from planbook.envs import Observation, Preconditions, Task, action
 from planbook.envs.toy import Toy
 from planbook.planner import Message, Sampling
 
-REFUSED, NEW_WORDS = "boxes do not open any more; pull them", "Inside: "
+REFUSED, NEW_WORDS, HELD = "boxes do not open any more; pull them", "Inside: ", "after the procedure agent.holding is"
 
 
 class DriftOptions(BaseModel):
@@ -23,7 +24,10 @@ class DriftOptions(BaseModel):
 
 
 class Drifting(Toy):
-    """Boxes are opened until then, and pulled afterwards; or what is in them is worded otherwise."""
+    """Boxes are opened until then, and pulled afterwards; or what is in them is worded otherwise; or things stick.
+
+    With the last, an episode goes on until the agent leaves, and a thing has to be put down twice after the change.
+    """
 
     name = "drifting"
     Options = DriftOptions
@@ -32,9 +36,10 @@ class Drifting(Toy):
     def begin(self, task: Task) -> Observation:
         """Begin a task, which the environment may have changed before."""
         options = DriftOptions.model_validate(self.options)
+        self._change_to_come = options.change
         begun = self.begun.setdefault(options.run, set())
         begun.add(task.id)
-        self._change = options.change if len(begun) > options.after else ""
+        self._change, self._stuck = options.change if len(begun) > options.after else "", ""
         return super().begin(task)
 
     @classmethod
@@ -48,7 +53,21 @@ class Drifting(Toy):
         if self._change == "renamed":
             return Observation.refused(REFUSED)
         seen = super().open(box)
-        return Observation(seen.text.replace("In it, you see ", NEW_WORDS)) if self._change else seen
+        return Observation(seen.text.replace("In it, you see ", NEW_WORDS)) if self._change == "reworded" else seen
+
+    @action("agent.put('key') -> 'You put key on the table.'")
+    def put(self, thing: str) -> Observation:
+        """Put the thing in hand on the table."""
+        if self._change == "sticky" and self._holding == thing != self._stuck:
+            self._stuck = thing
+            return Observation(f"You put {thing} on the table.")
+        seen = super().put(thing)
+        return seen if self._change_to_come != "sticky" else Observation(seen.text, accepted=seen.accepted)
+
+    @action("agent.leave() -> 'You leave.'")
+    def leave(self) -> Observation:
+        """Leave, which ends the episode."""
+        return Observation("You leave.", terminated=True)
 
     @action("agent.pull('box_2') -> 'You open box_2. In it, you see key.'")
     def pull(self, box: str) -> Observation:
@@ -62,20 +81,25 @@ boxes = [word.strip(",.") for word in task.observation.split() if word.startswit
 for box in boxes:
     if thing in agent.{verb}(box).split("{words}")[1]:
         agent.take(thing, box)
-        agent.put(thing)
+        agent.put(thing){again}
         break
 """
 
 
 def answer(messages: Sequence[Message], sampling: Sampling) -> str:
-    """The type of a goal, a plan, or the procedure that it makes; the last two do as was seen last of boxes."""
+    """The type of a goal, a plan, what is left to do, or the procedure of a plan, which does as was seen last."""
     told = "\n".join(message.content for message in messages)
     *_, thing = re.findall(r"put the (\w+) on the table", told)
     if "# Types of tasks that have a procedure" in messages[-1].content:
         return json.dumps({"type": "put_table", "params": {"thing": thing}})
+    if messages[-1].content.startswith("# Feedback"):
+        return "### Code\n```python\nagent.leave()\n```"
+    if "# What has been tried" in messages[-1].content and HELD in told:
+        return f"### Code\n```python\nagent.put({thing!r})\nagent.leave()\n```"
     verb = "pull" if REFUSED in told else "open"
-    said = NEW_WORDS if NEW_WORDS in told else "you see "
+    seen = {"verb": verb, "words": NEW_WORDS if NEW_WORDS in told else "you see "}
+    seen["again"] = "\n        agent.put(thing)" if HELD in told else ""
     if "# A task that was done" in messages[-1].content:
-        body = PLAN.format(thing='task.params["thing"]', verb=verb, words=said).strip().replace("\n", "\n    ")
+        body = PLAN.format(thing='task.params["thing"]', **seen).strip().replace("\n", "\n    ")
         return f"```python\ndef solve(agent, task):\n    {body}\n```"
-    return f"### Code\n```python{PLAN.format(thing=repr(thing), verb=verb, words=said)}```"
+    return f"### Code\n```python{PLAN.format(thing=repr(thing), **seen)}```"

@@ -8,12 +8,18 @@ Install the package without its dependencies, write the file of tasks, and play 
 
 A task is a conversation: its goal is the first request, and ``agent.next_request()`` returns the next. It is judged as
 BFCL does: after each turn, state and results must be those of the ground truth.
+
+With ``bfcl.json turns`` each turn of the category "base" is a task: its goal is the request, and the ground truth has
+done the turns before it. Its type names the functions of the ground truth, its params are their arguments. Every other
+conversation is for training.
 """
 
+import ast
 import json
 import sys
 from copy import deepcopy
 from functools import cache, wraps
+from itertools import chain
 from pathlib import Path
 
 import bfcl_eval
@@ -81,7 +87,8 @@ class Apis:
     VehicleControlAPI: VehicleControlAPI
 
     def __init__(self, task: Task) -> None:
-        self._id = task.id
+        self._id, _, turn = task.id.partition("/")
+        self._requests = int(turn) + 1 if turn else len(self._entry["question"])
         self._results: list[str] = []
         self._missing: set[str] = set()
         self._apis: dict[str, object] = {}
@@ -93,6 +100,8 @@ class Apis:
                 scenario = deepcopy(self._entry["initial_config"].get(name, {}))
                 api._load_scenario(scenario, long_context="long_context" in task.id)
             setattr(self, name, Api(api, self._results, self._missing))
+        if turn:
+            follow(self, int(turn))
 
     @property
     def _entry(self) -> dict:
@@ -100,7 +109,7 @@ class Apis:
 
     def next_request(self) -> str:
         """Return the user's next request. What is done before it counts for this one."""
-        if len(self._turns) + 1 == len(self._entry["question"]):
+        if len(self._turns) + 1 == self._requests:
             return NO_MORE
         self._turns = self._all_turns()
         self._results.clear()
@@ -118,7 +127,7 @@ class Apis:
 
 def judge(state: Apis) -> bool:
     """Return whether the conversation went as its ground truth: BFCL's checks, turn by turn."""
-    turns, truth = state._all_turns(), ground_truth(state._id)
+    turns, truth = state._all_turns(), ground_truth(state._id)[: state._requests]
     results: list[str] = []
     if len(turns) != len(truth):
         return False
@@ -136,17 +145,20 @@ def judge(state: Apis) -> bool:
 @cache
 def ground_truth(task_id: str) -> list[tuple[dict[str, object], list[str]]]:
     """Return the state and the results after each turn of the ground truth."""
-    entry = entries()[task_id]
     state = Apis(Task(id=task_id, env="", split="", type="", goal="-"))
-    for number, calls in enumerate(entry["ground_truth"]):
-        if number:
-            state.next_request()
+    follow(state, len(entries()[task_id]["ground_truth"]))
+    return state._all_turns()
+
+
+def follow(state: Apis, turns: int) -> None:
+    """Do so many turns as the ground truth does, and ask for the request after them."""
+    for calls in state._entry["ground_truth"][:turns]:
         for call in calls:
             try:
                 eval(call, functions_of(state))
             except Exception:
                 continue  # noted among the results, as BFCL does
-    return state._all_turns()
+        state.next_request()
 
 
 def functions_of(state: Apis) -> dict[str, object]:
@@ -194,5 +206,36 @@ def write_tasks(path: Path, count: int = 800) -> None:
     path.write_text(json.dumps({"tasks": tasks}, indent=1))
 
 
+def write_turns(path: Path) -> None:
+    """Write a file of tasks that are single turns."""
+    conversations = [entry for id, entry in entries().items() if "_base_" in id]
+    turns = ((each, n) for each in conversations for n, calls in enumerate(each["ground_truth"]) if calls)
+    tasks = [
+        {
+            "id": f"{entry['id']}/{number}",
+            "split": ("train", "test")[conversations.index(entry) % 2],
+            "type": "_".join([*(each.func.id for each in calls_of(entry, number)), str(len(params))]).lower(),
+            "goal": request(entry, number),
+            "params": params,
+            "judge": {"python": f"{Path(__file__).resolve()}:judge"},
+        }
+        for entry, number in turns
+        for params in [params_of(entry, number)]
+    ]
+    path.write_text(json.dumps({"tasks": tasks}, indent=1))
+
+
+def calls_of(entry: dict, number: int) -> list[ast.Call]:
+    """Return the calls of a turn of the ground truth."""
+    return [ast.parse(call, mode="eval").body for call in entry["ground_truth"][number]]
+
+
+def params_of(entry: dict, number: int) -> dict[str, object]:
+    """Return the arguments of the calls of a turn."""
+    given = [[*call.args, *(each.value for each in call.keywords)] for call in calls_of(entry, number)]
+    return {f"value_{n}": ast.literal_eval(value) for n, value in enumerate(chain(*given), 1)}
+
+
 if __name__ == "__main__":
-    write_tasks(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    path, *count = sys.argv[1:]
+    write_turns(Path(path)) if count == ["turns"] else write_tasks(Path(path), *map(int, count))

@@ -1,11 +1,12 @@
 """Task types that a building run finds: the type of each episode, and the procedures published for a type."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel
 
 from planbook.envs import Task
+from planbook.learning.postconditions import Reading, postcondition
 from planbook.planner import BadProcedure, Procedure, Scope, Trajectory
 from planbook.rules import (
     PATTERN,
@@ -83,17 +84,28 @@ def from_plans(
         return None
 
 
-def publish(knowledge: Knowledge, before: Knowledge, name: str, check: str, *, repaired: bool) -> Knowledge:
+def publish(knowledge: Knowledge, before: Knowledge, name: str, *, repaired: bool) -> Knowledge:
     """Return the knowledge with the next version of a found type if its procedure is new.
 
-    ``check`` is the procedure's post-condition; ``repaired`` means that an earlier version failed.
+    ``repaired`` means that an earlier version failed.
     """
-    if knowledge.procedures.get(name) == before.procedures.get(name):
+    found = type_named(knowledge, name)
+    if found is None or knowledge.procedures.get(name) == before.procedures.get(name):
         return knowledge
-    types = tuple(
-        each.model_copy(update={"version": each.version + 1, "repairs": each.repairs + repaired, "check": check})
-        if each.name == name
-        else each
-        for each in knowledge.found
-    )
+    counts = {"version": found.version + 1, "repairs": found.repairs + repaired}
+    return _with_type(knowledge, found.model_copy(update=counts))
+
+
+def with_readings(knowledge: Knowledge, name: str, readings: Mapping[str, Reading | None]) -> Knowledge:
+    """Return the knowledge with what was read after tasks of a found type, by task id, and the post-condition."""
+    found = type_named(knowledge, name)
+    if found is None:
+        return knowledge
+    examples = tuple(each.model_copy(update={"read": readings.get(each.task_id, each.read)}) for each in found.examples)
+    check = postcondition([each.read for each in examples], [each.params for each in examples])
+    return _with_type(knowledge, found.model_copy(update={"examples": examples, "check": check}))
+
+
+def _with_type(knowledge: Knowledge, found: FoundType) -> Knowledge:
+    types = tuple(found if each.name == found.name else each for each in knowledge.found)
     return knowledge.model_copy(update={"found": types})

@@ -77,10 +77,8 @@ class Learner:
 
     def leaves_out(self, entry: Entry) -> bool:
         """Return whether to skip an episode because its type was solved often enough in a row."""
-        state, task = self.state(entry.task.type), entry.task
-        if self._finds:
-            task = with_found_type(state.knowledge, task.model_copy(update=self._config.task_overrides(task)))
-        return state.streaks.get(task.type, 0) >= self.learning.solved_after
+        state = self.state(entry.task.type)
+        return state.streaks.get(self._type(state.knowledge, entry.task), 0) >= self.learning.solved_after
 
     def learn(self, entry: Entry, ending: Ending, worker: EpisodeWorker) -> None:
         """Learn from an ended episode. Raises ModelError, BudgetEnded, EpisodeStopped."""
@@ -142,15 +140,18 @@ class Learner:
     def _episodes_of_type(self, knowledge: Knowledge, kind: str, last: int | None = None) -> list[Trajectory]:
         """Return the episodes of a type that have begun, up to the index ``last``."""
         entries = [entry for entry in self._entries if last is None or entry.index <= last]
-        if not self._finds:
-            return self._read_begun(entry for entry in entries if entry.task.type == kind)
-        typed = (typed_episode(knowledge, episode) for episode in self._read_begun(entries))
-        return [episode for episode in typed if episode.task.type == kind]
+        episodes = self._read_begun(entry for entry in entries if self._type(knowledge, entry.task) == kind)
+        return [typed_episode(knowledge, episode) for episode in episodes] if self._finds else episodes
 
     def _read_begun(self, entries: Iterable[Entry]) -> list[Trajectory]:
         """Return the episodes that have begun."""
         recorded = [(path, list(events)) for path, events in (episode_events(self._run, entry) for entry in entries)]
         return [read_trajectory(path, rows) for path, rows in recorded if any(row.kind == "task" for row in rows)]
+
+    def _type(self, knowledge: Knowledge, task: Task) -> str:
+        if not self._finds:
+            return task.type
+        return with_found_type(knowledge, task.model_copy(update=self._config.task_overrides(task))).type
 
     def _with_rules(
         self,

@@ -8,8 +8,8 @@ from typing import Any
 from planbook.config import FOUND
 from planbook.envs import EnvironmentBroken, EnvsError, Selection, Task
 from planbook.knowledge import KnowledgeState
-from planbook.learning.finding import from_plans, publish, type_named, with_found_type
-from planbook.learning.postconditions import Reading, play_and_look, postcondition, read_after
+from planbook.learning.finding import from_plans, publish, type_named, with_found_type, with_readings
+from planbook.learning.postconditions import Reading, play_and_look, read_after
 from planbook.planner import (
     Ending,
     Episode,
@@ -152,7 +152,7 @@ class ProcedureWriter:
         if existing is None:
             return self._write(state, played)
         failed = [result for result in self._verifier([latest.task])(existing) if not result.solved]
-        return self._write(state, played, existing, failed) if failed else (state, "")
+        return self._write(state, played, existing, failed) if failed else (self._publish(state, existing), "")
 
     def renew(self, state: KnowledgeState, played: Sequence[Trajectory]) -> KnowledgeState:
         """Rewrite the procedure of a type if rules that fit it, on the environment or on errors, were added since.
@@ -185,7 +185,7 @@ class ProcedureWriter:
         if from_type is not None and (existing is None or existing.code != from_type.code):
             unsolved = [result for result in verify(from_type) if not result.solved]
             if not unsolved:
-                return self._publish(state, from_type, tasks, repaired=bool(failed)), ""
+                return self._publish(state, from_type, repaired=bool(failed)), ""
             existing, failed = existing or from_type, failed or unsolved
         generalised = generalise(
             self.scope,
@@ -201,17 +201,14 @@ class ProcedureWriter:
         )
         better = most_actions is None or generalised.actions_on(len(tasks)) <= most_actions
         procedure = generalised.procedure if better else None
-        return self._publish(state, procedure, tasks, repaired=bool(failed)), generalised.elsewhere
+        return self._publish(state, procedure, repaired=bool(failed)), generalised.elsewhere
 
-    def _publish(
-        self, state: KnowledgeState, procedure: Procedure | None, tasks: Sequence[Task], *, repaired: bool
-    ) -> KnowledgeState:
+    def _publish(self, state: KnowledgeState, procedure: Procedure | None, *, repaired: bool = False) -> KnowledgeState:
         """Return the state with a new procedure; that of a found type gets a version and a post-condition."""
         knowledge = admit(state.knowledge, procedure)
         if procedure is not None and self.run.config.types == FOUND:
-            readings = [self._readings.get(task.id) for task in tasks]
-            check = postcondition(readings, [task.params for task in tasks])
-            knowledge = publish(knowledge, state.knowledge, procedure.type, check, repaired=repaired)
+            knowledge = with_readings(knowledge, procedure.type, self._readings)
+            knowledge = publish(knowledge, state.knowledge, procedure.type, repaired=repaired)
         return state.model_copy(update={"knowledge": knowledge})
 
     def _verifier(self, tasks: Sequence[Task]) -> Verify:

@@ -46,3 +46,19 @@ def test_a_procedure_of_a_library_is_verified_on_the_tasks_of_the_library_as_wel
     assert versions(second) == [(2, 1)] * 2
     bodies: list[Any] = [event.body for event in events(second, "task") if "/verification" in event.scope]
     assert {body["task"]["id"] for body in bodies} >= {"fetch/0", "fetch/1", "fetch/2"}
+
+
+def test_a_procedure_is_repaired_after_its_post_condition_failed(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    result = learned(run, "-o", "change=sticky", "-o", "after=6", "--seeds", "0-9")
+    assert result["solved"] == 10
+    assert [result["matches"][each]["count"] for each in ("matched", "wrong", "solved_after")] == [9, 1, 1]
+    assert versions(run) == [*[(1, 0)] * 6, *[(2, 1)] * 4]
+    cells: list[Any] = [event.body for event in events(run, "cell") if event.scope.startswith("task/6/")]
+    assert [(cell["source"], cell["feedback"]["kind"]) for cell in cells] == [
+        ("put_table.py", "unfinished"),
+        ("post-condition", "raised"),
+        ("planner", "done"),
+    ]
+    verified: list[Any] = [event.body for event in events(run, "task") if "learn/6/procedure" in event.scope]
+    assert len({body["task"]["id"] for body in verified}) == 7, "the repair is verified on every task so far"

@@ -206,6 +206,13 @@ def test_constants_of_actions_inside_messages_become_parameters(code: str) -> No
     assert not any(thing in made for thing in THINGS)
 
 
+def test_a_plan_that_takes_a_parameter_away_is_of_another_type() -> None:
+    code, goal = "agent.buy('{}', {})", "please buy {} now for me, and pay with {}"
+    buys = [Solved(what, goal.format(what, paid), code.format(what, paid)) for what, paid in (("mug", 1), ("egg", 2))]
+    types = found(*buys, Solved("odd", goal.format("pen", "cash"), code.format("pen", 3)))
+    assert [[each.name for each in kind.parameters] for kind in types] == [["value", "value_2"], ["value"]]
+
+
 def test_types_have_names_and_patterns_of_their_wordings() -> None:
     assert [each.name for each in HOUSEHOLD] == ["put", "heat_put"]
     (same,) = found(heat("egg", "fridge"), heat("mug", "desk", "put a hot {} in {}"))

@@ -68,6 +68,40 @@ def test_two_types_of_the_same_wording_leave_a_goal_alone() -> None:
     ]
 
 
+def test_values_are_told_by_wordings_that_have_little_in_common() -> None:
+    goals = ("get {} with {} , please, and pay soon", "i want {} in {} , please, and pay soon")
+    values = (("red shoes", "small"), ("a lamp", "green wood"))
+    types = found(
+        *(
+            Solved(f"{goal}{what}", goal.format(what, how), f"agent.buy('{what}', how='{how}')")
+            for goal in goals
+            for what, how in values
+        )
+    )
+    assert [each.pattern for each in types[0].wordings] == ["{*} {value} {*} {how} , please , and pay soon"]
+    goal = "get old cups with rims, please, and pay soon"
+    assert match(types, goal).params == {"value": "old cups", "how": "rims"}
+
+
+@pytest.mark.parametrize(
+    ("goal", "matched"),
+    [
+        ("find me a lamp, for less than 5 dollars", True),
+        ("i need soap, for less than 5 dollars", True),
+        ("cancel the lamp, for less than 5 dollars", False),
+        ("i don't need soap, for less than 5 dollars", False),
+        ("find me soap but not today, for less than 5 dollars", False),
+        ("find me what to return, for less than 5 dollars", False),
+    ],
+)
+def test_words_between_make_no_goal_another(goal: str, matched: bool) -> None:
+    goals = ("find me red shoes, for less than 40 dollars", "i need a tall lamp, for less than 9 dollars")
+    back = Solved("back", "return soap", "agent.give('soap')")
+    types = found(*(Solved(each, each, "buy(agent, task.goal)") for each in goals), back)
+    assert types[0].wordings[0].pattern == "{*} , for less than {*} dollars"
+    assert (match(types, goal).type == types[0].name) is matched
+
+
 @pytest.mark.parametrize("words", [200, 1000])
 def test_a_long_goal_that_nearly_fits_a_pattern_takes_no_time(words: int) -> None:
     goals = (
@@ -78,8 +112,8 @@ def test_a_long_goal_that_nearly_fits_a_pattern_takes_no_time(words: int) -> Non
     assert types[0].wordings[0].pattern.count("{*}") > 6
     said = "look table then find apple near window put it shelf".split()
     begun = time.process_time()
-    assert match(types, " ".join(said * (words // len(said)))).type == ""
-    assert match(types, " ".join([*said * (words // len(said)), "room"])).type == types[0].name
+    assert match(types, " ".join(["please", *said * (words // len(said))])).type == ""
+    assert match(types, " ".join(["please", *said * (words // len(said)), "room"])).type == types[0].name
     assert time.process_time() - begun < 5
 
 
@@ -133,6 +167,14 @@ def test_parameters_of_a_match_get_the_form_of_their_type(params: dict[str, Json
 def test_a_value_that_may_be_another_word_for_a_known_one_is_doubtful(what: str, doubtful: bool) -> None:
     matched = match(HOUSEHOLD, "put a pen in desk").model_copy(update={"params": {"what": what, "target": "desk"}})
     assert is_doubtful(HOUSEHOLD, matched) is doubtful
+
+
+def test_a_procedure_that_reads_a_param_that_the_goal_does_not_tell_is_left_alone() -> None:
+    code = PROCEDURE.code.replace("...", "agent.buy(task.params['{}'])")
+    for name in ("value", "other"):
+        only = parse_procedure(code.format(name), "x")
+        memory = LearnedMemory(Knowledge(world="toy", found=(BUY,), procedures={"buy_apples": only}), Toy)
+        assert (memory.recall(shopping(goal="buy nine apples")).procedure is not None) is (name == "value")
 
 
 def test_a_goal_is_matched_where_the_params_of_its_task_have_other_names() -> None:
