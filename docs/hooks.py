@@ -118,10 +118,10 @@ def spans(command: str) -> str:
 
 def others(run: dict[str, Any]) -> str:
     """Return the other figures of a run."""
-    told = [f"mean score {run['mean_score']:.3g}"] if 0 < run["mean_score"] < 1 else []
-    told += [f"unlock score {run['unlock_score']:.1f} %"] if run.get("unlock_score") is not None else []
+    figures = [f"mean score {run['mean_score']:.3g}"] if 0 < run["mean_score"] < 1 else []
+    figures += [f"unlock score {run['unlock_score']:.1f} %"] if run.get("unlock_score") is not None else []
     *_, measures = run["measures"].values() if run["measures"] else [{}]
-    return ", ".join([*told, *(f"{name} {each['mean']:.1f} ± {each['sd']:.1f}" for name, each in measures.items())])
+    return ", ".join([*figures, *(f"{name} {each['mean']:.1f} ± {each['sd']:.1f}" for name, each in measures.items())])
 
 
 def speed() -> str:

@@ -30,14 +30,14 @@ class Ollama:
         request = urllib.request.Request(f"{self._address}/api/chat", json.dumps(body).encode())
         try:
             with urllib.request.urlopen(request, timeout=300) as answer:
-                told = json.load(answer)
+                reply = json.load(answer)
         except OSError as error:
             raise ModelError(f"{self.name} at {self._address} did not answer: {error}") from error
-        text = told["message"]["content"]
+        text = reply["message"]["content"]
         if on_text:
             on_text(text)
-        usage = Usage(prompt=told["prompt_eval_count"], completion=told["eval_count"])
-        return Reply(text=text, usage=usage, model=told["model"])
+        usage = Usage(prompt=reply["prompt_eval_count"], completion=reply["eval_count"])
+        return Reply(text=text, usage=usage, model=reply["model"])
 
 
 if __name__ == "__main__":

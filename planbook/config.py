@@ -99,7 +99,10 @@ class Playing(Fields):
         Option("Planning", "--planner-option", metavar="NAME=VALUE", many=True),
     )
     env: str = option(
-        "", "The environment: a name that `planbook envs` lists, or FILE.py:Class.", Option("Environment")
+        "",
+        "The environment: a name that `planbook envs` lists, FILE.py:Class, or tools as module:FILE.py, gym:ID or "
+        "mcp:COMMAND.",
+        Option("Environment"),
     )
     env_options: Annotated[dict[str, JsonValue], BeforeValidator(_pairs_of("--option"))] = option(
         {},

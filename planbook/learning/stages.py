@@ -27,7 +27,7 @@ from planbook.wording import TYPE_SOLVED
 from planbook.workers import EpisodeWorker, Hosting, play_episode, play_episodes, play_in_order, roles_of
 
 LOG = logging.getLogger(__name__)
-ENVIRONMENT = "world.md"
+ABOUT = "world.md"
 """Describes the environment to readers of the manual; planners get the same text in their prompts."""
 SHORT_MANUAL = "manual.short.md"
 """A shortened view of the manual."""
@@ -113,7 +113,7 @@ def export(run: Run) -> list[Path]:
         folder = library_folder(run, group)
         write_knowledge(folder, with_manual(run, group, state))
         environment = tell_environment(run.config.environment, run.config.environment_options)
-        replace_files(folder / run.config.environment.name, {ENVIRONMENT: f"{environment}\n"})
+        replace_files(folder / run.config.environment.name, {ABOUT: f"{environment}\n"})
         written.append(folder)
     return written
 

@@ -135,12 +135,12 @@ def _symptom(error: Failure) -> str:
 def _advice(error: Failure) -> str:
     """Return advice for a failure that may pass before the run is resumed."""
     if is_rate_limited(error):
-        return "Ask for less at once (a smaller --jobs), or wait, then resume the run"
+        return "Ask for less at once (a smaller --jobs), or wait"
     if _is_silence(error):
-        return "Check that the server is not stuck, or wait longer (--timeout idle=SECONDS), then resume the run"
+        return "Check that the server is not stuck, or wait longer (--timeout idle=SECONDS)"
     if _is_unreachable(error):
-        return "Check that the server runs and that OPENAI_BASE_URL names its host and port, then resume the run"
-    return "Look at the server's log, then resume the run"
+        return "Check that the server runs and that OPENAI_BASE_URL names its host and port"
+    return "Look at the server's log"
 
 
 def _is_unreachable(error: Failure) -> bool:

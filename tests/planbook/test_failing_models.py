@@ -35,7 +35,11 @@ def assert_one_line(failed: Finished, code: int, *says: str) -> None:
 @pytest.mark.parametrize(
     ("well_for", "trouble", "says"),
     [
-        (0, Refusal(500, "out of order"), ("failed after 7 requests", "out of order", "then resume the run")),
+        (
+            0,
+            Refusal(500, "out of order"),
+            ("failed after 7 requests", "out of order", "Then resume with: planbook run --resume"),
+        ),
         (2, Refusal(500, "out of order"), ("failed after 7 requests",)),
         (0, Refusal(401, "no such key"), ("refuses the request", "OPENAI_API_KEY")),
         (3, Refusal(400, "too long", code="context_length_exceeded"), ("the prompt is longer than it takes",)),
