@@ -48,6 +48,7 @@ def test_rules_that_cost_thirty_points_are_found_and_others_are_not(measured: An
     assert "Fewer tasks are solved without: rule_" in measured.told
 
 
+@pytest.mark.deep
 def test_the_same_command_goes_on_where_it_was_stopped(measured: Any) -> None:
     assert measured.result["finished"]
     assert set(measured.result["runs"]) == {"all", *PARTS}

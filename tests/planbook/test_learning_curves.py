@@ -1,11 +1,10 @@
 """What building had cost, what its rules do not cover, and test runs after so many of its tasks."""
 
-from contextlib import shutil
+import shutil
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import closing
-import ExitStack
 import pytest
 
 from planbook.knowledge import EVERYTHING, learned_in
