@@ -26,7 +26,7 @@ from planbook.planner.journal import Journal
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
-from planbook.planner.reply_stream import Note
+from planbook.planner.reply_stream import RecordPiece
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import AnyPayload, Claim, Span
@@ -196,7 +196,7 @@ class Episode:
         frame, begun = self._innermost(), len(self.steps)
         frame.begin_cell(actions)
 
-        def new_reader(note: Note) -> StreamingPlan:
+        def new_reader(note: RecordPiece) -> StreamingPlan:
             return StreamingPlan(frame, role, note, waits=not self.settings.stream)
 
         try:

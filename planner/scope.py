@@ -11,7 +11,7 @@ from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMisma
 from planbook.planner.journal import Body, EventKind, Journal, record, write
 from planbook.planner.models.types import Message, PromptData, Reply, data_of_prompt, placed
 from planbook.planner.prompts import PROMPTS, Question
-from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
+from planbook.planner.reply_stream import RecordPiece, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.spans import AnyPayload, Payload, Span, moment
 
@@ -102,7 +102,7 @@ class Scope:
         self,
         role: str,
         prompt: Question,
-        new_reader: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[RecordPiece], ReplyReader[Read]],
         *,
         history: Sequence[Message] = (),
         sample: Sample = FIRST_SAMPLE,
@@ -132,7 +132,7 @@ class Scope:
         template: str,
         messages: Sequence[Message],
         sample: Sample,
-        new_reader: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the next reply, fully read, from the journal if it is there.
 
@@ -180,7 +180,7 @@ class Scope:
         request: Mapping[str, JsonValue],
         prompt_data: PromptData,
         recorded: Any,
-        new_reader: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the recorded reply, read again. Raises JournalMismatch if it answers another request.
 

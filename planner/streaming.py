@@ -13,7 +13,7 @@ from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, 
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.rendered import Rendered
-from planbook.planner.reply_stream import Note
+from planbook.planner.reply_stream import RecordPiece
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
 from planbook.sandbox import (
@@ -91,7 +91,7 @@ class StreamingPlan:
     ``waits`` runs nothing before the whole plan has arrived and passed the check.
     """
 
-    def __init__(self, frame: Frame, source: str, note: Note, *, waits: bool) -> None:
+    def __init__(self, frame: Frame, source: str, note: RecordPiece, *, waits: bool) -> None:
         self._frame, self._source, self._note = frame, source, note
         self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0

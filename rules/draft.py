@@ -90,7 +90,7 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
         return
     if new_type == rule.type:
         return
-    if not permissions.may(permissions.leaves, rule.type):
+    if not permissions.may(permissions.changes_from, rule.type):
         yield Forbidden(f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out")
     elif not permissions.may(permissions.becomes, new_type):
         yield Forbidden(f"{permissions.when}, a rule must not be turned into a {new_type} rule: leave type out")

@@ -15,7 +15,7 @@ from planbook.rules.book import RuleBook
 from planbook.rules.types import Learned, RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
-_PYTHONS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+_BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
 
 
@@ -131,7 +131,7 @@ class _Collection:
                 yield "a line that it needs holds several statements"
             elif part.name in self._reserved:
                 yield f"{part.name} belongs to the environment"
-            elif part.name in _PYTHONS:
+            elif part.name in _BUILTINS:
                 yield f"{part.name} belongs to Python"
             elif part in new:
                 yield from objections(part.node, imports)
@@ -183,13 +183,13 @@ EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
 )
 METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
-"""Decorators of methods that cannot fail."""
+"""Method decorators that cannot fail."""
 
 
 def objections(statement: ast.stmt, imports: Collection[str]) -> Iterator[str]:
     """Yield the reasons why a statement is not safe to run anywhere.
 
-    ``imports`` are the import statements of the same code. Redefined builtins are the caller's matter.
+    ``imports`` are the import statements of the same code. Redefined builtins are left to the caller.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():

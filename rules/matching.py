@@ -101,7 +101,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     goal_words = [token.text.lower() for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
-        for wording in (each for merged in found.wordings for each in merged.each):
+        for wording in (each for merged in found.wordings for each in merged.alternatives):
             if ANYTHING in wording.parts and _says_more(found, goal_words, distinctive):
                 continue
             literal = len(wording.literal_words.split())

@@ -22,7 +22,7 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 
 
 class DepthOptions(ExecutorOptions):
-    """Options of ADaPT and of methods whose budget is ADaPT's maximum. Each level waits in its own process."""
+    """Options of ADaPT and of methods whose budget is ADaPT's maximum. Each open level occupies a sandbox process."""
 
     d_max: int | None = Field(
         default=None,
@@ -76,7 +76,7 @@ class Recursion:
         self._failed: list[str] = []
 
     def achieve(self, subtask: str, depth: int) -> bool:
-        """Work on a subtask. Return True if it was achieved, by the executor's claim. A failure hands nothing on."""
+        """Work on a subtask. Return True if it is claimed to be achieved. A failure hands nothing on."""
         before = self._carried
         claim = self._execute(subtask, depth)
         done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
@@ -86,7 +86,7 @@ class Recursion:
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
-        """Ask the planner for subtasks, and try them in its order, as plan code. Return True if they were enough.
+        """Ask the planner for plan code that tries subtasks, and run it. Return True if they were enough.
 
         ``note`` is the final note of the executor that gave up.
         """

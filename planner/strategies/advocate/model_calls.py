@@ -163,7 +163,7 @@ class AdvocateOptions(Options):
 
 
 NO_EVALUATION = Evaluation("", "The evaluator gave no usable verdict.", 0.0)
-CLAIMS = "the evaluator's last judgement"
+CLAIM_AUTHOR = "the evaluator's last judgement"
 WORDS = 200
 """Maximum number of words of a summary; about this number fits into the tokens of a reply."""
 Read = TypeVar("Read")
@@ -241,7 +241,7 @@ class ModelCalls:
         """Return True if the evaluator considers the task complete."""
         done = self._verdict("task_done", moment, answering=self._episode.environment.answering)
         if done is not None:
-            self._episode.claim(done, CLAIMS)
+            self._episode.claim(done, CLAIM_AUTHOR)
         return bool(done)
 
     def subtask_done(self, moment: Moment) -> bool:

@@ -97,7 +97,7 @@ def _possible(episode: Episode) -> Sequence[Action]:
 
 
 GOAL = "goal"
-CLAIMS = "the goals of the last plan"
+CLAIM_AUTHOR = "the goals of the last plan"
 
 
 class GoalTried(Payload):

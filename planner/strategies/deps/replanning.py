@@ -16,7 +16,7 @@ from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import ask_or_empty
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
-from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
+from planbook.planner.strategies.deps.pursuit import CLAIM_AUTHOR, Pursued, Pursuit, PursuitOptions
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 
 EXPLAINER = "explainer"
@@ -105,7 +105,7 @@ def follow_plans(
             else:
                 pursued = pursuit.follow(plan)
                 if not left:
-                    episode.claim(pursued.claim, CLAIMS)
+                    episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
                 if left and manner.explains:
                     explanation = explain(episode, frame.scope, history[-1].content, description)
