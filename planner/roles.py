@@ -25,13 +25,13 @@ REPAIRS = 2
 """Number of times that a model is asked to repair an unusable reply."""
 POLL = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
-_TRIES = 200
+_MAX_BRACKETS = 200
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FENCED = re.compile(
     r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
 _OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
-_WANTED: Mapping[type | None, str] = {
+_KIND_NAMES: Mapping[type | None, str] = {
     dict: "an object in braces, {...}",
     list: "a list in brackets, [...]",
     None: "a value",
@@ -89,7 +89,7 @@ class Roles:
 
     def seeded(self, seed: int) -> "Roles":
         """Return the same roles with another seed, for another repeat of the same tasks."""
-        return self._like(self._guard, seed)
+        return self._copy(self._guard, seed)
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
         """Return the same roles with another guard before their own."""
@@ -98,9 +98,9 @@ class Roles:
             guard()
             self._guard()
 
-        return self._like(both, self._seed)
+        return self._copy(both, self._seed)
 
-    def _like(self, guard: Callable[[], None], seed: int) -> "Roles":
+    def _copy(self, guard: Callable[[], None], seed: int) -> "Roles":
         return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
 
     def sampling(self, role: str) -> Sampling:
@@ -166,7 +166,7 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     if candidates:
         return candidates[-1]
     reason = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{reason}")
+    raise ValueError(f"there is no JSON in the reply that can be read as {_KIND_NAMES[kind]}{reason}")
 
 
 def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
@@ -184,7 +184,7 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
-    for _ in range(_TRIES):
+    for _ in range(_MAX_BRACKETS):
         if not (match := opener.search(text, place)):
             break
         try:

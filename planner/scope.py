@@ -153,7 +153,7 @@ class Scope:
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
-        stream = ReplyStream(lambda: new_reader(lambda text: self._note(number, text)), self._noted_before(number))
+        stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text)), self._heard_before(number))
         with placed(f"{self.path}/{number}", prompt_data), self.roles.reserved(role, fitted.messages):
             on_text = None if stream.reader.waits else stream
             reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample, on_text)
@@ -190,17 +190,17 @@ class Scope:
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-        stream = ReplyStream(lambda: new_reader(lambda text: self._note(number, text, to_write=False)), "")
+        stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text, to_write=False)), "")
         stream.repeat(reply := Reply.model_validate(recorded["reply"]))
         return reply, stream.reader
 
-    def _note(self, ask: int, text: str, *, to_write: bool = True) -> None:
+    def _hear(self, ask: int, text: str, *, to_write: bool = True) -> None:
         number = self._next("heard")
         if to_write:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
-    def _noted_before(self, ask: int) -> str:
-        """Return the pieces that an earlier invocation noted of a reply that never ended."""
+    def _heard_before(self, ask: int) -> str:
+        """Return the pieces of an unfinished reply that an earlier invocation recorded."""
         texts: list[str] = []
         for number in count(self._events["heard"]):
             body: Any = self.journal.get(self.path, "heard", number)

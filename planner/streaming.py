@@ -39,8 +39,8 @@ STOPPING_ERRORS = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, Journal
 
 After any other error the episode may resume, so the reply is received to its end and paid for once.
 """
-_LONG, _PATIENCE = 64, 16
-"""Beyond ``_LONG`` lines, the whole plan is checked again only when it has grown by a sixteenth."""
+_LONG_PLAN, _GROWTH_DIVISOR = 64, 16
+"""Beyond ``_LONG_PLAN`` lines, the whole plan is checked again only when it has grown by a sixteenth."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -189,7 +189,7 @@ class StreamingPlan:
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
         last = self._waiting[-1].last_line
-        self._next_check = last + max(0, last - _LONG) // _PATIENCE
+        self._next_check = last + max(0, last - _LONG_PLAN) // _GROWTH_DIVISOR
         faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
         first = min((fault.line or 0 for fault in faults), default=last + 1)
         ready = [statement for statement in self._waiting if statement.last_line < first]

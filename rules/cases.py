@@ -123,7 +123,7 @@ class Permissions(Learned):
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
-    becomes: frozenset[RuleType] = frozenset()
+    changes_to: frozenset[RuleType] = frozenset()
     """Types to which an update may change the type of a rule."""
     changes_from: frozenset[RuleType] = frozenset()
     """Types that an update may change to another."""
@@ -132,7 +132,7 @@ class Permissions(Learned):
     def within(self, form: Form) -> "Permissions":
         """Return the same permissions for rules of another form."""
         return self.model_copy(
-            update={"form": form, "writes": self.writes & form.offered, "becomes": self.becomes & form.offered}
+            update={"form": form, "writes": self.writes & form.offered, "changes_to": self.changes_to & form.offered}
         )
 
     def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
@@ -153,7 +153,7 @@ def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType
 
     An update that changes the type counts as writing a rule of that type; a rule that solves tasks keeps its type.
     """
-    return Permissions(when=when, writes=writes, updates=updates, becomes=writes, changes_from=updates - SUCCESS)
+    return Permissions(when=when, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS)
 
 
 BUILDER: Mapping[Case, Permissions] = {
@@ -174,9 +174,9 @@ CONSOLIDATOR = Permissions(
     when="When rules are consolidated",
     updates=ALL,
     deletes=ALL - SUCCESS,
-    becomes=ALL - SUCCESS,
+    changes_to=ALL - SUCCESS,
     changes_from=ALL - SUCCESS,
 )
 """The edits that the Consolidator may make."""
-USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, becomes=ALL, changes_from=ALL)
+USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
 """The edits that a person may make: all of them."""

@@ -41,7 +41,7 @@ def helper_code(
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
     The first definition of a name wins; the environment's own helpers come first. Definitions that are not safe are
-    left out, with all that need them.
+    left out, with everything that needs them.
     """
     collection = _Collection(environment, options)
     for origin, code in sources:
@@ -94,7 +94,7 @@ class _Collection:
                 self.skipped.append(f"{origin}: {definition.name} is left out: {problem}")
 
     def _add_definition(self, name: str, parts: list[_HelperPart]) -> str | None:
-        """Add a definition with all that it needs; return the problem if it is left out."""
+        """Add a definition with everything it needs; return the problem if it is left out."""
         (own,) = (part for part in parts if part.name == name)
         existing = self._defined().get(name)
         if existing is None:

@@ -50,7 +50,7 @@ class LearnedMemory:
         self.environment, self.options, self.rule_tokens = environment, options, rule_tokens
         self._by_task, self._tell = by_task or rule_tokens is not None, tell
         self._allow_unrelated = allow_unrelated
-        self._defines = "helpers" not in without
+        self._defines_helpers = "helpers" not in without
         self._book = RuleBook.of(self.knowledge.rules)
         self._recalls: dict[tuple[str, str, str], Recall] = {}
 
@@ -106,7 +106,7 @@ class LearnedMemory:
         return fewest, tell_rules(fewest.active)
 
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
-        if not self._defines:
+        if not self._defines_helpers:
             return ""
         return helper_code(helper_sources(book, skills), self.environment, self.options).code
 

@@ -16,7 +16,7 @@ _FUNCTION_WORDS = frozenset(
 """Words that say nothing about the subject of a text."""
 CLEAR_LEAD = 1.1
 """Factor by which a success process must fit a task better than the next best one to be selected alone."""
-_DIGITS = 6
+_SCORE_DIGITS = 6
 """Number of digits to which scores are compared; ties are decided by the order of the texts."""
 
 
@@ -30,7 +30,7 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
     if not query_words or not any(corpus):
         return [0.0] * len(texts)
-    return [round(score, _DIGITS) for score in BM25(corpus).scores(query_words)]
+    return [round(score, _SCORE_DIGITS) for score in BM25(corpus).scores(query_words)]
 
 
 def ranked(query: str, texts: Sequence[str], second_query: str = "") -> list[int]:

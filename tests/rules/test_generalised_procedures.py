@@ -32,7 +32,7 @@ from planbook.planner import (
 from planbook.planner.models import Model
 from planbook.planner.roles import Roles
 from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
-from planbook.rules.procedures import FAILURE_CHARACTERS, LONGEST, Generalised, learned_procedure, procedure_reader
+from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalised, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
@@ -202,7 +202,7 @@ BAD = {
     "unknown action": (reply(GENERAL.replace("agent.put", "agent.drop")), "agent.drop"),
     "no file": (reply(GENERAL.replace("import re", "import re, os")), "os"),
     "depends on the task": (reply(GENERAL + "    assert task.id != 'fetch/0'\n"), "leave task.id out"),
-    "too long": (reply(GENERAL + "# " + "x" * LONGEST), f"at most {LONGEST}"),
+    "too long": (reply(GENERAL + "# " + "x" * MAX_CODE), f"at most {MAX_CODE}"),
 }
 
 

@@ -154,7 +154,7 @@ def execute(
     Without a claim in time, it has failed. ``lessons`` describe earlier failures.
     """
     claims: list[Subtask] = []
-    begun, most_actions = len(episode.steps), options.most_actions(replies)
+    first_step, most_actions = len(episode.steps), options.most_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
@@ -174,7 +174,7 @@ def execute(
                 return 0 if claims or actions_left() == 0 else replies - frame.scope.asked
 
             def actions_left() -> int:
-                return max(0, most_actions + begun - len(episode.steps))
+                return max(0, most_actions + first_step - len(episode.steps))
 
             def actions() -> int:
                 return min(options.actions_per_reply or most_actions, actions_left())
