@@ -13,8 +13,8 @@ from planbook.planner.budget import Meter
 from planbook.planner.errors import ModelError
 from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
-from planbook.planner.models.tokens import most_usage
-from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, labelled
+from planbook.planner.models.tokens import max_usage
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, question_label
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
@@ -117,7 +117,7 @@ class Roles:
 
         Raises BudgetEnded, EpisodeStopped.
         """
-        most = most_usage(messages, self.sampling(role))
+        most = max_usage(messages, self.sampling(role))
         return self._meter.call(self._load(role).name, most, self._wait)
 
     def _wait(self) -> None:
@@ -138,7 +138,7 @@ class Roles:
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
-        with labelled(f"{role}: {template}"):
+        with question_label(f"{role}: {template}"):
             reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
             return without_reasoning(reply), model.name, sampling
 

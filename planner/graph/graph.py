@@ -83,7 +83,7 @@ class Graph:
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
-        """Return all layers of the present graph. Raises GraphError for a cycle or a missing node."""
+        """Return all layers of the current graph. Raises GraphError for a cycle or a missing node."""
         nodes, edges = self.nodes, self.edges()
         for edge in edges:
             _check_ends(edge, nodes)

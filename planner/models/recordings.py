@@ -39,7 +39,7 @@ from planbook.planner.types import Record
 
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
-HEAD = 80
+HEAD_LENGTH = 80
 """Number of characters of each message that are recorded, for people."""
 
 
@@ -66,7 +66,7 @@ class RecordedMessage(Record):
     def of(cls, message: Message) -> "RecordedMessage":
         """Return the record of a message."""
         text = message.content
-        return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD])
+        return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD_LENGTH])
 
 
 class RecordedReply(Record):
@@ -98,7 +98,7 @@ class RecordedReply(Record):
         )
 
 
-class Found(NamedTuple):
+class FoundReply(NamedTuple):
     """A recorded reply; ``reworded`` if its prompt had the same data in other words."""
 
     entry: RecordedReply
@@ -125,19 +125,19 @@ class RecordedReplies:
             self._by_data.setdefault((*key, entry.given.data, entry.given.number), entry)
             self._by_data.setdefault((*key, entry.given.data), entry)
 
-    def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> Found | None:
+    def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to the exact prompt that this thread is asking, else to its data, unless ``strict``.
 
         If no reply was recorded for the data at this place of the scope, one for the same data at another place counts.
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
-            return Found(entry, reworded=False)
+            return FoundReply(entry, reworded=False)
         asked = prompt_data()
         if strict or asked is None:
             return None
         key = _key_start(label(), sampling)
         entry = self._by_data.get((*key, asked.data, asked.number)) or self._by_data.get((*key, asked.data))
-        return Found(entry, reworded=True) if entry else None
+        return FoundReply(entry, reworded=True) if entry else None
 
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
@@ -208,7 +208,7 @@ def _parse(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
         return kind.model_validate(json.loads(line))
     except ValueError as error:  # from json or pydantic
         expected = "header of a recording" if kind is Header else "recorded reply"
-        raise UnknownModel(f"{path}:{number} is no {expected}: {_reason(error)}") from error
+        raise UnknownModel(f"{path}:{number} is not a {expected}: {_reason(error)}") from error
 
 
 def _reason(error: ValueError) -> str:
