@@ -15,7 +15,7 @@ from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 
 
-EARLIER = 0
+EARLIER_CELLS = 0
 """Line number that stands for earlier cells."""
 
 
@@ -86,7 +86,7 @@ def known_after(environment: Environment, declared: Preconditions, steps: Iterab
     known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
-            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER)
+            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER_CELLS)
     return known
 
 

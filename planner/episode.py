@@ -252,7 +252,7 @@ class Episode:
             self._frames.close(frame)
 
     def mark(self) -> Mark:
-        """Return a mark of the present moment: the environment and the innermost frame."""
+        """Return a mark of the current moment: the environment and the innermost frame."""
         frame = self._innermost()
         number = frame.new_mark()
         return Mark(frame.path, number, self.environment.snapshot(), frame.session.mark(), frame.names, len(self.steps))

@@ -15,7 +15,7 @@ PlannerError
     └── NotRecorded       the recording has no answer to this prompt
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
-├── CellOver         a function that plan code called ended its cell; the episode goes on
+├── CellOver         a function that plan code called ended its cell; the episode continues
 ├── MethodFunctionError      carries an error of a method's own function past the plan that called it
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        with the environment's episode; a further round may begin
@@ -24,7 +24,7 @@ BaseException: these unwind the host's stack through nested plans, which cannot 
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
 ├── BudgetEnded      the run's budget is used up: the episode may be resumed later
 ├── JournalMismatch  an event differs from the recorded one
-└── JournalFailed    an event could not be written: the run cannot go on
+└── JournalFailed    an event could not be written: the run cannot continue
 """
 
 from collections.abc import Iterator, Sequence

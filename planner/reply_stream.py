@@ -1,4 +1,4 @@
-"""Streaming replies: read a reply while it arrives. The part that was acted upon stands, even after a crash."""
+"""Streaming replies: read a reply while it arrives. The part acted upon is kept, even after a crash."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -62,11 +62,11 @@ class WholeReply(Generic[Read_co]):
 
 
 class ReplyStream(Generic[Read_co]):
-    """Passes a model's reply on to its reader. The part that was acted upon stands, whatever the model sends later.
+    """Passes a model's reply on to its reader. The part acted upon is kept, whatever the model sends later.
 
     ``before`` is the part that an earlier invocation acted upon before it was killed: the model must send the same
-    again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part that was acted upon
-    stands and the rest is dropped.
+    again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part acted upon
+    is kept and the rest is dropped.
     """
 
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], before: str) -> None:

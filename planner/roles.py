@@ -23,7 +23,7 @@ PLANNER_ROLE = "planner"
 """The role that plans in most methods."""
 REPAIRS = 2
 """Number of times that a model is asked to repair an unusable reply."""
-POLL = 0.05
+POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
 _MAX_BRACKETS = 200
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
@@ -122,7 +122,7 @@ class Roles:
 
     def _wait(self) -> None:
         self._guard()
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
 
     def complete(
         self,

@@ -44,7 +44,7 @@ class Scope:
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
-        """Return the next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""
+        """Return the next child with that name: ``task/17/round/1``, then ``task/17/round/2``."""
         number = self._children[name]
         self._children[name] += 1
         return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)

@@ -221,7 +221,7 @@ def _verdict_of(classified: Classification | None) -> dict[str, Any]:
 
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
-ROUNDS = 4
+MAX_ROUNDS = 4
 """Maximum number of replies with edits from the Consolidator before the next episode, so that it always ends."""
 
 
@@ -240,7 +240,7 @@ def consolidate(
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
-    for left in range(ROUNDS, 0, -1):
+    for left in range(MAX_ROUNDS, 0, -1):
         context: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **context))
         try:

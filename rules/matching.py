@@ -115,7 +115,7 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
 
 
 def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
-    """Return True if the words that ``{*}`` matches may change a goal's meaning from that of a type's goals.
+    """Return True if the words that ``{*}`` matches may give a goal another meaning than a type's goals have.
 
     They may if the goal begins with another word, or has a new word that is a negation or that distinguishes types.
     """

@@ -18,7 +18,7 @@ MIN_EPISODES = 5
 SIGNIFICANCE = 0.05
 """P value below which a difference is not taken for noise."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
-CALL = "\n\nanswer(obeyed(code, steps))\n"
+CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
 DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
 
@@ -45,7 +45,7 @@ class Obedience(Learned):
 
     @property
     def p_fewer(self) -> float:
-        """The p value of that few solved episodes among those that obeyed the rule (Fisher's exact test, one-sided)."""
+        """The p value of this few or fewer solved among those that obeyed the rule (Fisher's exact test, one-sided)."""
         solved = self.obeyed_solved + self.others_solved
         least = max(0, solved - self.others)
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
@@ -79,7 +79,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
     if "def obeyed(" not in rule_check:
         raise BadCheck(NO_FUNCTION)
-    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CALL}"
+    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CHECK_CALL}"
     if faults := check(code, functions, names=frozenset({"code", "steps"})):
         raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
     with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:

@@ -40,7 +40,7 @@ def ranked(query: str, texts: Sequence[str], second_query: str = "") -> list[int
 
 
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
-    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is that of its type.
+    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is the one of its type.
 
     If one success process clearly fits the task better than all others: this process, the rules that it names or builds
     on, and the rules on the environment and on errors that fit at least half as well. Otherwise all rules.
@@ -152,7 +152,7 @@ def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) 
 
 
 def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a verified procedure as that of its type; None changes nothing."""
+    """Return the knowledge with a verified procedure for its type; None changes nothing."""
     if procedure is None:
         return knowledge
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})

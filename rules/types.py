@@ -94,7 +94,7 @@ class Example(Learned):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     joined: bool = False
     read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
-    """What could be read after the procedure did the task, by the expression that reads it."""
+    """Values read after the procedure did the task, by the expression that reads them."""
 
 
 class Wording(Learned):

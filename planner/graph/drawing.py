@@ -13,7 +13,7 @@ from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
-LONGEST = 34
+MAX_LINE = 34
 """Maximum number of characters on a line in a box."""
 MAX_IMPLIED_ARROWS = 24
 """Maximum number of implied arrows. Beyond it, they are left out, and each box counts its own."""
@@ -162,7 +162,7 @@ def _prompts(file: GraphFile) -> dict[str, str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
 
 
 def _for_mermaid(text: str) -> str:

@@ -55,7 +55,7 @@ def graph_text(path: Path) -> str:
 
 
 def graph_of(text: str, path: Path) -> GraphFile:
-    """Return the graph of the text of that file, which need not exist yet. Raises BadGraphFile."""
+    """Return the graph in the text of a file, which need not exist yet. Raises BadGraphFile."""
     file, faults = _examine(text, path)
     if faults or file is None:
         raise BadGraphFile("\n".join(f"{path}:{fault}" for fault in faults))

@@ -77,7 +77,7 @@ def call(hooks: Hooks, name: str, *arguments: Any) -> Any:
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the function of that name, after executing its file, whose path is relative to the folder.
+    """Return the function with that name, after executing its file. The file's path is relative to the folder.
 
     Raises GraphError.
     """

@@ -13,7 +13,7 @@ from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Finish, Message, OnText, Reply, Sampling, label, request_key
 from planbook.planner.models.waiting import Stopped, never_stopped, pause
 
-PIECE = 16
+PIECE_LENGTH = 16
 """Number of characters that are passed on at a time."""
 
 
@@ -21,8 +21,8 @@ def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
     """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped before the end."""
     if on_text is None:
         return text, "stop"
-    for start in range(0, len(text), PIECE):
-        end = start + PIECE
+    for start in range(0, len(text), PIECE_LENGTH):
+        end = start + PIECE_LENGTH
         if not on_text(text[start:end]) and end < len(text):
             return text[:end], "cut"
     return text, "stop"

@@ -38,7 +38,7 @@ MAX_MESSAGE = 16_000
 
 
 def prompt_block(text: str, name: str) -> str:
-    """Mark a text as a block of that name. Raises ValueError for an unknown name."""
+    """Mark a text as a block with that name. Raises ValueError for an unknown name."""
     if name not in (*LEFT_OUT_FIRST, WHOLE):
         raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(LEFT_OUT_FIRST)} and {WHOLE}")
     return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text

@@ -332,7 +332,7 @@ class DecompositionFigures(Figures):
 
 
 def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
-    """Return the last claim about the whole task, which is that of the last round."""
+    """Return the last claim about the whole task, made in the last round."""
     return next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
 
 

@@ -24,7 +24,7 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: BaseModel) -> None:
-    """Plan, act with remedies at hand, turn back if an action does not fit its subtask; then plan again."""
+    """Plan, act with remedies ready, turn back if an action does not fit its subtask; then plan again."""
     chosen = DevilsAdvocateOptions.model_validate(options)
     play_rounds(episode, chosen, lambda playing: search_with_stack(playing, chosen.remedies))
 

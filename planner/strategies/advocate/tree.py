@@ -236,7 +236,7 @@ class SearchFigures(Figures):
     solved_by_round: tuple[int, ...]
     """Numbers of tasks solved within one round, two, and so on."""
     success_by_round: tuple[float, ...]
-    """The same as a share of all tasks."""
+    """Shares of all tasks solved within one round, two, and so on."""
     branches: dict[Fate, int]
     """Numbers of branches by fate, remedies that were never needed included."""
     remedies_tried: int

@@ -71,7 +71,7 @@ def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str
 
 
 def read_move(text: str, count: int) -> Move:
-    """Return the decision in a reply's last line. Raises ValueError if there is none, or no action of that number."""
+    """Return the decision in a reply's last line. Raises ValueError if there is none, or no action with that number."""
     lines = [line for line in text.splitlines() if line.strip()]
     match = _ANSWER.match(lines[-1]) if lines else None
     if match is None:

@@ -172,7 +172,7 @@ def zero_shot(episode: Episode, options: BaseModel) -> None:
 
 
 def zero_shot_replan(episode: Episode, options: BaseModel) -> None:
-    """Plan like ``zero_shot``, and replan on the bare message of each failure."""
+    """Plan like ``zero_shot``, and replan on only the message of each failure."""
     chosen = ReplanningOptions.model_validate(options)
     follow_plans(episode, ZERO_SHOT, chosen, chosen.replans)
 

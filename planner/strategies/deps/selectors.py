@@ -276,7 +276,7 @@ def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) ->
 
 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
-    """Return the selector of that name. None means ``horizon`` if the environment has recorded goals, else ``fixed``.
+    """Return the selector with that name. None means ``horizon`` if the environment has recorded goals, else ``fixed``.
 
     Raises MissingRequirement for ``horizon`` in an environment without recorded goals.
     """
