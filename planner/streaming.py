@@ -86,8 +86,8 @@ def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
 class StreamingPlan:
     """Reads one reply and runs its plan in a frame as one cell.
 
-    Statements that only define something wait for one that acts: a reply without any is not a plan. A statement that needs
-    a later one, such as the definition of a name, waits for it, and so do all statements after it. A plan that
+    Statements that only define something wait for one that acts: a reply without any is not a plan. A statement that
+    needs a later one, such as the definition of a name, waits for it, and so do all statements after it. A plan that
     ``waits`` runs nothing before the whole plan has arrived and passed the check.
     """
 
