@@ -56,7 +56,7 @@ class BuilderSettings:
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """Returns what is wrong with the check of a rule, if rules may have checks."""
+    """Returns the problem with a rule's check, if rules may have checks."""
 
     def system_message(self, name: str) -> Message:
         """Return a role's system message by the name of its template."""

@@ -123,7 +123,7 @@ def plain_type_name(goal: str) -> str:
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """Return the name, with a number if it is used."""
+    """Return the name, with a number appended if it is taken."""
     taken = set(used)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(candidate for candidate in names if candidate not in taken)

@@ -93,7 +93,7 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
 
 
 def most_similar(task: Task, tasks: Sequence[Task], *, allow_unrelated: bool = False) -> int | None:
-    """Return the index of the most similar task, one of the same type first, then by goal; None if none is similar.
+    """Return the index of the most similar task: same type first, then by goal; None if none is similar.
 
     If no task shares a word with it, ``allow_unrelated`` returns the first, which still shows how plans are written.
     """

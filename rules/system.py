@@ -13,7 +13,7 @@ from planbook.sandbox import CellResult, Limits, Sandbox, check
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()
 Verify = Callable[[str], str]
-"""Returns what is wrong with the check of a rule; empty if it can be used."""
+"""Returns the problem with a rule's check; empty if it can be used."""
 Trajectories = Callable[[list[str]], str]
 """Returns the trajectories of the episodes with these ids as text. Raises LookupError for an unknown id."""
 

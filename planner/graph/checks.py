@@ -144,7 +144,7 @@ class _Checks:
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
         self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
-        """Paths at and below which any value may be."""
+        """Paths at and below which any value may exist."""
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:

@@ -69,7 +69,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 class _Missing(StrictUndefined):
-    """A value that does not exist. Nor do its parts, so ``db.a.b | default("none")`` works without ``db.a``."""
+    """A value that does not exist. Its parts do not, either, so ``db.a.b | default("none")`` works without ``db.a``."""
 
     @property
     def _undefined_message(self) -> str:

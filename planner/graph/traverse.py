@@ -73,7 +73,7 @@ class NodeAnswered(Payload):
 
     @property
     def status(self) -> str:
-        """``skipped`` if it was not asked."""
+        """``skipped`` if it was not asked, else empty."""
         return "skipped" if self.skipped else ""
 
 

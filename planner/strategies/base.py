@@ -99,7 +99,7 @@ IsAsked = Callable[[BaseModel, Environment], bool]
 
 
 class Options(BaseModel):
-    """Base of a method's options; a method without options uses it as it is."""
+    """Base of a method's options; a method without options uses it unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

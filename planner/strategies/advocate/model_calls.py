@@ -76,7 +76,7 @@ def read_outline(text: str) -> Outline:
 
 
 def read_other(text: str) -> Plan | None:
-    """Return other code; None if the reply is NONE."""
+    """Return the alternative code; None if the reply is NONE."""
     return None if text.strip(f"{_END}\n").upper() == NONE else as_plan(text)
 
 
