@@ -16,7 +16,7 @@ PlannerError
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
 ├── CellOver         a function that plan code called ended its cell; the episode continues
-├── MethodFunctionError      carries an error of a method's own function past the plan that called it
+├── FunctionError    carries an error of a method's own function past the plan that called it
 ├── EpisodeOver      the episode ended
 │   ├── RoundOver        with the environment's episode; a further round may begin
 │   └── NoPlan           no model gave a plan that could be run
@@ -103,7 +103,7 @@ class CellOver(BaseException):
     """A function that plan code called ended the cell, as if the cell had run to its end."""
 
 
-class MethodFunctionError(BaseException):
+class FunctionError(BaseException):
     """Carries an error of a method's own function past the plan that called it."""
 
     def __init__(self, error: Exception) -> None:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.agent import AGENT, TASK, plan_attributes
-from planbook.planner.errors import CellOver, EpisodeBroken, MethodFunctionError
+from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError
 from planbook.planner.scope import Scope
 from planbook.sandbox import (
     CellResult,
@@ -116,10 +116,10 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Raise the original error of a method's own function, after MethodFunctionError carried it past the plan."""
+    """Raise the original error of a method's own function, after FunctionError carried it past the plan."""
     try:
         yield
-    except MethodFunctionError as raised:
+    except FunctionError as raised:
         raise raised.error from raised.error.__cause__
 
 
@@ -188,7 +188,7 @@ class Frames:
 
 
 def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
-    """Make a method's own function raise MethodFunctionError, so that its errors do not count as the plan's.
+    """Make a method's own function raise FunctionError, so that its errors do not count as the plan's.
 
     If the model of a nested plan does not answer, the run must stop; the subtask has not failed.
     """
@@ -198,6 +198,6 @@ def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            raise MethodFunctionError(error) from error
+            raise FunctionError(error) from error
 
     return call

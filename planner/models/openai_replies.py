@@ -304,7 +304,7 @@ def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
 
 
 def _join_halves(received: ReplyParts) -> ReplyParts:
-    """Join characters that came as two halves in two pieces. Return the same reply."""
+    """Join characters that came as two halves in two pieces, and return the reply."""
     received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     received.reasoning = received.reasoning.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return received

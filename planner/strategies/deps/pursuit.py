@@ -38,7 +38,7 @@ class Move(NamedTuple):
 
 
 def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
-    """Try to reach a goal with at max_actions ``max_actions`` actions. Return the success, and the controller's reason.
+    """Try to reach a goal with at most ``max_actions`` actions. Return the success, and the controller's reason.
 
     Raises EpisodeOver if the episode ends on the way.
     """
