@@ -160,7 +160,7 @@ def test_hard_coded_ids_are_refused_and_the_next_one_is_told_why(sandbox: Sandbo
     made = Bench(sandbox).generalise(lambda role: model)
     first, second = made.attempts
     assert [each.solved for each in first.verifications] == [True, False, False]
-    assert (first.solves_all, second.holds) == (False, True)
+    assert (first.solves_all, second.solves_all) == (False, True)
     assert made.procedure == second.procedure
     told = model.asked[1][-1].content
     assert "3 tasks" in told
