@@ -45,9 +45,7 @@ def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
     book, changes, model = consolidated(sandbox, *endless)
     assert len(model.asked) == len(changes) == MAX_ROUNDS
     assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(MAX_ROUNDS))
-    assert [f"You have {left} block" in last(model, MAX_ROUNDS - left) for left in range(1, MAX_ROUNDS + 1)] == [
-        True
-    ] * MAX_ROUNDS
+    assert all(f"You have {left} block" in last(model, MAX_ROUNDS - left) for left in range(1, MAX_ROUNDS + 1))
     lengths = [len(asked) for asked in model.asked]
     assert lengths == [2, 4, 6, 8]
 
