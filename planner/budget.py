@@ -50,7 +50,7 @@ class Ledger(Protocol):
         """Count actions. Return the number of actions that all users of the account have taken so far."""
 
 
-class OwnLedger:
+class ProcessLedger:
     """The ledger of a run in a single process."""
 
     def __init__(self, spent: Amount) -> None:
@@ -162,7 +162,7 @@ class Meter:
         self._before, self._own = spent or Spent(), Spent()
         self._lock, self._seconds = threading.Lock(), self._before.seconds
         self._begun: float | None = time.monotonic()
-        self._ledger = ledger or OwnLedger(amount_of(self._before))
+        self._ledger = ledger or ProcessLedger(amount_of(self._before))
         self._thread = threading.local()
         self._formulating = False
         self._actions = 0
@@ -172,17 +172,17 @@ class Meter:
     def spent(self) -> Spent:
         """The amounts spent so far, earlier invocations included."""
         with self._lock:
-            return (self._before + self._own).model_copy(update={"seconds": self._passed()})
+            return (self._before + self._own).model_copy(update={"seconds": self._elapsed()})
 
     def stop_clock(self) -> None:
         """Stop counting seconds, because the run is paused."""
         with self._lock:
-            self._seconds, self._begun = self._passed(), None
+            self._seconds, self._begun = self._elapsed(), None
 
     def start_clock(self) -> None:
         """Resume counting seconds."""
         with self._lock:
-            self._seconds, self._begun = self._passed(), time.monotonic()
+            self._seconds, self._begun = self._elapsed(), time.monotonic()
 
     @contextmanager
     def formulating(self) -> Iterator[None]:
@@ -295,7 +295,7 @@ class Meter:
         with self._lock:
             self._before, self._own = spent, Spent()
 
-    def _passed(self) -> float:
+    def _elapsed(self) -> float:
         return self._seconds + (0.0 if self._begun is None else time.monotonic() - self._begun)
 
     def _check_limit(self, name: str, amount: float) -> None:

@@ -30,7 +30,7 @@ def conclude(
 ) -> Conclusion:
     """Ask for the conclusion; it is empty if no reply is usable. Raises ModelError, BudgetEnded.
 
-    A success with a single plan needs no question, since that plan is the whole code; ``always`` asks all the same.
+    A success with a single plan needs no question, since that plan is the whole code; ``always`` asks anyway.
     """
     cells = [cell for played in trajectory.rounds for cell in played.cells]
     if not always and trajectory.ending.outcome is Outcome.DIRECT_SUCCESS and len(cells) == 1:

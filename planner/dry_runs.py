@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from planbook.envs import UNKNOWN as NOT_KNOWN
+from planbook.envs import UNKNOWN as UNKNOWN_ARGUMENT
 from planbook.envs import Action, ActionSpec, Beliefs, Environment, Preconditions, Task
 from planbook.planner.agent import AGENT, TASK, plan_attributes
 from planbook.planner.types import Step
@@ -15,7 +15,7 @@ from planbook.sandbox import UNKNOWN, Fault, Impossible, dry_run
 _PLAIN: Mapping[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float), bool: bool, "str": str}
 
 
-EARLIER = 0
+EARLIER_CELLS = 0
 """Line number that stands for earlier cells."""
 
 
@@ -30,9 +30,9 @@ class KnownState:
     def act(
         self, path: str, args: Sequence[object], kwargs: Mapping[str, object], line: int
     ) -> "tuple[KnownState, Impossible | None]":
-        """Return the state after a call, and why the call cannot succeed.
+        """Return the state after a call, and why the call cannot succeed; None if it may.
 
-        Queries change nothing; a method's own function may change anything.
+        Queries change nothing; functions outside ``agent`` may change anything.
         """
         owner, _, name = path.rpartition(".")
         if owner != AGENT:
@@ -51,7 +51,7 @@ class KnownState:
         return KnownState(self.declared, self.specs, after), impossible
 
     def either(self, other: "KnownState") -> "KnownState":
-        """Return the state that holds whichever of the two is the case."""
+        """Return what is known if either state may be the actual one."""
         return KnownState(self.declared, self.specs, self.beliefs.either(other.beliefs))
 
     def forgotten(self) -> "KnownState":
@@ -78,7 +78,7 @@ def _arguments(spec: ActionSpec, args: Sequence[object], kwargs: Mapping[str, ob
 def _argument(parameter: inspect.Parameter, value: object) -> JsonValue:
     expected = _PLAIN.get(parameter.annotation)
     fits = value is not UNKNOWN and (expected is None or isinstance(value, expected))
-    return value if fits else NOT_KNOWN  # type: ignore[return-value]
+    return value if fits else UNKNOWN_ARGUMENT  # type: ignore[return-value]
 
 
 def known_after(environment: Environment, declared: Preconditions, steps: Iterable[Step]) -> KnownState:
@@ -86,7 +86,7 @@ def known_after(environment: Environment, declared: Preconditions, steps: Iterab
     known = KnownState(declared, environment.offer.actions, Beliefs.at_start(declared))
     for step in steps:
         if not step.undone and step.observation.accepted:
-            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER)
+            known, _ = known.act(f"{AGENT}.{step.action.name}", step.action.args, {}, EARLIER_CELLS)
     return known
 
 
@@ -97,7 +97,7 @@ def impossible_calls(
     task: Mapping[str, JsonValue],
     environment: Environment,
 ) -> list[Fault]:
-    """Return a fault for each call of a plan that cannot succeed whenever it is reached."""
+    """Return a fault for each call of a plan that is certain to fail whenever it is reached."""
     result = dry_run(
         code,
         functions,  # type: ignore[arg-type]

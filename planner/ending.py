@@ -13,7 +13,7 @@ NOT_JUDGED = "not_judged"
 
 
 class Judgement(NamedTuple):
-    """The environment's judgement of a round. Of several rounds, the one of the highest ``rank`` counts."""
+    """The environment's judgement of a round. Of several rounds, the one with the highest ``rank`` counts."""
 
     verdict: Verdict = Verdict(False, 0.0)
     milestones: tuple[str, ...] = ()
@@ -28,24 +28,24 @@ class Judgement(NamedTuple):
 
 
 def ending_of(
-    standing: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, wrongly_done: int = 0
+    judgement: Judgement, feedbacks: Sequence[Feedback], actions: int, *, used_up: bool, incomplete: int = 0
 ) -> Ending:
-    """Return the ending by the present state. ``used_up`` is True if an action was refused because none was left.
+    """Return the ending for the current state. ``used_up`` is True if an action was refused because none was left.
 
-    ``wrongly_done`` is the number of plans that should have done the whole task, ran to their end and did not.
+    ``incomplete`` is the number of whole plans that ran to their end without doing the task.
     """
-    errors = _errors(feedbacks) + wrongly_done
-    outcome, cause = _outcome(standing.verdict, feedbacks, errors, used_up=used_up)
-    unjudged = standing.unjudged if cause == FeedbackKind.DONE else ""
+    errors = _errors(feedbacks) + incomplete
+    outcome, cause = _outcome(judgement.verdict, feedbacks, errors, used_up=used_up)
+    unjudged = judgement.unjudged if cause == FeedbackKind.DONE else ""
     return Ending(
         outcome=outcome,
         cause=NOT_JUDGED if unjudged else cause,
         message=unjudged,
-        verdict=standing.verdict,
+        verdict=judgement.verdict,
         actions=actions,
         error_steps=errors,
-        milestones=standing.milestones,
-        measures=standing.measures,
+        milestones=judgement.milestones,
+        measures=judgement.measures,
     )
 
 

@@ -26,7 +26,7 @@ from planbook.planner.journal import Journal
 from planbook.planner.memory import Match, Memory, NoMemory, Recall
 from planbook.planner.models.types import Message
 from planbook.planner.prompts import Question
-from planbook.planner.reply_stream import Note
+from planbook.planner.reply_stream import RecordPiece
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.scope import Scope
 from planbook.planner.spans import AnyPayload, Claim, Span
@@ -36,7 +36,7 @@ from planbook.planner.types import Cell, Ending, EpisodeSettings, Feedback, Feed
 from planbook.sandbox import Sandbox
 
 OBSERVATION = TypeAdapter(Observation)
-MOST_REFUSED = 10
+MAX_REFUSED = 10
 """Number of consecutive plans that fail the check before the episode ends.
 
 Otherwise a model that repeats a fault would be asked, with a longer prompt each time, up to the method's own limits.
@@ -72,7 +72,7 @@ class Episode:
         self.observation = Observation("")
         self.steps: list[Step] = []
         self.actions = 0
-        self._wrongly_done = 0
+        self._incomplete = 0
         """Number of the model's plans that ran to their end and left the task undone."""
         self.whole_plans = False
         """True if each plan should do the whole task. A plan that leaves it undone is then an error step."""
@@ -109,7 +109,7 @@ class Episode:
 
         The best verdict of all rounds counts.
         """
-        self._best = self._standing()
+        self._best = self._judgement()
         self.close()
         self._round = self._scope.child("round")
         self.steps = []
@@ -137,8 +137,8 @@ class Episode:
         """Ask a model for a plan and return it, with the conversation so far; nothing is run.
 
         ``role`` is one of ``Method.roles``, ``prompt`` a template, and ``variables`` are exactly those that it uses.
-        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. Another
-        ``sample`` than the first asks for another reply to the same prompt. A reply without usable code may be repaired
+        ``history`` is the conversation to continue (``Answer.history``); without it, a new one begins. A
+        different ``sample`` asks for a different reply to the same prompt. A reply without usable code may be repaired
         twice. Raises NoPlan, after a cell of kind PARSE, if no reply is usable.
         """
         frame = self._innermost()
@@ -160,7 +160,7 @@ class Episode:
         ``source`` is the origin of the code; ``thought`` is the text that came with it. The cell ends before it takes
         more than ``actions`` actions; a cell that is ended early leaves no definitions.
         """
-        frame, begun = self._innermost(), len(self.steps)
+        frame, first_step = self._innermost(), len(self.steps)
         frame.begin_cell(actions)
         thought = thought or Thought()
         if faults := frame.faults(code):
@@ -169,9 +169,9 @@ class Episode:
             with unwrap_method_errors():
                 result = frame.session.run(code, source)
             frame.add_names(code, result)
-            feedback = result_feedback(result, self._steps_since(begun))
+            feedback = result_feedback(result, self._steps_since(first_step))
         except (CellOver, EpisodeOver) as over:
-            feedback = self._feedback_of_end(over, frame, begun)
+            feedback = self._feedback_of_end(over, frame, first_step)
             self._close_cell(frame, code, source, thought, feedback)
             if isinstance(over, EpisodeOver):
                 raise
@@ -193,38 +193,38 @@ class Episode:
         The conversation keeps the reply up to the end of the statement that failed or ended the cell. If the episode
         streams, each statement runs as soon as it has arrived, and the reply stops there.
         """
-        frame, begun = self._innermost(), len(self.steps)
+        frame, first_step = self._innermost(), len(self.steps)
         frame.begin_cell(actions)
 
-        def new_reader(note: Note) -> StreamingPlan:
+        def new_reader(note: RecordPiece) -> StreamingPlan:
             return StreamingPlan(frame, role, note, waits=not self.settings.stream)
 
         try:
             answer = frame.scope.stream(role, prompt, new_reader, history=history, sample=sample, **variables)
         except UnusableReply as unusable:
             raise self.no_plan(role, str(unusable)) from unusable
-        return PlanResult(self._close_streamed(frame, role, answer.value, begun), answer.history)
+        return PlanResult(self._close_streamed(frame, role, answer.value, first_step), answer.history)
 
-    def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, begun: int) -> Feedback:
+    def _close_streamed(self, frame: Frame, source: str, streamed: StreamedPlan, first_step: int) -> Feedback:
         """Close the cell of a streamed plan. Raises the error that ended it, except CellOver."""
         over = streamed.error
         if isinstance(over, CellOver | EpisodeOver):
-            feedback = self._feedback_of_end(over, frame, begun)
+            feedback = self._feedback_of_end(over, frame, first_step)
         elif over is not None:
             raise over
         else:
-            feedback = stream_feedback(streamed, self._steps_since(begun))
-            self._wrongly_done += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
+            feedback = stream_feedback(streamed, self._steps_since(first_step))
+            self._incomplete += feedback.kind is FeedbackKind.UNFINISHED and not streamed.cut
         self._close_cell(frame, streamed.code, source, streamed.thought, feedback)
         if isinstance(over, EpisodeOver):
             raise over
         return feedback
 
-    def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, begun: int) -> Feedback:
+    def _feedback_of_end(self, over: CellOver | EpisodeOver, frame: Frame, first_step: int) -> Feedback:
         kind = FeedbackKind.UNFINISHED
         if isinstance(over, EpisodeOver):
             kind = FeedbackKind.DONE if self.environment.ended else FeedbackKind.LIMIT
-        return end_feedback(kind, str(over), frame.session.output, self._steps_since(begun))
+        return end_feedback(kind, str(over), frame.session.output, self._steps_since(first_step))
 
     @contextmanager
     def frame(
@@ -252,7 +252,7 @@ class Episode:
             self._frames.close(frame)
 
     def mark(self) -> Mark:
-        """Return a mark of the present moment: the environment and the innermost frame."""
+        """Return a mark of the current moment: the environment and the innermost frame."""
         frame = self._innermost()
         number = frame.new_mark()
         return Mark(frame.path, number, self.environment.snapshot(), frame.session.mark(), frame.names, len(self.steps))
@@ -285,9 +285,9 @@ class Episode:
 
     def verdict(self) -> Verdict:
         """Return the environment's verdict on the best round so far. Plans never see it."""
-        return self._standing().verdict
+        return self._judgement().verdict
 
-    def _standing(self) -> Judgement:
+    def _judgement(self) -> Judgement:
         environment = self.environment
         with environment_errors():
             now = Judgement(
@@ -296,14 +296,14 @@ class Episode:
                 dict(environment.measures()),
                 environment.unjudged(),
             )
-        return now if self._best is None else max(self._best, now, key=lambda standing: standing.rank)
+        return now if self._best is None else max(self._best, now, key=lambda judgement: judgement.rank)
 
     def ending(self) -> Ending:
-        """Return the ending by the present state and the environment's verdict."""
-        used_up, wrongly_done = self._used_up, self._wrongly_done if self.whole_plans else 0
-        ending = ending_of(self._standing(), self.feedbacks, self.actions, used_up=used_up, wrongly_done=wrongly_done)
-        if ending.cause == FeedbackKind.CHECK and self._refused == MOST_REFUSED:
-            return ending.model_copy(update={"message": f"{MOST_REFUSED} plans in a row did not pass the check"})
+        """Return the ending for the current state and the environment's verdict."""
+        used_up, incomplete = self._used_up, self._incomplete if self.whole_plans else 0
+        ending = ending_of(self._judgement(), self.feedbacks, self.actions, used_up=used_up, incomplete=incomplete)
+        if ending.cause == FeedbackKind.CHECK and self._refused == MAX_REFUSED:
+            return ending.model_copy(update={"message": f"{MAX_REFUSED} plans in a row did not pass the check"})
         return ending
 
     def broken(self, message: str) -> Ending:
@@ -380,11 +380,11 @@ class Episode:
         seed = f"{self.settings.seed}/{self.task.id}{scope.path.removeprefix(self.path)}"
         return self._frames.open(scope, task, seed, functions, helpers)
 
-    def _steps_since(self, begun: int) -> CellSteps:
+    def _steps_since(self, first_step: int) -> CellSteps:
         """Return the steps of a cell that began after this number of steps."""
-        earlier = islice(reversed(self.steps), len(self.steps) - begun, None)
+        earlier = islice(reversed(self.steps), len(self.steps) - first_step, None)
         before = next((step.observation for step in earlier if not step.undone), self.observation)
-        return CellSteps(self.environment, self.steps[begun:], before)
+        return CellSteps(self.environment, self.steps[first_step:], before)
 
     def _close_cell(self, frame: Frame, code: str, source: str, thought: Thought, feedback: Feedback) -> Feedback:
         cell = Cell(scope=frame.path, number=frame.cells, source=source, code=code, thought=thought, feedback=feedback)
@@ -392,8 +392,8 @@ class Episode:
         frame.cells += 1
         self.cells.append(cell)
         self._refused = self._refused + 1 if feedback.kind is FeedbackKind.CHECK else 0
-        if self._refused == MOST_REFUSED:
-            raise EpisodeOver(f"{MOST_REFUSED} plans in a row did not pass the check.")
+        if self._refused == MAX_REFUSED:
+            raise EpisodeOver(f"{MAX_REFUSED} plans in a row did not pass the check.")
         return feedback
 
 

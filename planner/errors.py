@@ -2,29 +2,29 @@
 
 PlannerError
 ├── BadProcedure     a procedure file that cannot be read or does not pass the check
-├── UnknownStrategy  no planning method of that name
+├── UnknownStrategy  no planning method with that name
 ├── WrongMark        a rewind to a mark of another frame, or to one that was undone
 ├── GraphError       a prompt graph that cannot be traversed, or an edit of one that is refused
 │   └── BadGraphFile     a graph file with faults, all of them in the message
 ├── UnusableReply    a model's reply held nothing usable, even after repairs
 └── ModelError       a model did not answer: the run stops there, and can be resumed
-    ├── UnknownModel      no model of that name, or its name cannot be read
+    ├── UnknownModel      no model with that name, or its name cannot be read
     ├── ModelRefused      the server will never take this request: key, model name, parameters
-    ├── ContextExceeded   the prompt is longer than the model takes
+    ├── ContextExceeded   the prompt is longer than the model accepts
     ├── ModelUnavailable  the server did not answer, after every retry
     └── NotRecorded       the recording has no answer to this prompt
 
 BaseException: these unwind the host's stack through nested plans, which cannot catch them
-├── CellOver         a function that plan code called ended its cell; the episode goes on
-├── NotThePlans      carries an error of a method's own function past the plan that called it
+├── CellOver         a function that plan code called ended its cell; the episode continues
+├── FunctionError    carries an error of a method's own function past the plan that called it
 ├── EpisodeOver      the episode ended
-│   ├── RoundOver        with the environment's own end; a further round may begin
+│   ├── RoundOver        with the environment's episode; a further round may begin
 │   └── NoPlan           no model gave a plan that could be run
 ├── EpisodeBroken    the environment or the engine failed: counted BROKEN
 ├── EpisodeStopped   the user stopped the run: the episode is resumed later
 ├── BudgetEnded      the run's budget is used up: the episode may be resumed later
 ├── JournalMismatch  an event differs from the recorded one
-└── JournalFailed    an event could not be written: the run cannot go on
+└── JournalFailed    an event could not be written: the run cannot continue
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ class BadProcedure(PlannerError):
 
 
 class UnknownStrategy(PlannerError):
-    """No planning method of that name."""
+    """No planning method with that name."""
 
 
 class WrongMark(PlannerError):
@@ -80,7 +80,7 @@ class ModelError(PlannerError):
 
 
 class UnknownModel(ModelError):
-    """No model of that name, or its name cannot be read."""
+    """No model with that name, or its name cannot be read."""
 
 
 class ModelRefused(ModelError):
@@ -88,7 +88,7 @@ class ModelRefused(ModelError):
 
 
 class ContextExceeded(ModelError):
-    """The prompt is longer than the model takes."""
+    """The prompt is longer than the model accepts."""
 
 
 class ModelUnavailable(ModelError):
@@ -103,7 +103,7 @@ class CellOver(BaseException):
     """A function that plan code called ended the cell, as if the cell had run to its end."""
 
 
-class NotThePlans(BaseException):
+class FunctionError(BaseException):
     """Carries an error of a method's own function past the plan that called it."""
 
     def __init__(self, error: Exception) -> None:
@@ -156,7 +156,7 @@ class JournalMismatch(BaseException):
         super().__init__(f"{scope}: {kind} {number} was recorded as {recorded!r}, but is now {actual!r}")
 
 
-_OURS = Path(__file__).parent
+_PACKAGE = Path(__file__).parent
 
 
 @contextmanager
@@ -172,6 +172,6 @@ def environment_errors(but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
     except EnvsError as error:
         raise EpisodeBroken(f"{type(error).__name__}: {error}") from error
     except (Exception, SystemExit) as error:
-        place, trace = raised_at(error, besides=[_OURS])
+        place, trace = raised_at(error, besides=[_PACKAGE])
         message = f"the world raised {type(error).__name__}: {error}"
         raise EpisodeBroken(f"{message} ({place})\n{trace}" if place else message) from error

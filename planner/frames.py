@@ -1,4 +1,4 @@
-"""Frames: the namespaces in which an episode's plan code runs, one nested in the other."""
+"""Frames: the namespaces in which an episode's plan code runs, one nested in another."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from planbook.envs import Action, Environment, Snapshot
 from planbook.planner.agent import AGENT, TASK, plan_attributes
-from planbook.planner.errors import CellOver, EpisodeBroken, NotThePlans
+from planbook.planner.errors import CellOver, EpisodeBroken, FunctionError
 from planbook.planner.scope import Scope
 from planbook.sandbox import (
     CellResult,
@@ -29,7 +29,7 @@ Functions = Mapping[str, Callable[..., object]]
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment to return to: the environment, the namespace, and the number of steps before it."""
+    """A state to return to: the environment, the namespace, and the number of steps before it."""
 
     path: str
     number: int
@@ -116,10 +116,10 @@ class Frame:
 
 @contextmanager
 def unwrap_method_errors() -> Iterator[None]:
-    """Raise the original error of a method's own function, after NotThePlans carried it past the plan."""
+    """Raise the original error of a method's own function, after FunctionError carried it past the plan."""
     try:
         yield
-    except NotThePlans as raised:
+    except FunctionError as raised:
         raise raised.error from raised.error.__cause__
 
 
@@ -188,7 +188,7 @@ class Frames:
 
 
 def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
-    """Make a method's own function raise NotThePlans, so that its errors do not count as the plan's.
+    """Make a method's own function raise FunctionError, so that its errors do not count as the plan's.
 
     If the model of a nested plan does not answer, the run must stop; the subtask has not failed.
     """
@@ -198,6 +198,6 @@ def _wrap_errors(function: Callable[..., object]) -> Callable[..., object]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            raise NotThePlans(error) from error
+            raise FunctionError(error) from error
 
     return call

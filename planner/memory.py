@@ -48,7 +48,7 @@ class Match(Payload):
 
     @property
     def status(self) -> str:
-        """``failed`` if the procedure failed."""
+        """``failed`` if the procedure failed, else empty."""
         return self.failed and "failed"
 
 

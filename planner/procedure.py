@@ -35,7 +35,7 @@ class Procedure(Record):
 
     @property
     def is_learned(self) -> bool:
-        """True if a model wrote it for its own type of task."""
+        """True if a model wrote it for its type of task."""
         return self.source.startswith(LEARNED)
 
 

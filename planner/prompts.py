@@ -71,7 +71,7 @@ class Prompts:
         return cls(None, DictLoader({f"{name}.j2": text for name, text in texts.items()}))
 
     def __getitem__(self, name: str) -> Prompt:
-        """Return the template of that name."""
+        """Return the template with that name."""
         if name not in self._prompts:
             self._prompts[name] = Prompt(self._environment, f"{name}.j2")
         return self._prompts[name]

@@ -1,4 +1,4 @@
-"""Streaming replies: read a reply while it arrives. The part that was acted upon stands, even after a crash."""
+"""Streaming replies: read a reply while it arrives. The part acted upon is kept, even after a crash."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from planbook.planner.models.types import Reply
 
 Read_co = TypeVar("Read_co", covariant=True)
-Note = Callable[[str], None]
+RecordPiece = Callable[[str], None]
 """Records the next piece of a reply before it is acted upon."""
 
 
@@ -28,7 +28,7 @@ class ReplyReader(Protocol[Read_co]):
 
     @property
     def failed(self) -> BaseException | None:
-        """The error that ended reading, unless the reply itself did."""
+        """The error that ended reading; None if none did."""
 
     def feed(self, piece: str) -> bool:
         """Take the next piece, of any length. Return False if no more is wanted. Never raises."""
@@ -62,11 +62,11 @@ class WholeReply(Generic[Read_co]):
 
 
 class ReplyStream(Generic[Read_co]):
-    """Passes a model's reply on to its reader. The part that was acted upon stands, whatever the model sends later.
+    """Passes a model's reply on to its reader. The part acted upon is kept, whatever the model sends later.
 
     ``before`` is the part that an earlier invocation acted upon before it was killed: the model must send the same
-    again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part that was acted upon
-    stands and the rest is dropped.
+    again, or the reply is ``contradicted``. If a stream breaks and restarts differently, the part acted upon
+    is kept and the rest is dropped.
     """
 
     def __init__(self, new_reader: Callable[[], ReplyReader[Read_co]], before: str) -> None:
@@ -75,7 +75,7 @@ class ReplyStream(Generic[Read_co]):
         self._text, self._half, self._passed = "", "", 0
         self._seconds = 0.0
         self.contradicted = False
-        """True if the model now sends another text than the one that an earlier invocation acted upon."""
+        """True if the model now sends a different text from the one that an earlier invocation acted upon."""
 
     def __call__(self, piece: str) -> bool:
         """Pass on new text, once the text received before has arrived again. Return False to stop the reply."""
@@ -101,7 +101,7 @@ class ReplyStream(Generic[Read_co]):
         return reply.model_copy(update={"text": reply.text[:stopped_at], "finish": "cut"})
 
     def _reconcile(self, reply: Reply) -> Reply:
-        """Return the reply, fully read; or only the part already read, if the model now sends another text."""
+        """Return the reply, fully read; or only the part already read, if the model now sends a different text."""
         if reply.text.startswith(self._text[: self._passed] or self._before):
             self._text = reply.text
             self._pass_on()

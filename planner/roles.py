@@ -13,8 +13,8 @@ from planbook.planner.budget import Meter
 from planbook.planner.errors import ModelError
 from planbook.planner.models.context import Fitted, fit, room
 from planbook.planner.models.reasoning import AfterReasoning, without_reasoning
-from planbook.planner.models.tokens import most_usage
-from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, labelled
+from planbook.planner.models.tokens import max_usage
+from planbook.planner.models.types import Message, Model, OnText, Reply, Sampling, question_label
 
 Read = TypeVar("Read")
 DEFAULT_ROLE = "default"
@@ -23,15 +23,15 @@ PLANNER_ROLE = "planner"
 """The role that plans in most methods."""
 REPAIRS = 2
 """Number of times that a model is asked to repair an unusable reply."""
-POLL = 0.05
+POLL_SECONDS = 0.05
 """Seconds between two checks of the budget, while a call waits for others to end."""
-_TRIES = 200
+_MAX_BRACKETS = 200
 """Maximum number of brackets that are tried as the beginning of a JSON value."""
 _FENCED = re.compile(
     r"^[ \t]*(`{3,})[ \t]*(?:json)?[ \t]*\n(.*?)\n[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
 _OPENERS: Mapping[type | None, str] = {dict: "{", list: "[", None: "{["}
-_WANTED: Mapping[type | None, str] = {
+_KIND_NAMES: Mapping[type | None, str] = {
     dict: "an object in braces, {...}",
     list: "a list in brackets, [...]",
     None: "a value",
@@ -89,7 +89,7 @@ class Roles:
 
     def seeded(self, seed: int) -> "Roles":
         """Return the same roles with another seed, for another repeat of the same tasks."""
-        return self._like(self._guard, seed)
+        return self._copy(self._guard, seed)
 
     def guarded(self, guard: Callable[[], None]) -> "Roles":
         """Return the same roles with another guard before their own."""
@@ -98,9 +98,9 @@ class Roles:
             guard()
             self._guard()
 
-        return self._like(both, self._seed)
+        return self._copy(both, self._seed)
 
-    def _like(self, guard: Callable[[], None], seed: int) -> "Roles":
+    def _copy(self, guard: Callable[[], None], seed: int) -> "Roles":
         return Roles(self._load, self._sampling, guard=guard, meter=self._meter, repairs=self.repairs, seed=seed)
 
     def sampling(self, role: str) -> Sampling:
@@ -117,12 +117,12 @@ class Roles:
 
         Raises BudgetEnded, EpisodeStopped.
         """
-        most = most_usage(messages, self.sampling(role))
+        most = max_usage(messages, self.sampling(role))
         return self._meter.call(self._load(role).name, most, self._wait)
 
     def _wait(self) -> None:
         self._guard()
-        time.sleep(POLL)
+        time.sleep(POLL_SECONDS)
 
     def complete(
         self,
@@ -138,7 +138,7 @@ class Roles:
         """
         self._guard()
         model, sampling = self._load(role), sample.apply(self.sampling(role))
-        with labelled(f"{role}: {template}"):
+        with question_label(f"{role}: {template}"):
             reply = model.complete(messages, sampling, on_text and AfterReasoning(on_text))
             return without_reasoning(reply), model.name, sampling
 
@@ -166,7 +166,7 @@ def as_json(text: str, kind: type | None = None) -> JsonValue:
     if candidates:
         return candidates[-1]
     reason = f": {max(problems)[1]}" if problems else ""
-    raise ValueError(f"there is no JSON in the reply that can be read as {_WANTED[kind]}{reason}")
+    raise ValueError(f"there is no JSON in the reply that can be read as {_KIND_NAMES[kind]}{reason}")
 
 
 def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
@@ -184,7 +184,7 @@ def _whole(text: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
 def _bare(text: str, openers: str, problems: list[tuple[int, str]]) -> list[JsonValue]:
     values: list[JsonValue] = []
     opener, place = re.compile(f"[{re.escape(openers)}]"), 0
-    for _ in range(_TRIES):
+    for _ in range(_MAX_BRACKETS):
         if not (match := opener.search(text, place)):
             break
         try:

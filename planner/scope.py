@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from planbook.planner.errors import ContextExceeded, JournalFailed, JournalMismatch, UnusableReply
 from planbook.planner.journal import Body, EventKind, Journal, record, write
-from planbook.planner.models.types import Message, PromptData, Reply, data_of_prompt, placed
+from planbook.planner.models.types import Message, PromptData, Reply, data_of_prompt, question_place
 from planbook.planner.prompts import PROMPTS, Question
-from planbook.planner.reply_stream import Note, ReplyReader, ReplyStream, WholeReply
+from planbook.planner.reply_stream import RecordPiece, ReplyReader, ReplyStream, WholeReply
 from planbook.planner.roles import FIRST_SAMPLE, NO_MODELS, Answer, Roles, Sample
 from planbook.planner.spans import AnyPayload, Payload, Span, moment
 
@@ -44,7 +44,7 @@ class Scope:
         return next(number for number in count() if self.journal.get(self.path, "ask", number) is None)
 
     def child(self, name: str) -> "Scope":
-        """Return the next child of that name: ``task/17/round/1``, then ``task/17/round/2``."""
+        """Return the next child with that name: ``task/17/round/1``, then ``task/17/round/2``."""
         number = self._children[name]
         self._children[name] += 1
         return Scope(self.journal, f"{self.path}/{name}/{number}", self.roles)
@@ -102,7 +102,7 @@ class Scope:
         self,
         role: str,
         prompt: Question,
-        new_reader: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[RecordPiece], ReplyReader[Read]],
         *,
         history: Sequence[Message] = (),
         sample: Sample = FIRST_SAMPLE,
@@ -132,7 +132,7 @@ class Scope:
         template: str,
         messages: Sequence[Message],
         sample: Sample,
-        new_reader: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the next reply, fully read, from the journal if it is there.
 
@@ -153,8 +153,8 @@ class Scope:
         recorded: Any = self.journal.get(self.path, "ask", number)
         if recorded is not None:
             return self._recorded_reply(number, request, prompt_data, recorded, new_reader)
-        stream = ReplyStream(lambda: new_reader(lambda text: self._note(number, text)), self._noted_before(number))
-        with placed(f"{self.path}/{number}", prompt_data), self.roles.reserved(role, fitted.messages):
+        stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text)), self._heard_before(number))
+        with question_place(f"{self.path}/{number}", prompt_data), self.roles.reserved(role, fitted.messages):
             on_text = None if stream.reader.waits else stream
             reply, model, sampling = self.roles.complete(role, template, fitted.messages, sample, on_text)
             reply = stream.settle(reply)
@@ -180,7 +180,7 @@ class Scope:
         request: Mapping[str, JsonValue],
         prompt_data: PromptData,
         recorded: Any,
-        new_reader: Callable[[Note], ReplyReader[Read]],
+        new_reader: Callable[[RecordPiece], ReplyReader[Read]],
     ) -> tuple[Reply, ReplyReader[Read]]:
         """Return the recorded reply, read again. Raises JournalMismatch if it answers another request.
 
@@ -190,17 +190,17 @@ class Scope:
         compared = request.keys() - {"messages"} if may_be_reworded else request.keys()
         if different := [key for key, value in request.items() if key in compared and recorded[key] != value]:
             raise JournalMismatch(self.path, "ask", number, _only(recorded, different), _only(request, different))
-        stream = ReplyStream(lambda: new_reader(lambda text: self._note(number, text, to_write=False)), "")
+        stream = ReplyStream(lambda: new_reader(lambda text: self._hear(number, text, to_write=False)), "")
         stream.repeat(reply := Reply.model_validate(recorded["reply"]))
         return reply, stream.reader
 
-    def _note(self, ask: int, text: str, *, to_write: bool = True) -> None:
+    def _hear(self, ask: int, text: str, *, to_write: bool = True) -> None:
         number = self._next("heard")
         if to_write:
             record(self.journal, self.path, "heard", number, {"ask": ask, "text": text})
 
-    def _noted_before(self, ask: int) -> str:
-        """Return the pieces that an earlier invocation noted of a reply that never ended."""
+    def _heard_before(self, ask: int) -> str:
+        """Return the pieces of an unfinished reply that an earlier invocation recorded."""
         texts: list[str] = []
         for number in count(self._events["heard"]):
             body: Any = self.journal.get(self.path, "heard", number)

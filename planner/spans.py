@@ -15,7 +15,7 @@ from planbook.planner.journal import EventKind, RecordedEvent
 SPAN_BEGIN, SPAN_UPDATE, SPAN_END, SPAN_MOMENT = "begin", "update", "end", "moment"
 """Values of a span event's ``at``; a moment begins and ends at once."""
 OLD_SPAN_KINDS: tuple[EventKind, ...] = ("subtask", "goal", "plan", "branch", "node")
-"""Event kinds of planbook 0.1. Each is the end of a span of that name."""
+"""Event kinds of planbook 0.1. Each is the end of a span with that name."""
 
 
 class Payload(BaseModel):

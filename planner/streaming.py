@@ -13,7 +13,7 @@ from planbook.planner.feedback import CellSteps, cut_feedback, faults_feedback, 
 from planbook.planner.frames import Frame
 from planbook.planner.models.types import Message, Reply
 from planbook.planner.rendered import Rendered
-from planbook.planner.reply_stream import Note
+from planbook.planner.reply_stream import RecordPiece
 from planbook.planner.thought import as_plan, read_thought
 from planbook.planner.types import Feedback, Thought
 from planbook.sandbox import (
@@ -39,8 +39,8 @@ STOPPING_ERRORS = CellOver, EpisodeOver, EpisodeBroken, JournalMismatch, Journal
 
 After any other error the episode may resume, so the reply is received to its end and paid for once.
 """
-_LONG, _PATIENCE = 64, 16
-"""Beyond ``_LONG`` lines, the whole plan is checked again only when it has grown by a sixteenth."""
+_LONG_PLAN, _GROWTH_DIVISOR = 64, 16
+"""Beyond ``_LONG_PLAN`` lines, the whole plan is checked again only when it has grown by a sixteenth."""
 REVISED = Fault(
     FaultKind.CHECK,
     "revised",
@@ -86,12 +86,12 @@ def stream_feedback(streamed: StreamedPlan, steps: CellSteps) -> Feedback:
 class StreamingPlan:
     """Reads one reply and runs its plan in a frame as one cell.
 
-    Statements that only define something wait for one that acts, since a reply without any is no plan. A statement that
+    Statements that only define something wait for one that acts: a reply without any is not a plan. A statement that
     needs a later one, such as the definition of a name, waits for it, and so do all statements after it. A plan that
     ``waits`` runs nothing before the whole plan has arrived and passed the check.
     """
 
-    def __init__(self, frame: Frame, source: str, note: Note, *, waits: bool) -> None:
+    def __init__(self, frame: Frame, source: str, note: RecordPiece, *, waits: bool) -> None:
         self._frame, self._source, self._note = frame, source, note
         self.waits = waits
         self._reply, self._text, self._noted = GrowingReply(), "", 0
@@ -189,7 +189,7 @@ class StreamingPlan:
         if not any(statement.acts for statement in self._waiting) or self._waiting[-1].last_line < self._next_check:
             return []
         last = self._waiting[-1].last_line
-        self._next_check = last + max(0, last - _LONG) // _PATIENCE
+        self._next_check = last + max(0, last - _LONG_PLAN) // _GROWTH_DIVISOR
         faults = self._frame.faults("\n".join(self._reply.code.split("\n")[:last]))
         first = min((fault.line or 0 for fault in faults), default=last + 1)
         ready = [statement for statement in self._waiting if statement.last_line < first]

@@ -157,19 +157,19 @@ AnyEvent = TypeVar("AnyEvent", bound=RecordedEvent)
 def in_reading_order(events: Iterable[AnyEvent]) -> list[AnyEvent]:
     """Return the events in reading order: a reply comes before the events that happened while it arrived."""
     events = list(events)
-    begun: dict[tuple[str, int], int] = {}
+    first_pieces: dict[tuple[str, int], int] = {}
     for order, event in enumerate(events):
         if event.kind == "heard":
-            begun.setdefault((event.scope, event.body["ask"]), order)
+            first_pieces.setdefault((event.scope, event.body["ask"]), order)
     asks: Counter[str] = Counter()
-    placed: list[tuple[int, AnyEvent]] = []
+    ordered: list[tuple[int, AnyEvent]] = []
     for order, event in enumerate(events):
         if event.kind == "ask":
-            placed.append((begun.get((event.scope, asks[event.scope]), order), event))
+            ordered.append((first_pieces.get((event.scope, asks[event.scope]), order), event))
             asks[event.scope] += 1
         elif event.kind != "heard":
-            placed.append((order, event))
-    return [event for _, event in sorted(placed, key=itemgetter(0))]
+            ordered.append((order, event))
+    return [event for _, event in sorted(ordered, key=itemgetter(0))]
 
 
 def read_trajectory(path: str, events: Iterable[RecordedEvent], task: Task | None = None) -> Trajectory:
@@ -294,17 +294,17 @@ def _round_moments(played: Round, task: Task, path: str) -> Iterable[_Moment]:
 
 
 def _span_moments(spans: Sequence[RecordedSpan], path: str) -> Iterable[_Moment]:
-    """Yield the begin and end events of spans. An end names its beginning by the number of that in its scope."""
+    """Yield the begin and end events of spans. An end names its beginning by its number in the scope."""
     ends = [(span.end, span, SPAN_END) for span in spans if span.end not in (None, span.order)]
     begins = [(span.order, span, SPAN_MOMENT if span.end == span.order else SPAN_BEGIN) for span in spans]
     numbers: Counter[str] = Counter()
-    begun: dict[tuple[str, int], int] = {}
+    begin_numbers: dict[tuple[str, int], int] = {}
     for order, span, at in sorted([*begins, *ends], key=lambda moment: moment[0] or 0):
         body: dict[str, Any] = {"at": at, "title": span.title, "status": span.status, "data": {}}
         if at == SPAN_END:
-            body["of"] = begun[span.scope, span.order]
+            body["of"] = begin_numbers[span.scope, span.order]
         else:
             body |= {"name": span.name, "data": span.data}
-            begun[span.scope, span.order] = numbers[span.scope]
+            begin_numbers[span.scope, span.order] = numbers[span.scope]
         numbers[span.scope] += 1
         yield order or 0, f"{path}/{span.scope}", "span", body

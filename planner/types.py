@@ -13,7 +13,7 @@ from planbook.sandbox import Fault, Limits
 
 
 class FeedbackKind(StrEnum):
-    """How a cell ended."""
+    """The kind of a cell's result."""
 
     DONE = "done"
     """The environment's episode is over."""
@@ -34,7 +34,7 @@ ERROR_KINDS = frozenset({FeedbackKind.PARSE, FeedbackKind.CHECK, FeedbackKind.RA
 
 
 class Outcome(StrEnum):
-    """How an episode ended. Every outcome is in the denominator."""
+    """The outcome of an episode. Rates count every outcome in the denominator."""
 
     DIRECT_SUCCESS = "direct_success"
     """Solved, and no cell ended in an error."""
@@ -135,7 +135,7 @@ class Cell(Record):
 
 
 class Ending(Record):
-    """How an episode ended. ``cause`` is empty for a success, else its row in the table of failures."""
+    """The ending of an episode. ``cause`` is empty for a success, else its row in the table of failures."""
 
     outcome: Outcome
     cause: str = ""

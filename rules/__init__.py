@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         RuleChange,
         UpdateRule,
         WriteRule,
-        say_more,
+        new_lesson_ids,
     )
     from planbook.rules.errors import RulesError
     from planbook.rules.found_types import MIN_EXAMPLES, Solved, procedure_code, with_solved
@@ -122,13 +122,13 @@ __all__ = [
     "learn",
     "learned_procedure",
     "match",
+    "new_lesson_ids",
     "procedure_code",
     "read_type",
     "rule_number",
     "rule_text",
     "rules_for",
     "rules_obeyed",
-    "say_more",
     "spare_code",
     "tell_environment",
     "tell_manual",

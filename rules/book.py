@@ -37,7 +37,7 @@ class RuleBook(Learned):
         return tuple(rule.id for rule in self.active)
 
     def rule(self, id: str) -> Rule:
-        """Return the rule of that id. Raises UnknownRule."""
+        """Return the rule with that id. Raises UnknownRule."""
         for rule in self.active:
             if rule.id == id:
                 return rule
@@ -51,7 +51,7 @@ class RuleBook(Learned):
             return False
 
     def why_unknown(self, id: str) -> str:
-        """Return the message for a request of a rule that does not exist."""
+        """Return the message for an id without a rule."""
         reason = f"{id} was deleted" if self.was_assigned(id) else f"there is no {id}"
         return f"{reason}; the rules are {', '.join(self.ids)}" if self.active else f"{reason}; the book is empty"
 

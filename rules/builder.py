@@ -1,7 +1,7 @@
 """The Builder and the Consolidator (AutoManual, section 3.3).
 
 The Builder turns an episode into rules with case-conditioned prompts. The Consolidator merges and deletes rules when
-there are too many. They share their settings, and the way in which edits are read from a reply.
+there are too many. They share settings and the reader of edits.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ from planbook.rules.cases import (
     read_blame,
 )
 from planbook.rules.edits import RuleChange
-from planbook.rules.system import Edited, RuleSystem, Trajectories, Verify, run_edits
+from planbook.rules.system import EditResult, RuleSystem, Trajectories, Verify, run_edits
 from planbook.rules.telling import PROMPTS
 from planbook.rules.types import MEANINGS
 from planbook.sandbox import Sandbox, read_reply
@@ -56,7 +56,7 @@ class BuilderSettings:
     cases: bool = True
     classification: bool = True
     verify: Verify | None = None
-    """Returns what is wrong with the check of a rule, if rules may have checks."""
+    """Returns the problem with a rule's check, if rules may have checks."""
 
     def system_message(self, name: str) -> Message:
         """Return a role's system message by the name of its template."""
@@ -77,7 +77,7 @@ class Editor:
         self._sandbox, self._new_system = sandbox, new_system
         self.valid_part: RuleChange | None = None
 
-    def read(self, reply: str) -> Edited:
+    def read(self, reply: str) -> EditResult:
         """Run the edits of a reply. Raises ValueError with the message for the model."""
         code = read_reply(reply)
         if code.problem is not None:
@@ -95,7 +95,7 @@ VALID_PART_APPLIED = " The valid calls before it were applied."
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildResult:
     """The Builder's result for an episode. ``change`` is None if no edits were accepted.
 
     ``note`` says why, or what was left out. ``analysis`` is the Builder's text on whose fault the errors were.
@@ -109,7 +109,7 @@ class Built:
     note: str = ""
 
 
-class Classified(NamedTuple):
+class Classification(NamedTuple):
     """The Builder's verdict, and the conversation that led to it."""
 
     blame: Blame
@@ -125,16 +125,16 @@ def build_rules(
     conclusion: Conclusion,
     settings: BuilderSettings,
     elsewhere: str = "",
-) -> Built:
+) -> BuildResult:
     """Show an episode to the Builder; replies that stay unusable change nothing. Raises ModelError, BudgetEnded.
 
     ``elsewhere`` describes how the same approach failed in another scene, if that is known.
     """
     outcome = trajectory.ending.outcome
     if outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
-        return Built(book, note="the episode teaches nothing about the environment")
+        return BuildResult(book, note="the episode teaches nothing about the environment")
     prompt_values = _prompt_values(book, trajectory, conclusion, settings) | {"elsewhere": elsewhere}
-    classified: Classified | None = None
+    classified: Classification | None = None
     try:
         if outcome is not Outcome.DIRECT_SUCCESS and settings.cases and settings.classification:
             classified = _classify(scope, prompt_values, settings)
@@ -145,23 +145,23 @@ def build_rules(
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, **context))
         change, note = _manage(scope, editor, case, classified, prompt_values, settings)
     except UnusableReply as unusable:
-        return Built(book, note=str(unusable), **_verdict_of(classified))
+        return BuildResult(book, note=str(unusable), **_verdict_of(classified))
     new_book, case = (change.on(book), case) if change else (book, None)
-    return Built(new_book, change, case, note=note, **_verdict_of(classified))
+    return BuildResult(new_book, change, case, note=note, **_verdict_of(classified))
 
 
-def _classify(scope: Scope, prompt_values: dict[str, Any], settings: BuilderSettings) -> Classified:
-    """Ask whose fault the errors were (listing 12)."""
+def _classify(scope: Scope, prompt_values: dict[str, Any], settings: BuilderSettings) -> Classification:
+    """Ask whose fault the errors were (listing 12), and return the verdict."""
     history = [settings.system_message("builder/system")]
     answer = scope.ask(BUILDER_ROLE, PROMPTS["builder/classify"], read=read_blame, history=history, **prompt_values)
-    return Classified(answer.value, answer.reply.text, answer.history)
+    return Classification(answer.value, answer.reply.text, answer.history)
 
 
 def _manage(
     scope: Scope,
     editor: Editor,
     case: Case | None,
-    classified: Classified | None,
+    classified: Classification | None,
     prompt_values: dict[str, Any],
     settings: BuilderSettings,
 ) -> tuple[RuleChange | None, str]:
@@ -216,12 +216,12 @@ def _instructions(case: Case | None, settings: BuilderSettings) -> str:
     return prompt.render(**({"form": settings.form} if case else {}))
 
 
-def _verdict_of(classified: Classified | None) -> dict[str, Any]:
+def _verdict_of(classified: Classification | None) -> dict[str, Any]:
     return {"blame": classified.blame, "analysis": classified.analysis} if classified else {}
 
 
 CONSOLIDATOR_ROLE: Final = "consolidator"
-ROUNDS = 4
+MAX_ROUNDS = 4
 """Maximum number of replies with edits from the Consolidator before the next episode, so that it always ends."""
 
 
@@ -233,14 +233,14 @@ def consolidate(
     trajectories: Trajectories,
     settings: BuilderSettings,
 ) -> tuple[RuleBook, tuple[RuleChange, ...]]:
-    """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit.
+    """Reduce the rules towards ``max_rules``, as far as the Consolidator sees fit. Return the book and its changes.
 
     ``evidence`` is by rule id. An unusable reply ends it; earlier changes stay. Raises ModelError, BudgetEnded.
     """
     changes: list[RuleChange] = []
     history = [settings.system_message("consolidator/system")]
     message, permissions = "", CONSOLIDATOR.within(settings.form)
-    for left in range(ROUNDS, 0, -1):
+    for left in range(MAX_ROUNDS, 0, -1):
         context: dict[str, Any] = {"who": CONSOLIDATOR_ROLE, "where": scope.path, "verify": settings.verify}
         editor = Editor(sandbox, partial(RuleSystem, book, permissions, trajectories, **context))
         try:

@@ -35,7 +35,7 @@ class Case(StrEnum):
 
 
 def case_of(outcome: Outcome, verdict: Blame | None) -> Case:
-    """Return the case of an episode; a direct success needs no verdict, runs without classification IMPERFECT_RULES.
+    """Return the case of an episode. A direct success needs no verdict; unclassified runs pass IMPERFECT_RULES.
 
     Raises ValueError for an episode that says nothing about the rules, and for a missing verdict.
     """
@@ -74,7 +74,7 @@ def read_blame(text: str) -> Blame:
 
 
 def _verdict(text: str) -> str | None:
-    """Return the text of the last verdict line, or of the line below it if it is a heading, or a bare last line."""
+    """Return the last verdict, from its line or the next; else a last line that is only a verdict; else None."""
     lines = [line for line in (line.strip(_MARKUP) for line in text.splitlines()) if line]
     for number, line in reversed(list(enumerate(lines))):
         if match := _VERDICT.match(line):
@@ -123,16 +123,16 @@ class Permissions(Learned):
     writes: frozenset[RuleType] = frozenset()
     updates: frozenset[RuleType] = frozenset()
     deletes: frozenset[RuleType] = frozenset()
-    becomes: frozenset[RuleType] = frozenset()
+    changes_to: frozenset[RuleType] = frozenset()
     """Types to which an update may change the type of a rule."""
-    leaves: frozenset[RuleType] = frozenset()
+    changes_from: frozenset[RuleType] = frozenset()
     """Types that an update may change to another."""
     form: Form = Form()
 
     def within(self, form: Form) -> "Permissions":
         """Return the same permissions for rules of another form."""
         return self.model_copy(
-            update={"form": form, "writes": self.writes & form.offered, "becomes": self.becomes & form.offered}
+            update={"form": form, "writes": self.writes & form.offered, "changes_to": self.changes_to & form.offered}
         )
 
     def may(self, allowed: frozenset[RuleType], type: RuleType | None) -> bool:
@@ -153,7 +153,7 @@ def _builder(when: str, writes: frozenset[RuleType], updates: frozenset[RuleType
 
     An update that changes the type counts as writing a rule of that type; a rule that solves tasks keeps its type.
     """
-    return Permissions(when=when, writes=writes, updates=updates, becomes=writes, leaves=updates - SUCCESS)
+    return Permissions(when=when, writes=writes, updates=updates, changes_to=writes, changes_from=updates - SUCCESS)
 
 
 BUILDER: Mapping[Case, Permissions] = {
@@ -174,9 +174,9 @@ CONSOLIDATOR = Permissions(
     when="When rules are consolidated",
     updates=ALL,
     deletes=ALL - SUCCESS,
-    becomes=ALL - SUCCESS,
-    leaves=ALL - SUCCESS,
+    changes_to=ALL - SUCCESS,
+    changes_from=ALL - SUCCESS,
 )
 """The edits that the Consolidator may make."""
-USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, becomes=ALL, leaves=ALL)
+USER = Permissions(when="By hand", writes=ALL, updates=ALL, deletes=ALL, changes_to=ALL, changes_from=ALL)
 """The edits that a person may make: all of them."""

@@ -11,7 +11,7 @@ from planbook.rules.edits import Batch, DeleteRule, Edit, RuleChange, Touched, U
 from planbook.rules.errors import BatchRefused, EditFault
 from planbook.rules.types import Rule, RuleType, listed, read_type, rule_id, rule_number
 
-LONGEST = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
+MAX_CHARACTERS = {"content": 3_000, "example": 6_000, "log": 1_000, "check": 2_000}
 """Maximum characters of each attribute; for a log, of one entry."""
 
 
@@ -21,7 +21,7 @@ class Forbidden(str):
 
 def attribute_faults(edit: WriteRule | UpdateRule, form: Form) -> Iterator[str]:
     """Yield the faults of an edit's attributes."""
-    for name, limit in LONGEST.items():
+    for name, limit in MAX_CHARACTERS.items():
         text = getattr(edit, name) or ""
         if len(text) > limit:
             yield f"the {name} has {len(text)} characters; at most {limit} are allowed: keep what matters"
@@ -74,7 +74,7 @@ def delete_faults(rule: Rule, permissions: Permissions) -> Iterator[str]:
 
 
 def dependence_faults(own_id: str, builds_on: tuple[str, ...], book: RuleBook) -> Iterator[str]:
-    """Yield a fault for each rule that cannot be built on."""
+    """Yield a fault for each rule that the rule cannot build on."""
     for id in builds_on:
         if id == own_id:
             yield f"{id} cannot build on itself: leave it out of builds_on"
@@ -90,9 +90,9 @@ def _retyping_faults(rule: Rule, edit: UpdateRule, permissions: Permissions) -> 
         return
     if new_type == rule.type:
         return
-    if not permissions.may(permissions.leaves, rule.type):
+    if not permissions.may(permissions.changes_from, rule.type):
         yield Forbidden(f"{permissions.when}, the type of a {rule.type} rule must not be changed: leave type out")
-    elif not permissions.may(permissions.becomes, new_type):
+    elif not permissions.may(permissions.changes_to, new_type):
         yield Forbidden(f"{permissions.when}, a rule must not be turned into a {new_type} rule: leave type out")
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from planbook.rules.book import RuleBook, rule_text
 from planbook.rules.cases import Case
 from planbook.rules.errors import BadHistory
-from planbook.rules.types import HOW_IT_IS_DONE, Learned, Rule, rule_number
+from planbook.rules.types import HOW_TO_TYPES, Learned, Rule, rule_number
 
 
 class WriteRule(Learned):
@@ -147,10 +147,10 @@ def states(initial: RuleBook, entries: Iterable[Entry]) -> list[RuleBook]:
     return books
 
 
-def say_more(entries: Iterable[Entry]) -> set[str]:
-    """Return the ids of new or reworded rules on the environment or on errors, which procedures may ignore so far."""
+def new_lesson_ids(entries: Iterable[Entry]) -> set[str]:
+    """Return the ids of new or reworded rules on the environment or on errors, which procedures may not reflect yet."""
     touched = (each for entry in entries if isinstance(entry, Applied) for each in entry.change.touched)
-    return {each.id for each in touched if each.after and each.after.type not in HOW_IT_IS_DONE and _is_reworded(each)}
+    return {each.id for each in touched if each.after and each.after.type not in HOW_TO_TYPES and _is_reworded(each)}
 
 
 class History(Learned):

@@ -1,7 +1,7 @@
 """The exceptions of the rules package.
 
 RulesError
-├── UnknownRule   the book has no rule of that id, or no longer
+├── UnknownRule   the book has no rule with that id, or no longer has it
 ├── BatchRefused  edits that break the rule system's conditions: none of the batch is applied
 └── BadHistory    a change log that does not fit its book, or an undo of an entry that does not exist
 """
@@ -15,7 +15,7 @@ class RulesError(Exception):
 
 
 class UnknownRule(RulesError):
-    """The book has no such rule, or no longer. The message lists the rules that it has."""
+    """The book has no such rule, or no longer has it. The message lists the rules that it has."""
 
 
 class BadHistory(RulesError):

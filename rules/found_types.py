@@ -19,7 +19,7 @@ from planbook.rules.retrieval import words
 from planbook.rules.types import Example, FoundType, TypeParameter, Wording
 
 MIN_EXAMPLES = 3
-"""Number of examples from which a constant that is the same in all of them counts as part of the type."""
+"""Minimum number of examples for a constant that is the same in all of them to count as part of the type."""
 LONGEST_VALUE = 24
 """Maximum number of tokens of a goal that form one constant of a plan."""
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+(?:['-](?!s\b)[^\W\d_]+)*|'s\b|\w+?(?=_|\b)|[^\w\s]|_")
@@ -90,23 +90,23 @@ def with_solved(types: Sequence[FoundType], solved: Solved) -> tuple[FoundType, 
     plan = plan_shape(solved.code)
     example = Example(task_id=solved.task_id, goal=solved.goal, constants=plan.constants)
     for n, each in enumerate(types):
-        if plan.shape == each.shape and _is_like(each, grown := _with_example(each, example)):
+        if plan.shape == each.shape and _is_same_type(each, grown := _with_example(each, example)):
             return (*types[:n], grown, *types[n + 1 :])
     for n, each in enumerate(types):
         if each.name == solved.same:
             example = Example(task_id=solved.task_id, goal=solved.goal, params=dict(solved.params), joined=True)
             return (*types[:n], _with_example(each, example), *types[n + 1 :])
-    new = parametrised(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
+    new = with_parameters(FoundType(name="", shape=plan.shape, code=solved.code, hints=plan.hints, examples=(example,)))
     name = unused_name(plain_type_name(new.wordings[0].literal_words), [each.name for each in types])
     return (*types, new.model_copy(update={"name": name}))
 
 
 def _with_example(found: FoundType, example: Example) -> FoundType:
     others = [each for each in found.examples if each.task_id != example.task_id]
-    return parametrised(found.model_copy(update={"examples": (*others, example)}))
+    return with_parameters(found.model_copy(update={"examples": (*others, example)}))
 
 
-def _is_like(found: FoundType, grown: FoundType) -> bool:
+def _is_same_type(found: FoundType, grown: FoundType) -> bool:
     """Return True if the goals explain all differences of the plans, or the new goal is worded like an earlier one.
 
     In the second case no parameter may be lost, as a procedure may read it.
@@ -123,13 +123,13 @@ def plain_type_name(goal: str) -> str:
 
 
 def unused_name(name: str, used: Iterable[str]) -> str:
-    """Return the name, with a number if it is used."""
+    """Return the name, with a number appended if it is taken."""
     taken = set(used)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     return next(candidate for candidate in names if candidate not in taken)
 
 
-def parametrised(found: FoundType) -> FoundType:
+def with_parameters(found: FoundType) -> FoundType:
     """Return the type with the parameters and wordings derived from its examples."""
     columns = _Columns(found)
     columns.expressions()
@@ -244,7 +244,7 @@ def _common_prefix(texts: Sequence[str]) -> str:
 
 
 def spans(value: JsonValue, form: str, goal: str) -> list[tuple[int, int]]:
-    """Return where a goal contains a value, as indexes of its first token and of the one after its last."""
+    """Return the places of a value in a goal, as indexes of its first token and of the one after its last."""
     goal_tokens, most = tokens(goal), 1 if form in ("integer", "number") else LONGEST_VALUE
     matches = list[tuple[int, int]]()
     for begin in range(len(goal_tokens)):
@@ -287,7 +287,7 @@ def _wordings(examples: Sequence[Example], parameters: Sequence[TypeParameter]) 
 def _merge_wordings(one: Wording, other: Wording) -> Wording | None:
     """Return the common wording of two, with ``{*}`` where they differ; None if they have too little in common.
 
-    It keeps all slots, and of the significant words at least two and at least half of the shorter pattern's.
+    It keeps all slots, at least two significant words, and at least half of the shorter pattern's.
     """
     parts, before = list[str](), (0, 0)
     for begin, end, size in SequenceMatcher(None, one.parts, other.parts, autojunk=False).get_matching_blocks():

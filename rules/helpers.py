@@ -15,7 +15,7 @@ from planbook.rules.book import RuleBook
 from planbook.rules.types import Learned, RuleType, Skill
 from planbook.sandbox import REFUSED_BUILTINS, Fault, bound_names, carry, check, definitions, parse, parse_source
 
-_PYTHONS = frozenset(dir(builtins)) - REFUSED_BUILTINS
+_BUILTINS = frozenset(dir(builtins)) - REFUSED_BUILTINS
 """Builtins of plans; a helper must not redefine them, since it would mislead its readers."""
 
 
@@ -41,7 +41,7 @@ def helper_code(
     """Return the functions and classes that the sources define, with their imports and constants. Never raises.
 
     The first definition of a name wins; the environment's own helpers come first. Definitions that are not safe are
-    left out, with all that need them.
+    left out, with everything that needs them.
     """
     collection = _Collection(environment, options)
     for origin, code in sources:
@@ -94,7 +94,7 @@ class _Collection:
                 self.skipped.append(f"{origin}: {definition.name} is left out: {problem}")
 
     def _add_definition(self, name: str, parts: list[_HelperPart]) -> str | None:
-        """Add a definition with all that it needs; return the problem if it is left out."""
+        """Add a definition with everything it needs; return the problem if it is left out."""
         (own,) = (part for part in parts if part.name == name)
         existing = self._defined().get(name)
         if existing is None:
@@ -131,7 +131,7 @@ class _Collection:
                 yield "a line that it needs holds several statements"
             elif part.name in self._reserved:
                 yield f"{part.name} belongs to the environment"
-            elif part.name in _PYTHONS:
+            elif part.name in _BUILTINS:
                 yield f"{part.name} belongs to Python"
             elif part in new:
                 yield from objections(part.node, imports)
@@ -183,13 +183,13 @@ EXCEPTIONS = frozenset(
     if isinstance(value, type) and issubclass(value, Exception) and not issubclass(value, ExceptionGroup)
 )
 METHOD_DECORATORS = frozenset({"classmethod", "property", "staticmethod"})
-"""Decorators of methods that cannot fail."""
+"""Method decorators that cannot fail."""
 
 
 def objections(statement: ast.stmt, imports: Collection[str]) -> Iterator[str]:
     """Yield the reasons why a statement is not safe to run anywhere.
 
-    ``imports`` are the import statements of the same code. Redefined builtins are the caller's matter.
+    ``imports`` are the import statements of the same code. Redefined builtins are left to the caller.
     """
     match statement:
         case ast.Import() | ast.ImportFrom():

@@ -14,12 +14,12 @@ from planbook.rules.retrieval import scores, words
 from planbook.rules.types import FoundType
 
 PATTERN, WORDS = "pattern", "words"
-"""The two ways in which a match is made."""
-READINGS = 100
+"""The two ways of matching a goal."""
+MAX_READINGS = 100
 """Maximum number of readings of a goal, or the rest of it, that are considered for one pattern."""
-CANDIDATES, GOALS, VALUES = 8, 3, 12
+MAX_CANDIDATES, MAX_GOALS, MAX_VALUES = 8, 3, 12
 """Maximum number of types that a model is asked about, and of goals and values of a parameter shown for each."""
-LONGEST = 3
+MAX_WORDS = 3
 """Maximum number of words in which a known value may be written."""
 INSIGNIFICANT = frozenset("and in inside into it of on onto please some them then there to".split()) | {"/", ",", ";"}
 """Words of a goal that do not distinguish types; words such as "not", "or" and "from" do."""
@@ -52,19 +52,19 @@ def candidates(types: Sequence[FoundType], goal: str) -> tuple[MatchCandidate, .
     """Return the types that a model is asked about; those that share words with the goal come first."""
     close = [found for _, found in _closest(types, goal)]
     nearest = [*close, *(found for found in types if found not in close)]
-    return tuple(_candidate(found) for found in nearest[:CANDIDATES])
+    return tuple(_candidate(found) for found in nearest[:MAX_CANDIDATES])
 
 
 def _candidate(found: FoundType) -> MatchCandidate:
     goals = tuple(goal for wording in found.wordings for goal in wording.goals[:1]) + found.wordings[0].goals[1:]
     params = tuple(each.name for each in found.parameters)
     seen = {name: dict.fromkeys(each.params[name] for each in found.examples if name in each.params) for name in params}
-    values = {name: tuple(each)[:VALUES] for name, each in seen.items()}
-    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:GOALS], had=values)
+    values = {name: tuple(each)[:MAX_VALUES] for name, each in seen.items()}
+    return MatchCandidate(name=found.name, summary=found.summary, params=params, goals=goals[:MAX_GOALS], had=values)
 
 
 def _unambiguous(readings: list[_Reading], by: str) -> Match | None:
-    """Return the reading with most literal words as a match; None if there is none, or several that differ."""
+    """Return the reading with the most literal words as a match; None if there is none, or several that differ."""
     most = max((reading.literal for reading in readings), default=0)
     matches = [
         Match(type=reading.type.name, params=values, by=by)
@@ -101,11 +101,11 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     goal_words = [token.text.lower() for token in goal_tokens]
     distinctive = _distinctive_words(types)
     for found in types:
-        for wording in (each for merged in found.wordings for each in merged.each):
-            if ANYTHING in wording.parts and _says_more(found, goal_words, distinctive):
+        for wording in (each for merged in found.wordings for each in merged.alternatives):
+            if ANYTHING in wording.parts and _changes_meaning(found, goal_words, distinctive):
                 continue
             literal = len(wording.literal_words.split())
-            for slots in _fit(wording.parts, goal_words, _longest(found)):
+            for slots in _fit(wording.parts, goal_words, _max_words(found)):
                 texts = {
                     name: goal[goal_tokens[begin].begin : goal_tokens[end - 1].end]
                     for name, (begin, end) in slots.items()
@@ -114,8 +114,8 @@ def _by_pattern(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                     yield _Reading(found, texts, literal)
 
 
-def _says_more(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
-    """Return whether the words that ``{*}`` matches may give a goal another meaning than the goals of a type.
+def _changes_meaning(found: FoundType, goal_words: Sequence[str], distinctive: set[str]) -> bool:
+    """Return True if the words that ``{*}`` matches may give a goal another meaning than a type's goals have.
 
     They may if the goal begins with another word, or has a new word that is a negation or that distinguishes types.
     """
@@ -128,8 +128,8 @@ def _says_more(found: FoundType, goal_words: Sequence[str], distinctive: set[str
 def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, int]) -> list[_Slots]:
     """Return the slots of each way in which a pattern fits all words.
 
-    Each tail of the pattern is fitted to each tail of the words once, in at most ``READINGS`` ways, so that the time
-    grows with the product of their lengths and not with the number of ways.
+    Each tail of the pattern is fitted to each tail of the words once, in at most ``MAX_READINGS`` ways, so that the
+    time grows with the product of their lengths and not with the number of ways.
     """
     fits: dict[int, list[_Slots]] = {len(goal_words): [{}]}
     for part in reversed(parts):
@@ -138,7 +138,7 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, 
         elif part.startswith("{"):
             name, most = part[1:-1], longest.get(part[1:-1], 1)
             every = (
-                (at, list(islice(_fill_slot(name, at, most, fits, goal_words), READINGS)))
+                (at, list(islice(_fill_slot(name, at, most, fits, goal_words), MAX_READINGS)))
                 for at in range(len(goal_words))
             )
             fits = {at: ways for at, ways in every if ways}
@@ -148,12 +148,12 @@ def _fit(parts: Sequence[str], goal_words: Sequence[str], longest: Mapping[str, 
 
 
 def _skip_words(fits: Mapping[int, list[_Slots]], end: int) -> dict[int, list[_Slots]]:
-    """Return, for each word, the ways in which the rest of a pattern fits from that word or a later one on."""
+    """Return, for each word, the ways in which the rest of a pattern fits from that word or a later one."""
     skipping, ways = dict[int, list[_Slots]](), list[_Slots]()
     for at in range(end, -1, -1):
         if new := fits.get(at):
             distinct = {tuple(slots.items()): slots for slots in [*new, *ways]}
-            ways = list(distinct.values())[:READINGS]
+            ways = list(distinct.values())[:MAX_READINGS]
         if ways:
             skipping[at] = ways
     return skipping
@@ -170,7 +170,7 @@ def _fill_slot(
                 yield {**slots, name: (at, end)}
 
 
-def _longest(found: FoundType) -> dict[str, int]:
+def _max_words(found: FoundType) -> dict[str, int]:
     """Return the maximum number of words of each parameter: that of the examples, plus one if their lengths differ."""
     longest = dict[str, int]()
     for parameter in found.parameters:
@@ -192,7 +192,7 @@ def _distinctive_words(types: Sequence[FoundType]) -> set[str]:
 def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
     """Yield the readings of a goal that has a wording's words, each before the same slot, and known values.
 
-    Words may have other endings and another order. A value may be written apart, as ``coffee machine``.
+    Words may have other endings and another order. A value may be split into words, as ``coffee machine``.
     """
     letters = _key(goal)
     for found in types:
@@ -201,7 +201,7 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
             if not all(part[0] == "{" or part in NUMBERS.values() or _key(part) in letters for part in expected):
                 continue
             literal = {_key(part): ("", part) for part in wording.literal_words.split()}
-            read = _read(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
+            read = _parse_goal(goal, literal | _known_values(found, types, plurals=not _COUNTS.isdisjoint(expected)))
             if read is None or ANYTHING in expected:
                 continue
             parts, slots = read
@@ -209,11 +209,11 @@ def _by_words(types: Sequence[FoundType], goal: str) -> Iterator[_Reading]:
                 yield _Reading(found, slots, len(expected) - len(slots))
 
 
-def _read(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
-    """Return the parts of a goal like those of a wording, and its values; None if a parameter has two values."""
+def _parse_goal(goal: str, known: Mapping[str, tuple[str, str]]) -> tuple[list[str], dict[str, str]] | None:
+    """Return a goal's parts, in the form of a wording's, and its values; None if a parameter has two values."""
     rest, parts, slots = [token.text.lower() for token in tokens(goal)], list[str](), dict[str, str]()
     while rest:
-        sizes = (n for n in range(LONGEST, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
+        sizes = (n for n in range(MAX_WORDS, 0, -1) if all(map(_key, rest[:n])) and _key("".join(rest[:n])) in known)
         size = next(sizes, 0)
         name, value = known[_key("".join(rest[:size]))] if size else ("", rest[0])
         if name in slots:
@@ -236,7 +236,7 @@ def _by_slot(parts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _known_values(found: FoundType, types: Sequence[FoundType], *, plurals: bool) -> dict[str, tuple[str, str]]:
-    """Return the letters of each known value to its parameter and the value, unless several parameters have had it."""
+    """Return parameter and value by the letters of each known value, except values of several parameters."""
     known, names = dict[str, tuple[str, str]](), {each.name for each in found.parameters}
     ambiguous = set[str]()
     for name, value in ((n, str(v)) for each in types for example in each.examples for n, v in example.params.items()):

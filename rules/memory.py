@@ -18,7 +18,7 @@ from planbook.rules.telling import in_brief, tell_calls, tell_knowledge, tell_ma
 from planbook.rules.types import Knowledge, Reflection, Rule, RuleType, Skill
 from planbook.sandbox import definitions
 
-Tell = Callable[[Sequence[Rule]], str]
+RenderRules = Callable[[Sequence[Rule]], str]
 """Renders the rules chosen for a task."""
 
 
@@ -26,10 +26,10 @@ class LearnedMemory:
     """Recalls from one state of knowledge; the same task always gets the same recall. Thread-safe.
 
     ``without`` names ablations. With ``by_task``, a planner gets the rules that its task needs, rendered by ``tell``,
-    and a line on how to call each other helper method. No code is shown twice: helper methods appear as signatures,
+    and a line on how to call every other helper method. No code is shown twice: helper methods appear as signatures,
     since they are defined beforehand; the skill of the task's type replaces the starting example and the examples of
     success processes. ``rule_tokens`` limits the tokens of the rules: examples are cut first, then the rules that fit
-    the task least. ``anyway`` shows a skill even if it is for an unrelated task.
+    the task least. ``allow_unrelated`` shows a skill even if it is for an unrelated task.
     """
 
     def __init__(
@@ -41,16 +41,16 @@ class LearnedMemory:
         without: Collection[str] = frozenset(),
         rule_tokens: int | None = None,
         by_task: bool = False,
-        anyway: bool = False,
-        tell: Tell = tell_rules,
+        allow_unrelated: bool = False,
+        tell: RenderRules = tell_rules,
     ) -> None:
         if knowledge.environment != environment.name:
             raise ValueError(f"knowledge learned in {knowledge.environment!r} cannot be used in {environment.name!r}")
         self.knowledge = ablated(knowledge, without)
         self.environment, self.options, self.rule_tokens = environment, options, rule_tokens
         self._by_task, self._tell = by_task or rule_tokens is not None, tell
-        self._anyway = anyway
-        self._defines = "helpers" not in without
+        self._allow_unrelated = allow_unrelated
+        self._defines_helpers = "helpers" not in without
         self._book = RuleBook.of(self.knowledge.rules)
         self._recalls: dict[tuple[str, str, str], Recall] = {}
 
@@ -70,7 +70,7 @@ class LearnedMemory:
         return self._recalls[key]
 
     def _recall(self, task: Task) -> Recall:
-        book, precedent = self._book, precedent_for(self.knowledge, task, anyway=self._anyway)
+        book, precedent = self._book, precedent_for(self.knowledge, task, allow_unrelated=self._allow_unrelated)
         helpers = self._helpers(book, [precedent] if isinstance(precedent, Skill) else [])
         rules, example = "" if self._by_task else tell_manual(self.knowledge), self.knowledge.example
         if self._by_task:
@@ -106,13 +106,13 @@ class LearnedMemory:
         return fewest, tell_rules(fewest.active)
 
     def _helpers(self, book: RuleBook, skills: list[Skill]) -> str:
-        if not self._defines:
+        if not self._defines_helpers:
             return ""
         return helper_code(helper_sources(book, skills), self.environment, self.options).code
 
 
 def found_type(knowledge: Knowledge, task: Task) -> Match | None:
-    """Return the found type of a task without a type, or with a found one; None for other types or if none is found.
+    """Return the match of a task with the found types; None if it has another type, or none were found.
 
     For a task with a found type, the goal decides only if its params lack a parameter, or have one in another form.
     """
@@ -167,7 +167,7 @@ RULES_PART = re.compile(r"^### Rules\n(?:(?!###).*\n)*", re.MULTILINE)
 def ablated(knowledge: Knowledge, without: Collection[str]) -> Knowledge:
     """Return the knowledge without the named parts.
 
-    The manual is dropped, too, if it still has what its rules lost.
+    The manual is dropped, too, if it may contain what the rules lost.
     """
     fields: dict[str, Any] = {}
     if "examples" in without:

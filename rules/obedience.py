@@ -13,12 +13,12 @@ from planbook.planner import Trajectory
 from planbook.rules.types import Learned, Rule
 from planbook.sandbox import Limits, Sandbox, check
 
-LEAST_EPISODES = 5
+MIN_EPISODES = 5
 """Episodes after which a rule counts as never obeyed. One that is obeyed half the time is seldom ignored that often."""
-NOISE = 0.05
-"""The p value from which a difference may be noise."""
+SIGNIFICANCE = 0.05
+"""P value below which a difference is not taken for noise."""
 LIMITS = Limits(cpu_seconds=2, wall_seconds=10)
-CALL = "\n\nanswer(obeyed(code, steps))\n"
+CHECK_CALL = "\n\nanswer(obeyed(code, steps))\n"
 NO_FUNCTION = "the check does not define obeyed(code, steps)"
 DECIDES_NOTHING = "the check returned None for every episode so far: make it decide on one at least, or leave it out"
 
@@ -40,12 +40,12 @@ class Obedience(Learned):
     def useless(self) -> str:
         """The reason why the rule may be dropped; empty if it may help, or if there are too few episodes."""
         if not self.obeyed:
-            return "never obeyed" if self.others >= LEAST_EPISODES else ""
-        return f"fewer are solved where it is obeyed (p = {self.p_fewer:.2g})" if self.p_fewer < NOISE else ""
+            return "never obeyed" if self.others >= MIN_EPISODES else ""
+        return f"fewer are solved where it is obeyed (p = {self.p_fewer:.2g})" if self.p_fewer < SIGNIFICANCE else ""
 
     @property
     def p_fewer(self) -> float:
-        """The p value of so few solved episodes among those that obeyed the rule (Fisher's exact test, one-sided)."""
+        """The p value of this few or fewer solved among those that obeyed the rule (Fisher's exact test, one-sided)."""
         solved = self.obeyed_solved + self.others_solved
         least = max(0, solved - self.others)
         ways = (comb(self.obeyed, n) * comb(self.others, solved - n) for n in range(least, self.obeyed_solved + 1))
@@ -79,7 +79,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
     if "def obeyed(" not in rule_check:
         raise BadCheck(NO_FUNCTION)
-    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CALL}"
+    functions, code = {"answer": answer}, f"{rule_check.rstrip()}{CHECK_CALL}"
     if faults := check(code, functions, names=frozenset({"code", "steps"})):
         raise BadCheck(f"the check was not run: {'; '.join(map(str, faults))}")
     with sandbox.session(functions, values=_values(episode), limits=LIMITS) as session:
@@ -90,7 +90,7 @@ def obeyed(sandbox: Sandbox, rule_check: str, episode: Trajectory) -> bool | Non
 
 
 def check_problem(sandbox: Sandbox, rule_check: str, episodes: Iterable[Trajectory]) -> str:
-    """Try a new check on the episodes so far; return what is wrong with it, or "" if it can be used."""
+    """Try a new check on the episodes so far; return its problem, empty if it can be used."""
     try:
         answers = [obeyed(sandbox, rule_check, episode) for episode in episodes]
     except BadCheck as bad:

@@ -95,7 +95,7 @@ class _NameNumberer(ast.NodeTransformer):
         return self._numbers.setdefault(name, f"name_{len(self._numbers)}")
 
     def _rename_keywords(self, call: ast.Call) -> None:
-        """Rename the keywords in a call of one of the plan's own functions, which are its parameters."""
+        """Rename the keywords in a call of one of the plan's own functions, since they are its parameters."""
         if isinstance(call.func, ast.Name) and call.func.id in self._names:
             for keyword in call.keywords:
                 if keyword.arg in self._names:
@@ -150,7 +150,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _print_arguments(self, messages: Sequence[ast.expr]) -> list[ast.expr]:
-        """Return the messages that may act with their constants replaced, and the others if messages are kept."""
+        """Return the messages that may act, with their constants replaced, and the others if messages are kept."""
         acting = [(message, self._may_act(message)) for message in messages]
         return [self._inner(message) if acts else message for message, acts in acting if acts or self._messages]
 
@@ -184,7 +184,7 @@ class _ConstantReplacer(ast.NodeTransformer):
         return replaced
 
     def _f_string_part(self, part: ast.expr) -> ast.expr:
-        """Return a part of an f-string with its constants replaced, expressions in braces."""
+        """Return a part of an f-string with its constants replaced, putting replacing expressions in braces."""
         if isinstance(part, ast.FormattedValue):
             part.value = self._inner(part.value)
             return part
@@ -193,7 +193,7 @@ class _ConstantReplacer(ast.NodeTransformer):
 
 
 def is_literal(node: ast.AST) -> bool:
-    """Return True for a text, a number, or a non-empty display of them; booleans and None are not literals here."""
+    """Return True for a string, a number, or a non-empty display of them; booleans and None are not literals here."""
     match node:
         case ast.Constant(value=value):
             return isinstance(value, str | int | float) and not isinstance(value, bool)

@@ -1,6 +1,6 @@
 """Beyond the paper: turn the code of a success into a procedure for its task type, and verify it.
 
-A model's reply is checked and gets a header of ours."""
+A model's reply is checked and gets our header."""
 
 import ast
 import json
@@ -31,7 +31,7 @@ from planbook.rules.telling import PROMPTS, shortened, tell_manual
 from planbook.rules.types import Knowledge, Learned, Skill
 from planbook.sandbox import parse_source, read_reply
 
-LONGEST = 20_000
+MAX_CODE = 20_000
 """Maximum characters of a procedure."""
 
 
@@ -47,8 +47,8 @@ def procedure_reader(
         reply = read_reply(text)
         if reply.problem is not None:
             raise ValueError(str(reply.problem))
-        if len(reply.code) > LONGEST:
-            raise ValueError(f"the procedure has {len(reply.code)} characters; at most {LONGEST} are allowed")
+        if len(reply.code) > MAX_CODE:
+            raise ValueError(f"the procedure has {len(reply.code)} characters; at most {MAX_CODE} are allowed")
         faults = [str(fault) for fault in procedure_faults(reply.code, environment, options)]
         if faults := faults or _forbidden_reads(reply.code, forbidden):
             raise ValueError("the procedure does not pass the check:\n" + "\n".join(faults))
@@ -142,7 +142,7 @@ class Attempt(Learned):
         return tuple(each.feedback for each in self.verifications if not each.solved)
 
     @property
-    def holds(self) -> bool:
+    def solves_all(self) -> bool:
         """True if the procedure solved every task that it was tried on, and at least one."""
         return bool(self.verifications) and all(each.solved for each in self.verifications)
 
@@ -187,7 +187,7 @@ def generalise(
 
     ``knowledge`` has a skill of the type; ``played`` holds the building episodes so far, including the skill's;
     ``actions`` is the limit of an episode. ``verify`` plays a procedure on at least one task of its type. ``current``
-    is the procedure to renew, if there is one, and ``failed`` its failures. Writes to no library. Raises LookupError
+    is the procedure to renew, if there is one, and ``failed`` its failures. No library is changed. Raises LookupError
     without a skill, ModelError, BudgetEnded.
     """
     skill = knowledge.skills[task_type]
@@ -206,7 +206,7 @@ def generalise(
         source = _source(skill, same_type, answer.reply)
         procedure = learned_procedure(answer.value, task_type, environment, source, options)
         tried.append(Attempt(procedure=procedure, verifications=tuple(verify(procedure))))
-        if tried[-1].holds:
+        if tried[-1].solves_all:
             solved = tuple(each.task_id for each in tried[-1].verifications)
             return Generalised(procedure=procedure, attempts=tuple(tried), verified_on=solved)
         history, prompt, values = answer.history, PROMPTS["generalise_again"], _failure_values(tried[-1])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from planbook.envs import BM25, Task
 from planbook.planner import Conclusion, Outcome, Procedure, Trajectory, estimate_tokens
 from planbook.rules.book import RuleBook, cites
-from planbook.rules.types import HOW_IT_IS_DONE, Knowledge, Reflection, Rule, RuleType, Skill, citations
+from planbook.rules.types import HOW_TO_TYPES, Knowledge, Reflection, Rule, RuleType, Skill, citations
 
 _WORD = re.compile(r"[a-z]{2,}")
 _FUNCTION_WORDS = frozenset(
@@ -16,7 +16,7 @@ _FUNCTION_WORDS = frozenset(
 """Words that say nothing about the subject of a text."""
 CLEAR_LEAD = 1.1
 """Factor by which a success process must fit a task better than the next best one to be selected alone."""
-_DIGITS = 6
+_SCORE_DIGITS = 6
 """Number of digits to which scores are compared; ties are decided by the order of the texts."""
 
 
@@ -30,7 +30,7 @@ def scores(query: str, texts: Sequence[str]) -> list[float]:
     corpus, query_words = [words(text) for text in texts], sorted(set(words(query)))
     if not query_words or not any(corpus):
         return [0.0] * len(texts)
-    return [round(score, _DIGITS) for score in BM25(corpus).scores(query_words)]
+    return [round(score, _SCORE_DIGITS) for score in BM25(corpus).scores(query_words)]
 
 
 def ranked(query: str, texts: Sequence[str], second_query: str = "") -> list[int]:
@@ -40,7 +40,7 @@ def ranked(query: str, texts: Sequence[str], second_query: str = "") -> list[int
 
 
 def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[Rule, ...]:
-    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is that of its type.
+    """Return the rules that a planner needs for a task, in the order of their ids; ``skill`` is the one of its type.
 
     If one success process clearly fits the task better than all others: this process, the rules that it names or builds
     on, and the rules on the environment and on errors that fit at least half as well. Otherwise all rules.
@@ -53,7 +53,7 @@ def rules_for(book: RuleBook, task: Task, skill: Skill | None = None) -> tuple[R
     best = next(rule for rule in processes if fit[rule.id] == first)
     chosen = _with_cited(book, best)
     for rule in book.active:
-        if rule.type not in HOW_IT_IS_DONE and fit[rule.id] * 2 >= first:
+        if rule.type not in HOW_TO_TYPES and fit[rule.id] * 2 >= first:
             chosen |= _with_cited(book, rule)
     return tuple(rule for rule in book.active if rule.id in chosen)
 
@@ -64,7 +64,7 @@ def other_helpers(book: RuleBook, chosen: RuleBook) -> tuple[Rule, ...]:
 
 
 def _fit(book: RuleBook, task: Task, skill: Skill | None) -> dict[str, float]:
-    """Return rule id to score: its content by the words of the goal, plus all of it, at half weight, by the code."""
+    """Return scores by rule id: content against goal, plus half the whole rule's against the skill's code."""
     query = f"{_query(task)} {skill.task.goal}" if skill else _query(task)
     by_words = scores(query, [rule.content for rule in book.active])
     by_code = scores(skill.code if skill else "", [_text_of(rule) for rule in book.active])
@@ -92,13 +92,13 @@ def select_rules(book: RuleBook, task: Task, scene: str, token_budget: int) -> t
     return tuple(rule for rule in book.active if rule.id in chosen)
 
 
-def most_similar(task: Task, tasks: Sequence[Task], *, anyway: bool = False) -> int | None:
-    """Return the index of the most similar task, one of the same type first, then by goal; None if none is similar.
+def most_similar(task: Task, tasks: Sequence[Task], *, allow_unrelated: bool = False) -> int | None:
+    """Return the index of the most similar task: same type first, then by goal; None if none is similar.
 
-    If no task shares a word with it, ``anyway`` returns the first, which still shows how plans are written.
+    If no task shares a word with it, ``allow_unrelated`` returns the first, which still shows how plans are written.
     """
     similarity = scores(_query(task), [_query(other) for other in tasks])
-    similar = [n for n, other in enumerate(tasks) if anyway or other.type == task.type or similarity[n] > 0]
+    similar = [n for n, other in enumerate(tasks) if allow_unrelated or other.type == task.type or similarity[n] > 0]
     return min(similar, key=lambda n: (tasks[n].type != task.type, -similarity[n], n), default=None)
 
 
@@ -152,19 +152,19 @@ def learn(knowledge: Knowledge, trajectory: Trajectory, conclusion: Conclusion) 
 
 
 def admit(knowledge: Knowledge, procedure: Procedure | None) -> Knowledge:
-    """Return the knowledge with a verified procedure as that of its type; None changes nothing."""
+    """Return the knowledge with a verified procedure for its type; None changes nothing."""
     if procedure is None:
         return knowledge
     return knowledge.model_copy(update={"procedures": {**knowledge.procedures, procedure.type: procedure}})
 
 
-def precedent_for(knowledge: Knowledge, task: Task, *, anyway: bool = False) -> Skill | Reflection | None:
+def precedent_for(knowledge: Knowledge, task: Task, *, allow_unrelated: bool = False) -> Skill | Reflection | None:
     """Return the skill of the task's type, else its reflection, else the most similar skill.
 
-    ``anyway`` allows a skill whose task shares no word with this one.
+    ``allow_unrelated`` allows a skill whose task shares no word with this one.
     """
     if own := knowledge.skills.get(task.type) or knowledge.reflections.get(task.type):
         return own
     others = [knowledge.skills[kind] for kind in sorted(knowledge.skills)]
-    closest = most_similar(task, [skill.task for skill in others], anyway=anyway)
+    closest = most_similar(task, [skill.task for skill in others], allow_unrelated=allow_unrelated)
     return None if closest is None else others[closest]

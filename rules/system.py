@@ -13,7 +13,7 @@ from planbook.sandbox import CellResult, Limits, Sandbox, check
 SYSTEM = "rule_system"
 DEFAULT_LIMITS = Limits()
 Verify = Callable[[str], str]
-"""Returns what is wrong with the check of a rule; empty if it can be used."""
+"""Returns the problem with a rule's check; empty if it can be used."""
 Trajectories = Callable[[list[str]], str]
 """Returns the trajectories of the episodes with these ids as text. Raises LookupError for an unknown id."""
 
@@ -117,7 +117,7 @@ class RuleSystem:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The calls that were ignored since they are not permitted."""
+        """The calls that were ignored because they are not permitted."""
         return tuple(f"{fault} It was left out." for fault in self._draft.left_out)
 
     def valid_part(self) -> RuleChange | None:
@@ -149,7 +149,7 @@ class RuleSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditResult:
     """The result of a run of edit code: a change, or None with a message for the model.
 
     With a change, ``message`` holds the output of the code and the trajectories that it requested.
@@ -162,8 +162,8 @@ class Edited:
     """Calls that were not permitted and changed nothing."""
 
 
-def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> Edited:
-    """Run a model's edits in a new session; either all of them count or none.
+def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = DEFAULT_LIMITS) -> EditResult:
+    """Run a model's edits in a new session; either all of them count, or none.
 
     ``system`` serves one run of code only.
     """
@@ -181,7 +181,7 @@ def run_edits(sandbox: Sandbox, system: RuleSystem, code: str, limits: Limits = 
         change = system.change()
     except BatchRefused as refused:
         return _refused("The calls do not fit together", [str(fault) for fault in refused.faults])
-    return Edited(change, _output(system, result), system.stopped, system.left_out)
+    return EditResult(change, _output(system, result), system.stopped, system.left_out)
 
 
 def _problems(system: RuleSystem, result: CellResult) -> list[str]:
@@ -193,9 +193,9 @@ def _problems(system: RuleSystem, result: CellResult) -> list[str]:
     return problems
 
 
-def _refused(what: str, problems: list[str]) -> Edited:
+def _refused(what: str, problems: list[str]) -> EditResult:
     lines = "\n".join(f"- {problem}" for problem in problems)
-    return Edited(None, f"{what}, and nothing was changed:\n{lines}\nWrite all of it again.")
+    return EditResult(None, f"{what}, and nothing was changed:\n{lines}\nWrite all of it again.")
 
 
 def _output(system: RuleSystem, result: CellResult) -> str:

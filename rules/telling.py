@@ -22,8 +22,8 @@ from planbook.sandbox import bound_names, parse_source
 
 PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The templates of the Builder and the Consolidator, by path."""
-_CODE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
-"""Matches a block of code in a manual."""
+_CODE_BLOCK = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)
+"""A block of code in a manual."""
 
 
 def tell_rules(rules: Iterable[Rule]) -> str:
@@ -54,7 +54,7 @@ def tell_manual(knowledge: Knowledge) -> str:
 
 def spare_code(manual: str) -> str:
     """Mark the code of a manual as blocks that a prompt may leave out."""
-    return _CODE.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
+    return _CODE_BLOCK.sub(lambda code: prompt_block(code[0], "example of a rule"), manual)
 
 
 def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
@@ -65,7 +65,7 @@ def in_brief(rule: Rule, defined: Collection[str]) -> Rule:
 
 
 def tell_calls(rules_text: str, helpers: Iterable[Rule], defined: Collection[str]) -> str:
-    """Return the text of the rules with a line for each other helper method: its id, and its functions' signatures.
+    """Return the text of the rules with a line for every other helper method: its id, and its functions' signatures.
 
     Only functions that are ``defined`` for the planner are listed.
     """

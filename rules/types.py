@@ -30,7 +30,7 @@ MEANINGS = {
     RuleType.UNRESOLVED_ERROR: "an error that nobody has put right so far",
 }
 """The purpose of each type, as prompts describe it."""
-HOW_IT_IS_DONE = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
+HOW_TO_TYPES = (RuleType.SUCCESS_PROCESS, RuleType.USEFUL_HELPER_METHOD)
 """Types of rules on how tasks are done; all others are on the environment or on errors."""
 
 
@@ -85,7 +85,7 @@ class TypeParameter(Learned):
 class Example(Learned):
     """A solved task of a found type: its goal, and the constants of its plan as Python source.
 
-    ``joined`` is true if its own plan had another shape, so that it has no constants.
+    ``joined`` is true if its own plan had another shape, and therefore has no constants.
     """
 
     task_id: str
@@ -94,7 +94,7 @@ class Example(Learned):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     joined: bool = False
     read: dict[str, JsonValue] | None = Field(default=None, exclude_if=lambda read: read is None)
-    """What could be read after the procedure did the task, by the expression that reads it."""
+    """Values read after the procedure did the task, by the expression that reads them."""
 
 
 class Wording(Learned):
@@ -108,8 +108,8 @@ class Wording(Learned):
     joined: tuple[str, ...] = Field(default=(), exclude_if=lambda joined: not joined)
 
     @property
-    def each(self) -> "list[Wording]":
-        """The wording, and each of those that it was made of."""
+    def alternatives(self) -> "list[Wording]":
+        """The wording, and those that it was merged from."""
         return [self, *(Wording(pattern=pattern, goals=self.goals) for pattern in self.joined)]
 
     @property
@@ -188,12 +188,12 @@ def rule_number(id: str) -> int:
 
 
 def citations(text: str) -> tuple[str, ...]:
-    """Return the rule ids that a text names in any case, each once, in order."""
+    """Return the rule ids that a text names, ignoring case, each once, in order."""
     return tuple(dict.fromkeys(id.lower() for id in _CITATION.findall(text)))
 
 
 def read_type(text: str, offered: Collection[RuleType]) -> RuleType:
-    """Return the type that a text names, in any case. Raises ValueError, which lists the types."""
+    """Return the type that a text names, ignoring case. Raises ValueError, which lists the types."""
     letters = "".join(filter(str.isalpha, text.lower()))
     if letters in TWO_IN_ONE:
         raise ValueError(

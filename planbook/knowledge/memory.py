@@ -106,7 +106,7 @@ def learned_memory(config: Config, knowledge: Knowledge, *, learned: bool = True
         without=config.without,
         rule_tokens=config.rule_tokens,
         by_task=learned and config.learning is None and RETRIEVAL not in config.without,
-        anyway=config.learning is None or bool(config.paper),
+        allow_unrelated=config.learning is None or bool(config.paper),
         tell=partial(_manual_excerpt, manual) if manual else tell_rules,
     )
 

@@ -24,7 +24,7 @@ from planbook.planner import (
     play,
     read_trajectory,
 )
-from planbook.rules import Knowledge, Verification, admit, generalise, rules_for, say_more, verified
+from planbook.rules import Knowledge, Verification, admit, generalise, new_lesson_ids, rules_for, verified
 from planbook.runs import Run
 from planbook.workers import EpisodeWorker
 
@@ -161,7 +161,7 @@ class ProcedureWriter:
         """
         kind = played[-1].task.type
         existing, since = state.knowledge.procedures.get(kind), state.procedures_at.get(kind, 0)
-        new_rules = say_more(state.history.entries[since:])
+        new_rules = new_lesson_ids(state.history.entries[since:])
         if existing is None or not new_rules & _fitting_rules(state, kind):
             return state
         results = self._verifier([episode.task for episode in played])(existing)

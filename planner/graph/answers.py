@@ -32,12 +32,12 @@ FORMS = "text, code, yes/no, number, whole, any, one of: A, B, a list [SHAPE], o
 _MARKS = "*_`\"'#> \t\r\n"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?![.,]?\w)")
 _YES_NO = re.compile(r"(yes|no)\b", re.IGNORECASE)
-_SHOWN = 60
+_MAX_TEXT = 60
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One form of answer. ``fields`` are those of an object; ``inner`` is the form of a list's items or all values."""
+    """One form of answer. ``fields`` are those of an object; ``inner`` is the form of each list item or value."""
 
     kind: str = TEXT
     fields: Mapping[str, "Shape"] = field(default_factory=dict)
@@ -219,14 +219,14 @@ def _refuse_surrogates(text: str) -> None:
 def _read_yes_no(shape: Shape, text: str) -> JsonValue:
     match = _YES_NO.match(text.lstrip(_MARKS))
     if not match:
-        raise ValueError(f"the answer must begin with the word yes or no, and not with {text[:_SHOWN]!r}")
+        raise ValueError(f"the answer must begin with the word yes or no, and not with {text[:_MAX_TEXT]!r}")
     return match[1].lower()
 
 
 def _read_number(shape: Shape, text: str) -> JsonValue:
     match = _NUMBER.match(text.lstrip(_MARKS))
     if not match or (shape.kind == WHOLE and "." in match[0]):
-        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, and not with {text[:_SHOWN]!r}")
+        raise ValueError(f"the answer must begin with {_SKETCHES[shape.kind][1:-1]}, and not with {text[:_MAX_TEXT]!r}")
     return float(match[0]) if "." in match[0] else int(match[0])
 
 
@@ -236,7 +236,7 @@ def _read_choice(shape: Shape, text: str) -> JsonValue:
         rest = answer.removeprefix(choice.casefold())
         if rest != answer and not (rest[:1].isalnum() or rest[:1] == "_"):
             return choice
-    raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_SHOWN]!r}")
+    raise ValueError(f"the answer must begin with one of: {', '.join(shape.choices)}; not with {text[:_MAX_TEXT]!r}")
 
 
 _READERS: Mapping[str, Callable[[Shape, str], JsonValue]] = {
@@ -270,7 +270,7 @@ def _shortened(value: JsonValue) -> str:
     if value is None or value == "":
         return "empty"
     text = str(value) if not isinstance(value, str) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}..."
 
 
 def _place(place: Iterable[int | str]) -> str:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planbook.envs import Where
 from planbook.planner.errors import GraphError
 from planbook.planner.graph.answers import ANY, CODE, LIST, YES_NO, Shape
-from planbook.planner.graph.database import PATH, at, paths_of
+from planbook.planner.graph.database import PATH, part_at, paths_of
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.hooking import hook_problem
 from planbook.planner.graph.node import ANSWER, BaseNode, GraphFile, GraphNode
@@ -21,7 +21,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 RESERVED = frozenset(
     {DATABASE, ANSWER, "loop", "self", *"true false none True False None and or not in is if else".split()}
 )
-OF_AN_AGENT = ("world", "last", "step")
+AGENT_PATHS = ("world", "last", "step")
 """Database paths that exist in a graph that plays an environment, which is one with ``code:``."""
 PlacedFault = tuple[Where, str]
 Shapes = Mapping[str, Shape]
@@ -143,8 +143,8 @@ class _Checks:
         self._file, self._places, self._whole = file, places, whole
         self._by_name = {place.node.name: place for place in places}
         self._stored = list(self._stored_paths())
-        self._open = {*file.inputs, *(OF_AN_AGENT if file.code is not None else ())}
-        """Paths at and below which any value may be."""
+        self._open = {*file.inputs, *(AGENT_PATHS if file.code is not None else ())}
+        """Paths at and below which any value may exist."""
 
     def _stored_paths(self) -> Iterator[_StoredPath]:
         for place in self._places:
@@ -351,6 +351,6 @@ def _has(shape: Shape, path: str) -> bool:
 
 def _value(values: dict[str, JsonValue], path: str) -> object:
     try:
-        return at(values, path)
+        return part_at(values, path)
     except KeyError:
         return None

@@ -30,7 +30,7 @@ def json_value(value: JsonValue, source: str) -> JsonValue:
     return value
 
 
-def at(value: JsonValue, path: str) -> JsonValue:
+def part_at(value: JsonValue, path: str) -> JsonValue:
     """Return the part of a value at a dotted path; list items are numbered. Raises KeyError with the missing part."""
     for segment in filter(None, path.split(".")):
         if isinstance(value, dict) and segment in value:
@@ -72,14 +72,14 @@ class GraphDatabase:
     def get(self, path: str) -> JsonValue:
         """Return the value at a path. Raises GraphError that names the nearest path that exists."""
         try:
-            return deepcopy(at(self._values, _check_path(path)))
+            return deepcopy(part_at(self._values, _check_path(path)))
         except KeyError:
             raise GraphError(f"the database has nothing at {path}{nearest(path, paths_of(self._values))}") from None
 
     def has(self, path: str) -> bool:
         """Return True if any value is stored there, None and empty texts included."""
         try:
-            at(self._values, path)
+            part_at(self._values, path)
         except KeyError:
             return False
         return True
@@ -148,8 +148,8 @@ def steps(database: GraphDatabase) -> list[dict[str, Any]]:
     return list(history)
 
 
-def now(database: GraphDatabase) -> int:
-    """Return the number of the present step, from 0."""
+def current_step(database: GraphDatabase) -> int:
+    """Return the number of the current step, from 0."""
     number: Any = database.get(STEP) if database.has(STEP) else 0
     return int(number)
 

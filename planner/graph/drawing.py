@@ -13,11 +13,11 @@ from planbook.planner.graph.graph import Edge, Graph
 from planbook.planner.graph.node import ROLE, GraphFile, GraphNode
 
 Kind = Literal["node", "code", "branch", "loop"]
-LONGEST = 34
+MAX_LINE = 34
 """Maximum number of characters on a line in a box."""
-MANY = 24
+MAX_IMPLIED_ARROWS = 24
 """Maximum number of implied arrows. Beyond it, they are left out, and each box counts its own."""
-SECONDS = 60
+DOT_TIMEOUT = 60
 """Time limit of Graphviz."""
 _MERMAID = {"node": '["{}"]', "code": '[["{}"]]', "branch": '(["{}"])', "loop": '[/"{}"/]'}
 _DOT = {
@@ -84,7 +84,7 @@ def svg(file: GraphFile) -> str:
         )
     try:
         done = subprocess.run(
-            [program, "-Tsvg"], input=dot(file), capture_output=True, encoding="utf-8", timeout=SECONDS, check=True
+            [program, "-Tsvg"], input=dot(file), capture_output=True, encoding="utf-8", timeout=DOT_TIMEOUT, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise GraphError(f"Graphviz could not draw the graph: {error}") from error
@@ -97,7 +97,7 @@ def _picture(file: GraphFile) -> tuple[dict[str, _DrawnNode], list[_Arrow]]:
     kinds: dict[str, Kind] = {name: kind for name, (kind, _) in inner.items()}
     arrows = list(_arrows(graph, {name: label for name, (_, label) in inner.items()}))
     implied = [arrow.target for arrow in arrows if arrow.implied]
-    hidden = Counter(implied if len(implied) > MANY else ())
+    hidden = Counter(implied if len(implied) > MAX_IMPLIED_ARROWS else ())
     boxes = {}
     for name, node in graph.nodes.items():
         lines = [name, *_properties(node), *([f"{hidden[name]} more answers"] if hidden[name] else [])]
@@ -162,7 +162,7 @@ def _prompts(file: GraphFile) -> dict[str, str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
 
 
 def _for_mermaid(text: str) -> str:

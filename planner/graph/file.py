@@ -20,13 +20,13 @@ from planbook.planner.graph.templating import nearest
 
 SHIPPED_GRAPHS = Path(__file__).parents[1] / "graphs"
 """The folder of the graphs that ship."""
-OLD = """\
+OLD_FORMAT = """\
 this is the format of planbook 0.1, which is not read any more. Look-ups and conditions are Jinja now: \
 $db.plan$ is {{ db.plan }}, $db.plan|none yet$ is {{ db.plan | default("none yet") }}, $item$ of a loop is {{ item }}, \
 and when: {gate.replan: "yes"} is when: gate.replan == "yes" (`planbook graph format` has everything)"""
 _OLD_LOOK_UP = re.compile(r"\$db(\.[\w-]+)*(\|[^$\n]*)?\$")
 _JINJA = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_ROUNDS = 20
+_MAX_ROUNDS = 20
 """Maximum number of times that faulty parts are removed to check the rest."""
 
 
@@ -55,7 +55,7 @@ def graph_text(path: Path) -> str:
 
 
 def graph_of(text: str, path: Path) -> GraphFile:
-    """Return the graph of the text of that file, which need not exist yet. Raises BadGraphFile."""
+    """Return the graph in the text of a file, which need not exist yet. Raises BadGraphFile."""
     file, faults = _examine(text, path)
     if faults or file is None:
         raise BadGraphFile("\n".join(f"{path}:{fault}" for fault in faults))
@@ -76,7 +76,7 @@ def _examine(text: str, path: Path) -> tuple[GraphFile | None, list[FileFault]]:
     if not isinstance(read.value, dict):
         return None, [FileFault(1, "", "a graph file is a mapping; it begins with `nodes:`")]
     if old := next(_old_parts(read.value), None):
-        return None, [read.fault(old, OLD)]
+        return None, [read.fault(old, OLD_FORMAT)]
     file, faults = _validate(read, path.stem)
     if file is not None:
         faults += [read.fault(*fault) for fault in check_file(file, path.parent, whole=not faults)]
@@ -98,7 +98,7 @@ def _validate(read: YamlFile, name: str) -> tuple[GraphFile | None, list[FileFau
     faults: dict[FileFault, None] = {}
     if "name" in read.value:
         faults[read.fault(("name",), "there is no such key; a graph is named after its file")] = None
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         try:
             return GraphFile.model_validate(value), list(faults)
         except ValidationError as error:

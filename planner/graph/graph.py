@@ -83,7 +83,7 @@ class Graph:
         return [name for name in self.nodes if name not in self._evaluated and name not in waiting]
 
     def layers(self) -> list[list[str]]:
-        """Return all layers of the present graph. Raises GraphError for a cycle or a missing node."""
+        """Return all layers of the current graph. Raises GraphError for a cycle or a missing node."""
         nodes, edges = self.nodes, self.edges()
         for edge in edges:
             _check_ends(edge, nodes)
@@ -107,7 +107,7 @@ class Graph:
         self._nodes[node.name] = node
 
     def replace_node(self, node: GraphNode) -> None:
-        """Replace the node of that name."""
+        """Replace the node with that name."""
         self._check_open(node.name, self._nodes)
         self._nodes[node.name] = node
 
@@ -162,7 +162,7 @@ class Graph:
         self._edges_left_out.add((source, target))
 
     def skip(self, name: str) -> None:
-        """Skip a node in this pass and use its last answer again. A node without one is asked all the same."""
+        """Skip a node in this pass and use its last answer again. A node without one is asked anyway."""
         self._check_passing()
         self._check_open(name, self.nodes)
         self._skipped.add(name)

@@ -22,7 +22,7 @@ from pydantic import JsonValue
 from planbook.envs import import_error
 from planbook.planner.errors import GraphError
 from planbook.planner.graph import hooks as shipped
-from planbook.planner.graph.database import GraphDatabase, note, now
+from planbook.planner.graph.database import GraphDatabase, current_step, note
 from planbook.planner.graph.graph import Graph
 from planbook.planner.graph.node import GraphNode
 from planbook.planner.graph.templating import nearest
@@ -61,7 +61,7 @@ def keep_answer_as(field: str) -> Callable[[Finishing], None]:
     """Return a finish hook that keeps the answer in the history entry of the step, under a name."""
 
     def finish(finishing: Finishing) -> None:
-        note(finishing.database, now(finishing.database), **{field: str(finishing.answer)})
+        note(finishing.database, current_step(finishing.database), **{field: str(finishing.answer)})
 
     return finish
 
@@ -77,7 +77,7 @@ def call(hooks: Hooks, name: str, *arguments: Any) -> Any:
 
 
 def find_hook(name: str, folder: Path) -> Callable[..., Any]:
-    """Return the function of that name, after executing its file, whose path is relative to the folder.
+    """Return the function with that name, after executing its file. The file's path is relative to the folder.
 
     Raises GraphError.
     """

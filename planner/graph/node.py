@@ -23,7 +23,7 @@ ROLE = "graph"
 ANSWER = "answer"
 """The name of a node's own answer in its branches, its loop and its ``store``."""
 HOOKS = ("compose", "check", "finish")
-MOST = 20
+DEFAULT_MAX_ITEMS = 20
 """Default for the maximum number of a loop's items."""
 
 
@@ -95,7 +95,7 @@ class EachLoop(_GraphModel):
     store: str | None = None
     """Database path of the list of their answers."""
     before: Names = ()
-    most: int = Field(default=MOST, ge=1)
+    most: int = Field(default=DEFAULT_MAX_ITEMS, ge=1)
 
 
 class IfBranch(_GraphModel):
@@ -151,12 +151,12 @@ class GraphNode(BaseNode):
         """Database path of the list to which a node in a loop appends its answer."""
         return self._gather
 
-    def within(self) -> Iterator["BaseNode"]:
+    def nested_nodes(self) -> Iterator["BaseNode"]:
         """Yield the node itself, and all nodes of its branches and its loop."""
         yield self
         for branch in self.branches:
             for node in branch.nodes.values():
-                yield from node.within()
+                yield from node.nested_nodes()
         if self.loop:
             yield self.loop.node
 
@@ -209,7 +209,7 @@ class GraphFile(_GraphModel):
     @property
     def every_node(self) -> tuple[BaseNode, ...]:
         """All nodes, including those of branches and loops."""
-        return tuple(inner for node in self.nodes.values() for inner in node.within())
+        return tuple(inner for node in self.nodes.values() for inner in node.nested_nodes())
 
     @property
     def roles(self) -> tuple[str, ...]:

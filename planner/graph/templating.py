@@ -1,8 +1,8 @@
 """Jinja in graph files: templates and expressions over the database and the answers of nodes, with bounded work.
 
 Only a part of the language is allowed: ``{{ }}``, ``{% if %}``, ``{% for %}``, filters and tests. Values are plain JSON
-and are never read as templates themselves. Every item that a template goes through counts towards ``MOST_ITEMS``, every
-text that it makes towards ``LONGEST``.
+and are never read as templates themselves. Every item that a template goes through counts towards ``MAX_ITEMS``, every
+text that it makes towards ``MAX_CHARACTERS``.
 """
 
 import json
@@ -27,13 +27,13 @@ from planbook.sandbox import closest
 
 DATABASE = "db"
 """The name of the database in templates and expressions."""
-LONGEST = 1_000_000
+MAX_CHARACTERS = 1_000_000
 """Maximum number of characters of a rendered text and of each intermediate text."""
-MOST_ITEMS = 100_000
+MAX_ITEMS = 100_000
 """Maximum number of items that one rendering goes through, in all its loops and filters."""
-MOST_NODES = 5_000
+MAX_NODES = 5_000
 """Maximum number of nodes in the syntax tree of one template."""
-LARGEST = 10**15
+MAX_NUMBER = 10**15
 """The largest number in a calculation."""
 FILTERS = (
     "abs", "capitalize", "count", "d", "default", "dictsort", "first", "float", "int", "items", "join", "last",
@@ -69,7 +69,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 class _Missing(StrictUndefined):
-    """A value that does not exist. Nor do its parts, so ``db.a.b | default("none")`` works without ``db.a``."""
+    """A value that does not exist. Its parts do not, either, so ``db.a.b | default("none")`` works without ``db.a``."""
 
     @property
     def _undefined_message(self) -> str:
@@ -83,7 +83,7 @@ class _Rendering:
     """The look-ups of one rendering, and the number of items that it may still go through."""
 
     def __init__(self, roots: Mapping[str, JsonValue]) -> None:
-        self.roots, self._left = roots, MOST_ITEMS
+        self.roots, self._left = roots, MAX_ITEMS
         self.looked_up: list[tuple[str, JsonValue]] = []
         """The path and the value of each look-up, in order. They are the data of the text."""
 
@@ -114,7 +114,7 @@ class _Rendering:
         length = len(value) if isinstance(value, list | tuple | dict) else 1
         self._left -= (items or 1 + length) + (len(value) // 1_000 if isinstance(value, str) else 0)
         if self._left < 0:
-            raise GraphError(f"the template goes through more than {MOST_ITEMS:,} items; select fewer of them")
+            raise GraphError(f"the template goes through more than {MAX_ITEMS:,} items; select fewer of them")
         return value
 
     def finalize(self, value: Any) -> str:
@@ -134,8 +134,8 @@ def _require(value: Any) -> Any:
 
 
 def _check_length(characters: int) -> None:
-    if characters > LONGEST:
-        raise GraphError(f"the template makes a text of more than {LONGEST:,} characters; leave something out")
+    if characters > MAX_CHARACTERS:
+        raise GraphError(f"the template makes a text of more than {MAX_CHARACTERS:,} characters; leave something out")
 
 
 class _JsonSandbox(ImmutableSandboxedEnvironment):
@@ -153,8 +153,8 @@ class _JsonSandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         for operand in map(_require, (left, right)):
-            if not isinstance(operand, int | float) or abs(operand) > LARGEST:
-                raise GraphError(f"{operator} takes numbers, of at most {LARGEST:,}")
+            if not isinstance(operand, int | float) or abs(operand) > MAX_NUMBER:
+                raise GraphError(f"{operator} takes numbers, of at most {MAX_NUMBER:,}")
         if operator == "**":
             raise GraphError("** is not allowed")
         return super().call_binop(context, operator, left, right)
@@ -331,8 +331,8 @@ def _check(tree: nodes.Template) -> None:
     """Raise ValueError for constructs that are not allowed, and make loops count their items."""
     for number, node in enumerate(tree.find_all(nodes.Node)):
         problem = _problem(node)
-        if number > MOST_NODES:
-            problem = f"the text has more than {MOST_NODES:,} parts of Jinja; make several nodes of it"
+        if number > MAX_NODES:
+            problem = f"the text has more than {MAX_NODES:,} parts of Jinja; make several nodes of it"
         if problem:
             raise ValueError(problem)
     for loop in tree.find_all(nodes.For):

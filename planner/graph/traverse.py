@@ -28,7 +28,7 @@ GRAPH_PROMPTS = Prompts(Path(__file__).parent / "templates")
 """The template around the prompt of a node."""
 Answers = Mapping[str, JsonValue]
 """Answers by name of node."""
-LONGEST_RECORDED = 2_000
+MAX_RECORDED = 2_000
 """Maximum number of characters of a stored value that the node's event repeats."""
 LEFT_OUT = "(too long to be repeated here)"
 
@@ -73,7 +73,7 @@ class NodeAnswered(Payload):
 
     @property
     def status(self) -> str:
-        """``skipped`` if it was not asked."""
+        """``skipped`` if it was not asked, else empty."""
         return "skipped" if self.skipped else ""
 
 
@@ -115,7 +115,7 @@ def run_pass(
     Raises GraphError for a cycle or a missing dependency, before any node is asked, and for a refused edit;
     UnusableReply if an answer stays unusable; and the errors of asking a model.
     """
-    passing = _Passing(graph, database, scope, hooks or {}, Pass(number), side_by_side, anew)
+    passing = _RunningPass(graph, database, scope, hooks or {}, Pass(number), side_by_side, anew)
     with graph.passing():
         graph.layers()
         while layer := graph.ready():
@@ -125,7 +125,7 @@ def run_pass(
 
 
 @dataclass
-class _Passing:
+class _RunningPass:
     graph: Graph
     database: GraphDatabase
     scope: Scope
@@ -230,7 +230,7 @@ class _Passing:
                 call(self.hooks, node.finish, finishing)
             except ValueError as error:
                 raise GraphError(f"node {node.name}: {node.finish} refused an accepted answer: {error}") from error
-        return self._written()
+        return self._changed_values()
 
     def _value(self, part: Expression, node: GraphNode, answer: JsonValue) -> JsonValue:
         try:
@@ -245,12 +245,10 @@ class _Passing:
         except GraphError as error:
             raise GraphError(f"node {node.name}: when: {error}") from error
 
-    def _written(self) -> dict[str, JsonValue]:
+    def _changed_values(self) -> dict[str, JsonValue]:
         """Return the values that the node has changed in the database, by path; a note in place of a long value."""
         values = {path: self.database.get(path) for path in self.database.written}
-        return {
-            path: LEFT_OUT if len(value_text(value)) > LONGEST_RECORDED else value for path, value in values.items()
-        }
+        return {path: LEFT_OUT if len(value_text(value)) > MAX_RECORDED else value for path, value in values.items()}
 
     def _add_branch(self, branch: IfBranch) -> None:
         nodes = branch.nodes.values()

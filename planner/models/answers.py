@@ -13,7 +13,7 @@ from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Finish, Message, OnText, Reply, Sampling, label, request_key
 from planbook.planner.models.waiting import Stopped, never_stopped, pause
 
-PIECE = 16
+PIECE_LENGTH = 16
 """Number of characters that are passed on at a time."""
 
 
@@ -21,8 +21,8 @@ def pass_on(text: str, on_text: OnText | None) -> tuple[str, Finish]:
     """Pass a text on in pieces. Return the part passed on, and "cut" if the listener stopped before the end."""
     if on_text is None:
         return text, "stop"
-    for start in range(0, len(text), PIECE):
-        end = start + PIECE
+    for start in range(0, len(text), PIECE_LENGTH):
+        end = start + PIECE_LENGTH
         if not on_text(text[start:end]) and end < len(text):
             return text[:end], "cut"
     return text, "stop"
@@ -84,8 +84,8 @@ LOG = logging.getLogger(__name__)
 KIND = "exchange"
 """The model name in replies. It has no folder, since that belongs to one machine."""
 _NAME = re.compile(r"(\d+)-[0-9a-f]{8}\.prompt\.md")
-SAME_LOOKS = 2
-"""Number of consecutive looks that must find a file unchanged before it counts as complete."""
+STABLE_CHECKS = 2
+"""Number of consecutive checks that must find a file unchanged before it counts as complete."""
 README = """\
 # Prompts that wait for an answer
 
@@ -141,12 +141,12 @@ class ExchangeModel:
         """Return the text of an answer once its file is complete."""
         if not answer.exists():
             LOG.info("waiting for %s", answer)
-        before, looks = (0, 0), 0
+        before, checks = (0, 0), 0
         while True:
-            now = _look(answer)
-            looks = looks + 1 if now == before else 0
+            now = _file_state(answer)
+            checks = checks + 1 if now == before else 0
             before = now
-            if looks >= SAME_LOOKS and now != (0, 0) and (text := _text(answer)).strip():
+            if checks >= STABLE_CHECKS and now != (0, 0) and (text := _text(answer)).strip():
                 return text
             pause(self._poll, self._stopped)
 
@@ -173,7 +173,7 @@ def _first_line(path: Path) -> str:
         return file.readline()
 
 
-def _look(path: Path) -> tuple[int, int]:
+def _file_state(path: Path) -> tuple[int, int]:
     """Return size and time of change; (0, 0) for a missing or empty file."""
     try:
         status = path.stat()

@@ -31,14 +31,14 @@ WHOLE = "whole"
 OPEN, NAMED, CLOSE = "\x02", "\x03", "\x04"
 """Marks of a block. Fitting a prompt removes them, so they never reach a model."""
 _BLOCK = re.compile(f"{OPEN}({'|'.join((*LEFT_OUT_FIRST, WHOLE))}){NAMED}(.*?){CLOSE}", re.DOTALL)
-SHORTEST_CUT = 400
+MIN_CUT = 400
 """Minimum number of characters that are left of a piece."""
-LONG = 16_000
+MAX_MESSAGE = 16_000
 """Number of characters to which the messages of an exchange are cut before whole exchanges are left out."""
 
 
 def prompt_block(text: str, name: str) -> str:
-    """Mark a text as a block of that name. Raises ValueError for an unknown name."""
+    """Mark a text as a block with that name. Raises ValueError for an unknown name."""
     if name not in (*LEFT_OUT_FIRST, WHOLE):
         raise ValueError(f"a prompt has no blocks {name!r}; there are {', '.join(LEFT_OUT_FIRST)} and {WHOLE}")
     return f"{OPEN}{name}{NAMED}{text}{CLOSE}" if text.strip() else text
@@ -73,14 +73,14 @@ def fit(messages: Sequence[Message], room: int) -> Fitted:
     """Fit a conversation into ``room`` tokens, by estimate. Raises ContextExceeded if that is impossible.
 
     Parts are left out one by one in the order of ``LEFT_OUT_FIRST``, each replaced by a note. System messages, the
-    first user message, the last reply and the last message stay. Messages of more than ``LONG`` characters are cut to
-    that length before whole exchanges are left out, so that one long output does not push out all others. If that is
+    first user message, the last reply and the last message stay. Messages longer than ``MAX_MESSAGE`` are cut to that
+    length before whole exchanges are left out, so that one long output does not push out all others. If that is
     not enough, the longest remaining texts are cut in the middle, between two lines, all to the same length, with a
     note of the number of characters cut.
     """
     for draft in _drafts(messages):
         if estimate_prompt(fitted := draft.messages()) <= room:
-            return Fitted(fitted, len(draft.left_out), draft.spared)
+            return Fitted(fitted, len(draft.left_out), draft.saved)
     return _cut(draft, room)
 
 
@@ -94,12 +94,12 @@ class _Block:
 
 @dataclass(frozen=True)
 class _FittedConversation:
-    """A conversation in pieces, the indices of messages left out, and the number of characters spared."""
+    """A conversation in pieces, the indices of messages left out, and the number of characters saved."""
 
     original: tuple[Message, ...]
     pieces: tuple[tuple[_Block, ...], ...]
     left_out: frozenset[int] = frozenset()
-    spared: int = 0
+    saved: int = 0
 
     def messages(self) -> tuple[Message, ...]:
         """Return the remaining messages, with a note in place of those left out."""
@@ -122,14 +122,14 @@ class _FittedConversation:
         block = message[number]
         message[number] = _Block(f"[left out to fit the context: {block.name}]\n", WHOLE)
         pieces = (*self.pieces[:index], tuple(message), *self.pieces[index + 1 :])
-        return replace(self, pieces=pieces, spared=self.spared + len(block.text))
+        return replace(self, pieces=pieces, saved=self.saved + len(block.text))
 
     def shortened(self, after: int) -> "_FittedConversation":
         """Cut the long pieces of the messages after an index."""
-        cut = [[_cut_piece(piece, LONG) for piece in message] for message in self.pieces[after + 1 :]]
+        cut = [[_cut_piece(piece, MAX_MESSAGE) for piece in message] for message in self.pieces[after + 1 :]]
         pieces = (*self.pieces[: after + 1], *(tuple(piece for piece, _ in message) for message in cut))
-        spared = sum(missing for message in cut for _, missing in message)
-        return replace(self, pieces=pieces, spared=self.spared + spared)
+        saved = sum(missing for message in cut for _, missing in message)
+        return replace(self, pieces=pieces, saved=self.saved + saved)
 
 
 def _drafts(messages: Sequence[Message]) -> Iterator[_FittedConversation]:
@@ -199,13 +199,13 @@ def _without(messages: Sequence[Message], left_out: Set[int]) -> tuple[Message, 
 
 def _cut(draft: _FittedConversation, room: int) -> Fitted:
     """Cut the longest pieces to the greatest common length at which the conversation fits."""
-    fitted = _cut_to(draft, SHORTEST_CUT)
+    fitted = _cut_to(draft, MIN_CUT)
     if (least := estimate_prompt(fitted.messages)) > room:
         raise ContextExceeded(
-            f"even cut to {SHORTEST_CUT} characters a message, the prompt has about {least} tokens, and the context "
+            f"even cut to {MIN_CUT} characters a message, the prompt has about {least} tokens, and the context "
             f"leaves room for {room}: raise the context or lower the tokens of a reply"
         )
-    fits, too_long = SHORTEST_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
+    fits, too_long = MIN_CUT, max(len(piece.text) for message in draft.pieces for piece in message)
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
         candidate = _cut_to(draft, middle)
@@ -221,7 +221,7 @@ def _cut_to(draft: _FittedConversation, length: int) -> Fitted:
     cut = [[_cut_piece(piece, length) for piece in message] for message in draft.pieces]
     shortened = replace(draft, pieces=tuple(tuple(piece for piece, _ in message) for message in cut))
     missing = sum(count for message in cut for _, count in message)
-    return Fitted(shortened.messages(), len(draft.left_out), draft.spared + missing)
+    return Fitted(shortened.messages(), len(draft.left_out), draft.saved + missing)
 
 
 def _cut_piece(piece: _Block, length: int) -> tuple[_Block, int]:

@@ -20,15 +20,15 @@ from planbook.planner.errors import ModelRefused
 from planbook.planner.models.openai_replies import (
     BrokenStream,
     Failure,
-    Received,
     ReplyListener,
+    ReplyParts,
     chunks_of,
     describe,
     final_error,
     is_rate_limited,
     is_retryable,
     is_too_long,
-    most_requests,
+    max_requests,
     read_stream,
     read_whole,
     retry_after,
@@ -36,7 +36,7 @@ from planbook.planner.models.openai_replies import (
 from planbook.planner.models.tokens import estimated_usage
 from planbook.planner.models.types import Message, OnText, Reply, Sampling
 from planbook.planner.models.waiting import (
-    QUIET,
+    QUIET_SECONDS,
     USUAL_TIMEOUTS,
     Gate,
     Stopped,
@@ -50,7 +50,7 @@ LOG = logging.getLogger(__name__)
 DEFAULT_URL = "https://api.openai.com/v1"
 NO_REQUESTS = "PLANBOOK_NO_REQUESTS"
 """If this environment variable is 1, only servers on this machine are allowed."""
-LONGEST_BACK_OFF = 60.0
+MAX_BACK_OFF = 60.0
 _JITTER = random.Random()  # not the global one, which may be seeded for a run
 
 
@@ -111,7 +111,7 @@ class OpenAIModel:
                 self._gate.wait()
                 received = self._ask(messages, sampling, listener)
             except (openai.APIError, BrokenStream) as error:
-                kind, most = most_requests(error, self._retries)
+                kind, most = max_requests(error, self._retries)
                 failures[kind] += 1
                 if failures[kind] >= most or is_too_long(error) or not is_retryable(error):
                     # without the cause, which may quote the key
@@ -123,7 +123,7 @@ class OpenAIModel:
     def _wait(self, error: Failure, requests: int, most: int) -> None:
         """Log the failure, and wait before a retry. If the server limits our rate, all threads wait."""
         requested = retry_after(error)
-        back_off = min(self._backoff * 2.0 ** (requests - 1), LONGEST_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
+        back_off = min(self._backoff * 2.0 ** (requests - 1), MAX_BACK_OFF) * _JITTER.uniform(0.75, 1.25)
         seconds = back_off if requested is None else requested
         LOG.warning(
             "%s: %s; trying again in %.1f s (try %d of %d)",
@@ -142,11 +142,11 @@ class OpenAIModel:
         LOG.info(
             "%s has sent nothing for %.0f s; it is given %.0f s in all (--timeout idle=SECONDS)",
             self._title,
-            QUIET,
+            QUIET_SECONDS,
             self._timeouts.idle,
         )
 
-    def _ask(self, messages: Sequence[Message], sampling: Sampling, listener: ReplyListener) -> Received:
+    def _ask(self, messages: Sequence[Message], sampling: Sampling, listener: ReplyListener) -> ReplyParts:
         """Return one reply. After each parameter that the server refuses, ask again without it."""
         while True:
             parameters = self._parameters.of(sampling)
@@ -156,7 +156,7 @@ class OpenAIModel:
                 if is_too_long(error) or not self._parameters.learn(error, parameters):
                     raise
 
-    def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> Received:
+    def _request(self, messages: Sequence[Message], parameters: dict[str, Any], listener: ReplyListener) -> ReplyParts:
         sent = [{"role": message.role, "content": _sendable(message.content)} for message in messages]
         body = {"model": self._model, "messages": sent, **parameters}
         if not parameters.get("stream"):
@@ -181,7 +181,7 @@ class OpenAIModel:
             )
         )
 
-    def _reply(self, received: Received, messages: Sequence[Message], seconds: float) -> Reply:
+    def _reply(self, received: ReplyParts, messages: Sequence[Message], seconds: float) -> Reply:
         """Return the reply. If the server's name for its model is a path, keep only the file name."""
         text = received.text or received.refusal
         served = received.model or self._model
@@ -243,8 +243,8 @@ REPLACEMENTS: Mapping[str, str | None] = {
     "stream": None,
 }
 """Replacements of refused parameters; None sends nothing. They are tried in this order."""
-_NEEDS: Mapping[str, str] = {"stream_options": "stream"}
-_NAMING = (
+_REQUIRES: Mapping[str, str] = {"stream_options": "stream"}
+_NAMED_PATTERNS = (
     r"""["'`]{name}["'`]""",
     r"\b(parameters?|arguments?|fields?|keys?|inputs?)\b( supplied| given)?[\s:]+{name}\b",
     r"\b(unsupported|unrecognized|unknown|unexpected)\b[\s:]+{name}\b",
@@ -278,7 +278,7 @@ class Parameters:
         }
         replaced = self.replaced
         names = {
-            name: replaced.get(name, name) for name in values if replaced.get(_NEEDS.get(name, ""), "") is not None
+            name: replaced.get(name, name) for name in values if replaced.get(_REQUIRES.get(name, ""), "") is not None
         }
         return {sent: values[name] for name, sent in names.items() if sent is not None and values[name] is not None}
 
@@ -296,4 +296,4 @@ def _is_about(error: openai.APIStatusError, parameter: str) -> bool:
     if error.param is not None:
         return error.param == parameter
     text = f"{error.message} {error.body}"
-    return any(re.search(pattern.format(name=parameter), text, re.IGNORECASE) for pattern in _NAMING)
+    return any(re.search(pattern.format(name=parameter), text, re.IGNORECASE) for pattern in _NAMED_PATTERNS)

@@ -13,12 +13,12 @@ from openai.types.chat import ChatCompletion
 from planbook.planner.errors import ContextExceeded, ModelError, ModelRefused, ModelUnavailable
 from planbook.planner.models.types import Finish, OnText, Usage
 
-LONGEST_WAIT = 120.0
+MAX_WAIT = 120.0
 """Maximum number of seconds to wait at a server's request."""
-BUSY = 3
+BUSY_FACTOR = 3
 """Factor for the number of retries if a server limits the rate of requests."""
-SHORTEST_KEY = 8
-LONGEST_QUOTE = 400
+MIN_KEY_LENGTH = 8
+MAX_QUOTE = 400
 """Maximum number of characters quoted from a server's message."""
 NOT_RETRYABLE = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Codes of a 429 that waiting does not resolve."""
@@ -89,16 +89,16 @@ def retry_after(error: Failure) -> float | None:
             seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except ValueError:
             return None
-    return min(seconds, LONGEST_WAIT) if seconds > 0 else None
+    return min(seconds, MAX_WAIT) if seconds > 0 else None
 
 
-def most_requests(error: Failure, retries: int) -> tuple[str, int]:
+def max_requests(error: Failure, retries: int) -> tuple[str, int]:
     """Return the kind of a failure, and the number of requests that may end in that kind before it is final.
 
     A busy server gets more requests. A server that sent nothing for all of ``idle`` is asked only once more.
     """
     if is_rate_limited(error):
-        return "busy", 1 + BUSY * retries
+        return "busy", 1 + BUSY_FACTOR * retries
     return ("silent", 1 + min(retries, 1)) if _is_silence(error) else ("failed", 1 + retries)
 
 
@@ -160,13 +160,13 @@ def describe(error: Failure, key: str) -> str:
         text = f"{text.rstrip('.')} ({type(error.__cause__).__name__}: {error.__cause__})"
     elif isinstance(error, openai.APIStatusError) and text == f"Error code: {error.status_code}" and error.body:
         text = f"{text} - {error.body}"  # not in OpenAI's form
-    text = " ".join(_without(text, key).split())
-    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]} ..."
+    text = " ".join(_without_key(text, key).split())
+    return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]} ..."
 
 
-def _without(text: str, key: str) -> str:
+def _without_key(text: str, key: str) -> str:
     """Return the text without the key. A placeholder for no key stays."""
-    return text.replace(key, "[key]") if len(key) >= SHORTEST_KEY else text
+    return text.replace(key, "[key]") if len(key) >= MIN_KEY_LENGTH else text
 
 
 def _status(error: Failure) -> int | None:
@@ -193,7 +193,7 @@ class ReplyListener:
         self._on_text, self._passed = on_text, ""
 
     def pass_on(self, text: str) -> bool:
-        """Pass on the new part of the present stream's text so far. Return False if no more is wanted."""
+        """Pass on the new part of the current stream's text so far. Return False if no more is wanted."""
         if self._on_text is None or len(text) <= len(self._passed) or not text.startswith(self._passed):
             return True
         piece, self._passed = text[len(self._passed) :], text
@@ -201,7 +201,7 @@ class ReplyListener:
 
 
 @dataclass
-class Received:
+class ReplyParts:
     """The parts of a reply; ``reason`` is the server's reason for its end, None while it has not ended."""
 
     text: str = ""
@@ -222,29 +222,29 @@ class Received:
         return _FINISHES.get(self.reason or "", "stop")
 
 
-def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) -> Received:
+def read_stream(chunks: Iterable[Mapping[str, Any]], listener: ReplyListener) -> ReplyParts:
     """Read the chunks of a reply, until the listener wants no more. Raises BrokenStream and openai.APIError."""
-    received = Received()
+    received = ReplyParts()
     try:
         for chunk in chunks:
-            _take(received, chunk)
+            _add_chunk(received, chunk)
             if not listener.pass_on(received.text):
                 received.cut = True
-                return _joined(received)
+                return _join_halves(received)
     except (openai.APIError, BrokenStream):
         if received.reason is None:
             raise  # otherwise the text is complete, and only the token count is lost
     if received.reason is None:
         raise BrokenStream("the reply's stream ended without a finish_reason")
-    return _joined(received)
+    return _join_halves(received)
 
 
-def read_whole(completion: object, listener: ReplyListener) -> Received:
+def read_whole(completion: object, listener: ReplyListener) -> ReplyParts:
     """Return a reply that came in one piece. Raises BrokenStream if it is not a reply."""
     if not isinstance(completion, ChatCompletion) or not completion.choices:
         raise BrokenStream("the server answered with something other than a chat completion")
     choice = completion.choices[0]
-    received = Received(
+    received = ReplyParts(
         text=choice.message.content or "",
         refusal=choice.message.refusal or "",
         reasoning=_reasoning(choice.message.model_dump()),
@@ -253,7 +253,7 @@ def read_whole(completion: object, listener: ReplyListener) -> Received:
         model=completion.model or "",
     )
     listener.pass_on(received.text)
-    return _joined(received)
+    return _join_halves(received)
 
 
 def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
@@ -273,8 +273,8 @@ def chunks_of(stream: openai.Stream[object]) -> Iterator[Mapping[str, Any]]:
         raise OtherApi(f"it answers with {kind or 'no content type'}, where a stream of {EVENTS} was asked for")
 
 
-def _take(received: Received, chunk: Mapping[str, Any]) -> None:
-    """Add one chunk. Servers leave different parts out of it."""
+def _add_chunk(received: ReplyParts, chunk: Mapping[str, Any]) -> None:
+    """Add one chunk. Servers omit different parts of it."""
     received.model = chunk.get("model") or received.model
     received.usage = _usage(chunk.get("usage")) or received.usage
     for choice in chunk.get("choices") or ():
@@ -303,8 +303,8 @@ def _usage(counted: Mapping[str, Any] | None) -> Usage | None:
     )
 
 
-def _joined(received: Received) -> Received:
-    """Join characters that came as two halves in two pieces."""
+def _join_halves(received: ReplyParts) -> ReplyParts:
+    """Join characters that came as two halves in two pieces, and return the reply."""
     received.text = received.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     received.reasoning = received.reasoning.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return received

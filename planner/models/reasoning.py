@@ -16,7 +16,7 @@ _TAGS = ("<think>", "<thinking>")
 
 
 def split(text: str) -> tuple[str, str]:
-    """Return the reasoning at the beginning of a text, and the rest. Without a closing tag, there is no rest."""
+    """Return the reasoning at the beginning of a text, and the rest. The rest is empty if a tag is never closed."""
     reasoning, rest = _blocks(text)
     closed = _CLOSE_ALONE.search(text) if rest == text else None
     if closed and len(_FENCE.findall(text, 0, closed.start())) % 2 == 0:

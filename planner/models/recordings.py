@@ -39,7 +39,7 @@ from planbook.planner.types import Record
 
 Kind = TypeVar("Kind", bound=Record)
 FORMAT = 1
-HEAD = 80
+HEAD_LENGTH = 80
 """Number of characters of each message that are recorded, for people."""
 
 
@@ -66,7 +66,7 @@ class RecordedMessage(Record):
     def of(cls, message: Message) -> "RecordedMessage":
         """Return the record of a message."""
         text = message.content
-        return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD])
+        return cls(role=message.role, sha256=digest(text), length=len(text), head=text[:HEAD_LENGTH])
 
 
 class RecordedReply(Record):
@@ -98,7 +98,7 @@ class RecordedReply(Record):
         )
 
 
-class Found(NamedTuple):
+class FoundReply(NamedTuple):
     """A recorded reply; ``reworded`` if its prompt had the same data in other words."""
 
     entry: RecordedReply
@@ -125,19 +125,19 @@ class RecordedReplies:
             self._by_data.setdefault((*key, entry.given.data, entry.given.number), entry)
             self._by_data.setdefault((*key, entry.given.data), entry)
 
-    def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> Found | None:
+    def find(self, messages: Sequence[Message], sampling: Sampling, *, strict: bool = False) -> FoundReply | None:
         """Return the reply to the exact prompt that this thread is asking, else to its data, unless ``strict``.
 
         If no reply was recorded for the data at this place of the scope, one for the same data at another place counts.
         """
         if entry := self._by_key.get(request_key(messages, sampling)):
-            return Found(entry, reworded=False)
-        asked = prompt_data()
-        if strict or asked is None:
+            return FoundReply(entry, reworded=False)
+        prompt = prompt_data()
+        if strict or prompt is None:
             return None
         key = _key_start(label(), sampling)
-        entry = self._by_data.get((*key, asked.data, asked.number)) or self._by_data.get((*key, asked.data))
-        return Found(entry, reworded=True) if entry else None
+        entry = self._by_data.get((*key, prompt.data, prompt.number)) or self._by_data.get((*key, prompt.data))
+        return FoundReply(entry, reworded=True) if entry else None
 
 
 def _key_start(label: str, sampling: Sampling) -> tuple[object, ...]:
@@ -208,7 +208,7 @@ def _parse(path: Path, number: int, line: bytes, kind: type[Kind]) -> Kind:
         return kind.model_validate(json.loads(line))
     except ValueError as error:  # from json or pydantic
         expected = "header of a recording" if kind is Header else "recorded reply"
-        raise UnknownModel(f"{path}:{number} is no {expected}: {_reason(error)}") from error
+        raise UnknownModel(f"{path}:{number} is not a {expected}: {_reason(error)}") from error
 
 
 def _reason(error: ValueError) -> str:
@@ -218,7 +218,7 @@ def _reason(error: ValueError) -> str:
     return ": ".join([*map(str, first["loc"]), first["msg"]])
 
 
-MISSING = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
+MISSING_ADVICE = "Record what is missing with --model recorded:{0}+MODEL, such as recorded:{0}+openai:NAME"
 
 
 class RecordedModel:
@@ -257,7 +257,7 @@ class RecordedModel:
                 return self._record(self._inner, messages, sampling, on_text)
         if found is None:
             problem = explain_missing(self.path, messages, sampling, self._entries, strict=self.strict)
-            raise NotRecorded(f"{problem}. {MISSING.format(self.path)}")
+            raise NotRecorded(f"{problem}. {MISSING_ADVICE.format(self.path)}")
         entry, reworded = found
         text, finish = pass_on(entry.text, on_text)
         usage = usage_of_cut(entry.usage, entry.text, text)
@@ -278,15 +278,15 @@ def explain_missing(
     path: Path, messages: Sequence[Message], sampling: Sampling, entries: RecordedReplies, *, strict: bool = False
 ) -> str:
     """Explain that a recording has no answer, and how the most similar entry differs."""
-    asked, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
+    request, replies = tuple(map(RecordedMessage.of, messages)), list(entries)
     prompt = f" of {label()}" if label() else ""
-    problem = f"{path} has no answer to this prompt{prompt} ({_summary(asked)})"
+    problem = f"{path} has no answer to this prompt{prompt} ({_summary(request)})"
     if strict and entries.find(messages, sampling):
         return f"{problem} but one to the same data in other words, which --strict-recordings refuses"
     if not replies:
         return f"{problem}; it is empty"
-    nearest = max(replies, key=lambda entry: _similarity(entry, asked))
-    difference = f"{_difference(nearest, asked, sampling)}{_data_change(nearest)}"
+    nearest = max(replies, key=lambda entry: _similarity(entry, request))
+    difference = f"{_difference(nearest, request, sampling)}{_data_change(nearest)}"
     return f"{problem}; the nearest of its {len(replies)} {difference}"
 
 
@@ -298,16 +298,16 @@ def _data_change(nearest: RecordedReply) -> str:
     return ". What the prompt was made from has changed" if nearest.given.data != now.data else ""
 
 
-def _similarity(entry: RecordedReply, asked: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
+def _similarity(entry: RecordedReply, request: Sequence[RecordedMessage]) -> tuple[int, bool, bool, int]:
     """Return the sort key: number of equal messages, same prompt name, same message count, number of equal heads."""
-    pairs = list(zip(entry.messages, asked, strict=False))
+    pairs = list(zip(entry.messages, request, strict=False))
     same, alike = sum(one == other for one, other in pairs), sum(one.head == other.head for one, other in pairs)
-    return same, entry.label == label(), len(entry.messages) == len(asked), alike
+    return same, entry.label == label(), len(entry.messages) == len(request), alike
 
 
-def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling: Sampling) -> str:
+def _difference(entry: RecordedReply, request: Sequence[RecordedMessage], sampling: Sampling) -> str:
     prompt = f"(of {entry.label}) " if entry.label else ""
-    for number, (then, now) in enumerate(zip_longest(entry.messages, asked), 1):
+    for number, (then, now) in enumerate(zip_longest(entry.messages, request), 1):
         if then != now:
             return f"{prompt}differs from message {number} on: {_shown(now)}, recorded was {_shown(then)}"
     recorded, current = entry.sampling.model_dump(), sampling.model_dump()
@@ -316,9 +316,9 @@ def _difference(entry: RecordedReply, asked: Sequence[RecordedMessage], sampling
     return f"{prompt}has the same messages, drawn otherwise: {changes}"
 
 
-def _summary(asked: Sequence[RecordedMessage]) -> str:
-    messages = f"{len(asked)} message{'' if len(asked) == 1 else 's'}"
-    return f"{messages}, the last: {_shown(asked[-1])}" if asked else messages
+def _summary(request: Sequence[RecordedMessage]) -> str:
+    messages = f"{len(request)} message{'' if len(request) == 1 else 's'}"
+    return f"{messages}, the last: {_shown(request[-1])}" if request else messages
 
 
 def _shown(message: RecordedMessage | None) -> str:

@@ -29,14 +29,14 @@ _OBJECTS: dict[str, Model] = {}
 
 def register_model(model: Model) -> str:
     """Return a name by which a model loads in this process: ``object:NAME``, where NAME is its name or class."""
-    own = getattr(model, "name", "") or type(model).__name__
-    name = own if own.startswith(OBJECT) else f"{OBJECT}{own}"
+    base = getattr(model, "name", "") or type(model).__name__
+    name = base if base.startswith(OBJECT) else f"{OBJECT}{base}"
     _OBJECTS[name] = model
     return name
 
 
 def load_model(spec: str, *, stopped: Stopped = never_stopped, timeouts: Timeouts = USUAL_TIMEOUTS) -> Model:
-    """Return the model of that full name; see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
+    """Return the model with that full name; see FORMS. Raises UnknownModel; ModelRefused if a server's key is missing.
 
     A model checks ``stopped`` while it waits; a model behind a server applies ``timeouts``.
     """

@@ -12,19 +12,19 @@ from planbook.planner.types import Record
 from planbook.sandbox import cached_up_to
 
 _PIECE = re.compile(r"[A-Za-z]+| ?[0-9]|\n[ \t]*|[ \t]{2,}|[!-/:-@\[-`{-~]|[^\x00-\x7f]")
-_LETTERS_A_TOKEN = 7
-_BYTES_A_TOKEN = 2
+_LETTERS_PER_TOKEN = 7
+_BYTES_PER_TOKEN = 2
 MESSAGE_TOKENS = 4
 """Number of tokens that a chat template adds to each message: its role and two marks."""
-_CACHED = 16 << 20
+_CACHE_SIZE = 16 << 20
 """Maximum number of characters of the messages whose token counts are cached."""
 MARGIN = 1.35
 """Factor from the estimate to an upper limit of a prompt's tokens. The estimate of German texts was 26 % too low."""
 
 
-@cached_up_to(_CACHED)  # because a conversation is counted again for each reply
+@cached_up_to(_CACHE_SIZE)  # because a conversation is counted again for each reply
 def estimate_tokens(text: str) -> int:
-    """Return the estimated number of tokens of a text, which is rather too high than too low.
+    """Return the estimated number of tokens of a text, which tends to be too high.
 
     Measured against five tokenizers (cl100k, o200k, DeepSeek's, Claude 2's, SmolLM2's): Python code 9 to 41 % too
     many, English 0 to 27 %, HTML and JSON 21 to 45 %, observations full of numbered objects -4 to 22 %. Other scripts
@@ -36,9 +36,9 @@ def estimate_tokens(text: str) -> int:
 
 def _piece_tokens(piece: str) -> float:
     if not piece.isascii():
-        return len(piece.encode("utf-8", "surrogatepass")) / _BYTES_A_TOKEN
+        return len(piece.encode("utf-8", "surrogatepass")) / _BYTES_PER_TOKEN
     if piece[0].isalpha():
-        return -(-len(piece) // _LETTERS_A_TOKEN)
+        return -(-len(piece) // _LETTERS_PER_TOKEN)
     return len(piece) if piece[-1].isdigit() else 1  # " 7" is two tokens in nearly every vocabulary
 
 
@@ -47,7 +47,7 @@ def estimate_prompt(messages: Iterable[Message]) -> int:
     return sum(estimate_tokens(message.content) + MESSAGE_TOKENS for message in messages)
 
 
-def most_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
+def max_usage(messages: Iterable[Message], sampling: Sampling) -> Usage:
     """Return an upper limit of the tokens of a call: the estimate for the prompt, and the longest reply."""
     prompt = int(estimate_prompt(messages) * MARGIN)
     longest = sampling.max_tokens or max(sampling.context - prompt, 0)
@@ -71,7 +71,7 @@ SHIPPED_PRICES = Path(__file__).with_name("prices.json")
 """The price table that ships."""
 MILLION = 1_000_000
 _VERSION = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)")
-_MAKER = re.compile(r"openai[:/]")
+_VENDOR = re.compile(r"openai[:/]")
 
 
 class BadPrices(PlannerError):
@@ -119,8 +119,8 @@ class Prices(Record):
         return (fresh * price.input + usage.cached * cached + usage.completion * price.output) / MILLION
 
     def price(self, model: str) -> Price | None:
-        """Return the price of a model, or of the model that it is a dated version of."""
-        name = _MAKER.sub("", model, count=1) if _MAKER.match(model) else model
+        """Return the price of a model, or of the model of which it is a dated version; None if unknown."""
+        name = _VENDOR.sub("", model, count=1) if _VENDOR.match(model) else model
         known = [model for model in self.models if model == name or _is_version(name, model)]
         return self.models[max(known, key=len)] if known else None
 

@@ -126,7 +126,7 @@ _prompt_data: ContextVar[PromptData | None] = ContextVar("prompt_data", default=
 
 
 @contextmanager
-def labelled(name: str) -> Iterator[None]:
+def question_label(name: str) -> Iterator[None]:
     """Name the question asked inside, for example by the template of its prompt. Recordings and exchanges use it."""
     token = _label.set(name)
     try:
@@ -141,7 +141,7 @@ def label() -> str:
 
 
 @contextmanager
-def placed(journal_place: str, prompt_data: PromptData) -> Iterator[None]:
+def question_place(journal_place: str, prompt_data: PromptData) -> Iterator[None]:
     """Set the journal place and the prompt data of the question asked inside."""
     tokens = _place.set(journal_place), _prompt_data.set(prompt_data)
     try:

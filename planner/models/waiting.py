@@ -14,9 +14,9 @@ from planbook.planner.types import Record
 Item = TypeVar("Item")
 Stopped = Callable[[], bool]
 """Returns True if the run was stopped. It may raise BudgetEnded, which ends the wait as well."""
-LOOK_EVERY = 0.2
+CHECK_INTERVAL = 0.2
 """Seconds between two checks for a stop of the run."""
-QUIET = 30.0
+QUIET_SECONDS = 30.0
 """Seconds without data from a server before the user gets a message."""
 
 
@@ -49,13 +49,13 @@ def pause(seconds: float, stopped: Stopped) -> None:
         left = until - time.monotonic()
         if left <= 0:
             return
-        time.sleep(min(left, LOOK_EVERY))
+        time.sleep(min(left, CHECK_INTERVAL))
 
 
 def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Callable[[], None]) -> Generator[Item]:
     """Yield the items of an iterable that is read in another thread, so that waiting can be interrupted.
 
-    ``quiet`` is called once if nothing arrives for ``QUIET`` seconds. When this generator is closed, the thread ends
+    ``quiet`` is called once if nothing arrives for ``QUIET_SECONDS``. When this generator is closed, the thread ends
     with the next item. Raises the exceptions of the iterable, and EpisodeStopped.
     """
     items: queue.SimpleQueue[tuple[Item, ...] | BaseException] = queue.SimpleQueue()
@@ -66,9 +66,9 @@ def from_thread(make: Callable[[], Iterable[Item]], stopped: Stopped, quiet: Cal
         while True:
             pause(0, stopped)
             try:
-                item = items.get(timeout=LOOK_EVERY)
+                item = items.get(timeout=CHECK_INTERVAL)
             except queue.Empty:
-                if not warned and time.monotonic() - start > QUIET:
+                if not warned and time.monotonic() - start > QUIET_SECONDS:
                     warned = True
                     quiet()
                 continue

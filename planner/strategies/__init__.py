@@ -1,6 +1,6 @@
 """The planning methods, by name. Each family is a package here and lists its methods in ``METHODS``.
 
-A family is imported when one of its methods is first looked up. Methods from outside are given as FILE.py:NAME, or
+A family is imported when one of its methods is first looked up. External methods are given as FILE.py:NAME, or
 registered by other packages under the entry point group ``planbook.planners``.
 """
 
@@ -53,7 +53,7 @@ METHODS: Mapping[str, Method] = _ShippedMethods()
 
 
 def method(name: str) -> Method:
-    """Return the planning method of that name, or of FILE.py:NAME. Raises UnknownStrategy."""
+    """Return the planning method with that name, or of FILE.py:NAME. Raises UnknownStrategy."""
     if is_method_file(name):
         return load_from_file(name)
     if name in METHODS:  # other packages may not replace a shipped one
@@ -69,7 +69,7 @@ def method(name: str) -> Method:
 def _methods_in(name: str) -> tuple[Method, ...]:
     """Return the methods whose spans a run with that planner may hold.
 
-    A run with a planner from outside, or without one, may be mixed, as imported runs are; then all methods count.
+    A run with an external planner, or without one, may be mixed, as imported runs are; then all methods count.
     """
     if name in METHODS:
         return (METHODS[name],)

@@ -32,9 +32,9 @@ from planbook.planner.strategies.base import Figures, Method, Options, Played, m
 
 GENERAL = "general"
 """The graph for environments without their own."""
-SAME = "The same as now."
+SAME_SCENE = "The same as now."
 """Replaces the scene if the observation contains it, so that a prompt does not show a page twice."""
-IDLE = 5
+MAX_IDLE = 5
 """Number of consecutive steps without an action after which the episode ends."""
 
 
@@ -57,7 +57,7 @@ class AgentKitOptions(Options):
 
     @field_validator("graph")
     @classmethod
-    def _lasting(cls, graph: str | None) -> str | None:
+    def _absolute_path(cls, graph: str | None) -> str | None:
         """Return the path of a file as an absolute one, since a run may be resumed from another folder."""
         return str(Path(graph).resolve()) if graph and Path(graph).is_file() else graph
 
@@ -141,19 +141,19 @@ def agentkit(episode: Episode, options: BaseModel) -> None:
             feedback = episode.run(code, source=ROLE)
             database.set("last", {"code": code, "feedback": feedback.text})
         idle = 0 if len(episode.steps) > before else idle + 1
-        if idle == IDLE:
+        if idle == MAX_IDLE:
             return
 
 
 def _store_situation(episode: Episode, database: GraphDatabase, manual: JsonValue) -> None:
-    """Store the present state of the environment in the database."""
+    """Store the current state of the environment in the database."""
     environment, recall = episode.environment, episode.recall()
     observation = (episode.steps[-1].observation if episode.steps else episode.observation).text
     situation: dict[str, JsonValue] = {
         "goal": episode.task.goal,
         "about": environment.about,
         "action_docs": PROMPTS["action_docs"].render(action_docs=action_docs_of(environment)),
-        "scene": SAME if (scene := environment.scene()) in observation else scene,
+        "scene": SAME_SCENE if (scene := environment.scene()) in observation else scene,
         "observation": observation,
         "state": environment.state(),
         "left": episode.settings.actions - episode.actions,
@@ -258,7 +258,7 @@ def choices_in(environment: Environment) -> Sequence[Action]:
 
 
 def _calls(spec: ActionSpec) -> Iterator[Action]:
-    """Return the action with each choice of its arguments; nothing if one of them is free."""
+    """Yield the action with each choice of its arguments; nothing if one of them is free."""
     values = [_values(parameter) for parameter in spec.signature.parameters.values()]
     return (Action(spec.name, chosen) for chosen in product(*values))
 

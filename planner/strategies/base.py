@@ -1,6 +1,6 @@
 """The base of planning methods: ``Method``, its options, its figures, and helpers that several methods share.
 
-Methods from outside are loaded from a name in a Python file, or are registered by other packages.
+External methods are loaded from a name in a Python file, or are registered by other packages.
 """
 
 import inspect
@@ -99,7 +99,7 @@ IsAsked = Callable[[BaseModel, Environment], bool]
 
 
 class Options(BaseModel):
-    """Base of a method's options; a method without options uses it as it is."""
+    """Base of a method's options; a method without options uses it unchanged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -194,9 +194,9 @@ def countdown(number: int) -> Callable[[], int]:
     return iter(range(number, -1, -1)).__next__
 
 
-def in_rounds(episode: Episode, most: int, play: Callable[[int], None]) -> None:
-    """Play a task in up to ``most`` rounds, until it is solved. The best round counts."""
-    for number in range(most):
+def in_rounds(episode: Episode, max_rounds: int, play: Callable[[int], None]) -> None:
+    """Play a task in up to ``max_rounds`` rounds, until it is solved. The best round counts."""
+    for number in range(max_rounds):
         if number:
             episode.new_round()
         with suppress(RoundOver, NoPlan):

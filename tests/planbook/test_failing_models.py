@@ -20,7 +20,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with serving(said) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "the-key")
-        monkeypatch.setattr(openai_api, "LONGEST_BACK_OFF", 0.01)
+        monkeypatch.setattr(openai_api, "MAX_BACK_OFF", 0.01)
         yield server
 
 

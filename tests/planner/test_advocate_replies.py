@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planbook.planner.strategies.advocate.model_calls import (
-    MOST_PARTS,
+    MAX_PARTS,
     read_alignment,
     read_answer,
     read_other,
@@ -38,7 +38,7 @@ def test_a_plan_is_the_last_numbered_list(text: str, review: str, parts: tuple[s
         ("I would look.", "the plan is missing"),
         ("", "the plan is missing"),
         ("1. look\n3. go", "goes from 1 to 3"),
-        ("\n".join(f"{n}. go" for n in range(1, MOST_PARTS + 2)), f"more than {MOST_PARTS}"),
+        ("\n".join(f"{n}. go" for n in range(1, MAX_PARTS + 2)), f"more than {MAX_PARTS}"),
     ],
 )
 def test_what_is_no_plan_is_said(text: str, problem: str) -> None:

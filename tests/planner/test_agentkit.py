@@ -9,7 +9,7 @@ import pytest
 from planbook.planner import FeedbackKind, MemoryJournal, Outcome
 from planbook.planner.errors import BadGraphFile, ModelUnavailable
 from planbook.planner.graph.file import SHIPPED_GRAPHS
-from planbook.planner.strategies.agentkit import IDLE, AgentKitOptions, graph_named, roles_of
+from planbook.planner.strategies.agentkit import MAX_IDLE, AgentKitOptions, graph_named, roles_of
 from planbook.sandbox import Sandbox
 from tests.planner.nodes import Nodes, Reply, played
 from tests.planner.pieces import cuts, timeless
@@ -168,7 +168,7 @@ def test_a_node_without_an_answer_ends_the_episode_and_nothing_is_passed_on(
 def test_steps_that_do_nothing_come_to_an_end(sandbox: Sandbox, graph: str) -> None:
     nodes = Nodes(replies(act=code("print('waiting')")))
     ending, episode = played(sandbox, nodes, "toy", TASK_ID, options={"graph": graph})
-    assert len(episode.cells) == IDLE
+    assert len(episode.cells) == MAX_IDLE
     assert ending.outcome is Outcome.FAILURE
 
 

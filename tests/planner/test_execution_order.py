@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planbook.planner.strategies.adapt.order import DEEPEST, read_decomposition
+from planbook.planner.strategies.adapt.order import MAX_NESTING, read_decomposition
 from planbook.sandbox import Sandbox, check
 
 STEPS = "Step 1: find it\nStep 2: take it\nStep 3: bring it\n"
@@ -267,7 +267,7 @@ def nested(depth: int) -> str:
 
 
 def test_the_deepest_order_that_is_read_can_be_run() -> None:
-    plan = read_decomposition(f"{STEPS}Execution Order: {nested(DEEPEST)}")
+    plan = read_decomposition(f"{STEPS}Execution Order: {nested(MAX_NESTING)}")
     called: list[str] = []
 
     def achieve(step: str) -> bool:
@@ -287,12 +287,12 @@ def test_the_deepest_order_that_is_read_can_be_run() -> None:
         ) as session,
     ):
         assert session.run(plan.code).fault is None
-    assert called == [*["take it", "find it"] * (DEEPEST // 2), "bring it", "True"]
+    assert called == [*["take it", "find it"] * (MAX_NESTING // 2), "bring it", "True"]
 
 
-@pytest.mark.parametrize("depth", [DEEPEST + 1, 250, 5_000])
+@pytest.mark.parametrize("depth", [MAX_NESTING + 1, 250, 5_000])
 def test_deeper_ones_are_told_to_the_planner(depth: int) -> None:
-    with pytest.raises(ValueError, match=f"brackets {depth} deep, more than {DEEPEST}"):
+    with pytest.raises(ValueError, match=f"brackets {depth} deep, more than {MAX_NESTING}"):
         read_decomposition(f"{STEPS}Execution Order: {nested(depth)}")
     with pytest.raises(ValueError, match=f"brackets {depth} deep"):
         read_decomposition(f"{STEPS}Execution Order: {'(' * depth}Step 1 AND Step 2 AND Step 3{')' * depth}")

@@ -8,7 +8,7 @@ import pytest
 from planbook.envs import Action, Selection
 from planbook.envs.toy import Toy
 from planbook.planner import Episode, EpisodeSettings, MemoryJournal
-from planbook.planner.strategies.deps.goals import MOST, Goal, collect
+from planbook.planner.strategies.deps.goals import MAX_GOALS, Goal, collect
 from planbook.planner.strategies.deps.text_matching import GoalMatcher
 from planbook.sandbox import Limits, Sandbox
 from tests.planner.camp import Camp, CampGoals, code
@@ -112,8 +112,8 @@ def test_a_list_that_is_no_python_is_read_line_by_line(episode: Episode, reply: 
         (code("pass"), "the plan does nothing"),
         (code("agent.fly_away_over_the_hills('now')"), "these lines name no goal"),
         ("1. sing a song about the moon and the stars", "these lines name no goal"),
-        (code("while 'log' not in agent.inventory():\n    agent.mine({'log': 1})"), f"more than {MOST} goals"),
-        (code("for n in range(5000):\n    unclear('sand and the moon and all that' * n)"), f"more than {MOST} goals"),
+        (code("while 'log' not in agent.inventory():\n    agent.mine({'log': 1})"), f"more than {MAX_GOALS} goals"),
+        (code("for n in range(5000):\n    unclear('sand and moon and all that' * n)"), f"more than {MAX_GOALS} goals"),
         (code("agent.mine({'log': 1})\nwhile True:\n    pass"), "0.5 s of processor time"),
         (code("assert 'You mine' in agent.mine({'log': 1})"), "only listed at first"),
         (code("agent = 1\nagent.mine({'log': 1})"), "agent"),
@@ -132,9 +132,9 @@ def test_a_reply_that_names_no_goals_is_refused_with_a_reason(episode: Episode, 
 
 
 def test_every_goal_up_to_the_bound_is_taken(episode: Episode) -> None:
-    assert len(collected(episode, code(f"for n in range({MOST}):\n    agent.mine({{'log': 1}})"))) == MOST
-    with pytest.raises(ValueError, match=f"more than {MOST} goals"):
-        collected(episode, code(f"for n in range({MOST + 1}):\n    agent.mine({{'log': 1}})"))
+    assert len(collected(episode, code(f"for n in range({MAX_GOALS}):\n    agent.mine({{'log': 1}})"))) == MAX_GOALS
+    with pytest.raises(ValueError, match=f"more than {MAX_GOALS} goals"):
+        collected(episode, code(f"for n in range({MAX_GOALS + 1}):\n    agent.mine({{'log': 1}})"))
 
 
 def test_an_environment_that_knows_no_goals_has_every_line_mended(sandbox: Sandbox) -> None:

@@ -15,7 +15,7 @@ from planbook.envs import Features, load_environment
 from planbook.envs.minecraft.planning import RECORDED
 from planbook.planner.strategies.deps.selectors import (
     DEPTH,
-    LEAST_ROWS,
+    MIN_ROWS,
     RATE,
     SHARE,
     TREES,
@@ -143,7 +143,7 @@ def test_trees_predict_as_the_library_does() -> None:
     columns = DictVectorizer(sparse=False)
     table = columns.fit_transform([features for features, _ in told])
     library = GradientBoostingRegressor(
-        n_estimators=TREES, max_depth=DEPTH, learning_rate=RATE, min_samples_leaf=LEAST_ROWS, max_features=SHARE,
+        n_estimators=TREES, max_depth=DEPTH, learning_rate=RATE, min_samples_leaf=MIN_ROWS, max_features=SHARE,
         random_state=0,
     ).fit(table, [math.log1p(steps) for _, steps in told])  # fmt: skip
     asked = [features for features, _ in rows(100, seed=1)]

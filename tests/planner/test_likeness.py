@@ -1,4 +1,4 @@
-"""Lines that are no valid calls, in the environments where a goal is one action: what they mean, with its count."""
+"""Lines that are not valid calls, in the environments where a goal is one action: what they mean, with its count."""
 
 import pytest
 from hypothesis import given

@@ -8,7 +8,7 @@ import pytest
 from planbook.planner import Budget, BudgetEnded, Meter, Scope, Spent
 from planbook.planner.journal import Body, EventKind, MemoryJournal
 from planbook.planner.models import OnText, Reply, Sampling, ScriptedModel, Usage
-from planbook.planner.models.types import PromptData, placed
+from planbook.planner.models.types import PromptData, question_place
 from planbook.planner.prompts import PROMPTS, Prompt
 from planbook.planner.roles import Roles, as_text
 
@@ -114,7 +114,7 @@ def test_a_call_that_failed_gives_back_what_was_reserved() -> None:
 
 def test_a_plan_that_asks_while_it_is_written_does_not_wait_for_itself() -> None:
     meter = Meter(Budget(calls=1))
-    inner = placed("task/0/inner/0", PromptData(number=0, data=""))
+    inner = question_place("task/0/inner/0", PromptData(number=0, data=""))
     with meter.call("m", Usage()), inner, pytest.raises(BudgetEnded), meter.call("m", Usage(), wait=pytest.fail):
         pass
 

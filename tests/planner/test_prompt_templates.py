@@ -14,7 +14,7 @@ from planbook.manuals import PROMPTS as MANUALS
 from planbook.planner import PROMPTS, Conclusion, MatchCandidate, Prompt, Prompts, Round, Trajectory, action_docs
 from planbook.planner.strategies.advocate.model_calls import FailedRound
 from planbook.planner.strategies.deps.goals import Goal
-from planbook.planner.strategies.deps.pursuit import Pursued, Tried
+from planbook.planner.strategies.deps.pursuit import GoalResult, PursuitResult
 from planbook.planner.types import Cell, Feedback, FeedbackKind, Thought
 from planbook.rules import PROMPTS as RULES
 from planbook.rules import Form, Reflection, Rule, RuleType, Skill
@@ -134,8 +134,8 @@ OF_DEPS: Mapping[str, tuple[Any, ...]] = {
     "plan": ("mine(1)", CODE),
     "possible": (["agent.open('box_1')"], []),
     "pursued": (
-        Pursued([Tried(_GOAL, "agent.mine({'birch_log': 1}, None)", False, "no tree")], [_GOAL]),
-        Pursued([Tried(_GOAL, _GOAL.call, True, "there")], [], controlled=True),
+        PursuitResult([GoalResult(_GOAL, "agent.mine({'birch_log': 1}, None)", False, "no tree")], [_GOAL]),
+        PursuitResult([GoalResult(_GOAL, _GOAL.call, True, "there")], [], controlled=True),
     ),
     "seen": ("You open box_1.", CODE),
     "state": ("You hold nothing.", "", CODE),

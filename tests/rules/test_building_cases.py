@@ -6,7 +6,7 @@ import pytest
 
 from planbook.planner import Conclusion, Outcome
 from planbook.rules import Blame, BuilderSettings, Case, Form, RuleBook, RuleType, build_rules
-from planbook.rules.builder import Built
+from planbook.rules.builder import BuildResult
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies
@@ -34,19 +34,19 @@ def built(
     settings: BuilderSettings = TERMS,
     book: RuleBook = BOOK,
     conclusion: Conclusion = CONCLUSION,
-) -> tuple[Built, Replies]:
+) -> tuple[BuildResult, Replies]:
     scope, model = asking(*texts)
     made = build_rules(scope, sandbox, book, episode(outcome), conclusion, settings)
     assert len(model.asked) == len(texts), "every reply was asked for"
     return made, model
 
 
-def written(made: Built) -> list[tuple[str, RuleType | None]]:
+def written(made: BuildResult) -> list[tuple[str, RuleType | None]]:
     assert made.change is not None
     return [(id, made.book.rule(id).type) for id in made.change.assigned]
 
 
-def untouched(made: Built) -> None:
+def untouched(made: BuildResult) -> None:
     assert made.book is BOOK
     assert made.change is None
     assert made.note

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from planbook.rules import Evidence, RuleBook, RuleChange, consolidate
-from planbook.rules.builder import ROUNDS
+from planbook.rules.builder import MAX_ROUNDS
 from planbook.sandbox import Sandbox
 from tests.rules.given import BOOK
 from tests.rules.replies import Replies
@@ -43,9 +43,9 @@ def test_a_merge_is_an_update_and_a_deletion(sandbox: Sandbox) -> None:
 def test_a_model_that_never_stops_is_stopped(sandbox: Sandbox) -> None:
     endless = [edits(f'update_rule("rule_0", log="round {number}")') for number in range(20)]
     book, changes, model = consolidated(sandbox, *endless)
-    assert len(model.asked) == len(changes) == ROUNDS
-    assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(ROUNDS))
-    assert [f"You have {left} block" in last(model, ROUNDS - left) for left in range(1, ROUNDS + 1)] == [True] * ROUNDS
+    assert len(model.asked) == len(changes) == MAX_ROUNDS
+    assert book.rule("rule_0").log == tuple(f"round {number}" for number in range(MAX_ROUNDS))
+    assert all(f"You have {left} block" in last(model, MAX_ROUNDS - left) for left in range(1, MAX_ROUNDS + 1))
     lengths = [len(asked) for asked in model.asked]
     assert lengths == [2, 4, 6, 8]
 

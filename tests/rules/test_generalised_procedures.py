@@ -32,7 +32,7 @@ from planbook.planner import (
 from planbook.planner.models import Model
 from planbook.planner.roles import Roles
 from planbook.rules import Knowledge, Rule, RuleType, Skill, Verification, admit, generalise, verified
-from planbook.rules.procedures import FAILURE_CHARACTERS, LONGEST, Generalised, learned_procedure, procedure_reader
+from planbook.rules.procedures import FAILURE_CHARACTERS, MAX_CODE, Generalised, learned_procedure, procedure_reader
 from planbook.sandbox import Sandbox
 from tests.rules.replies import Replies
 
@@ -160,7 +160,7 @@ def test_hard_coded_ids_are_refused_and_the_next_one_is_told_why(sandbox: Sandbo
     made = Bench(sandbox).generalise(lambda role: model)
     first, second = made.attempts
     assert [each.solved for each in first.verifications] == [True, False, False]
-    assert (first.holds, second.holds) == (False, True)
+    assert (first.solves_all, second.solves_all) == (False, True)
     assert made.procedure == second.procedure
     told = model.asked[1][-1].content
     assert "3 tasks" in told
@@ -202,7 +202,7 @@ BAD = {
     "unknown action": (reply(GENERAL.replace("agent.put", "agent.drop")), "agent.drop"),
     "no file": (reply(GENERAL.replace("import re", "import re, os")), "os"),
     "depends on the task": (reply(GENERAL + "    assert task.id != 'fetch/0'\n"), "leave task.id out"),
-    "too long": (reply(GENERAL + "# " + "x" * LONGEST), f"at most {LONGEST}"),
+    "too long": (reply(GENERAL + "# " + "x" * MAX_CODE), f"at most {MAX_CODE}"),
 }
 
 

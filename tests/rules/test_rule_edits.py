@@ -20,7 +20,7 @@ from planbook.rules import (
     read_type,
     rule_text,
 )
-from planbook.rules.draft import LONGEST
+from planbook.rules.draft import MAX_CHARACTERS
 from planbook.rules.errors import BadHistory, BatchRefused, UnknownRule
 from tests.rules.given import BOOK, HELPER, MECHANISM, SUCCESS, UNRESOLVED, batch, changed, note
 
@@ -166,12 +166,12 @@ def test_an_update_that_gives_what_is_there_changes_nothing_and_is_refused() -> 
     assert "changes nothing" in refusal(UpdateRule(id="rule_0", content=f" {MECHANISM.content}\n"))[0]
 
 
-@pytest.mark.parametrize("attribute", sorted(LONGEST))
+@pytest.mark.parametrize("attribute", sorted(MAX_CHARACTERS))
 def test_texts_have_a_greatest_length(attribute: str) -> None:
-    text = "x" * (LONGEST[attribute] + 1)
+    text = "x" * (MAX_CHARACTERS[attribute] + 1)
     all_of_them = USER.within(Form(checks=True))
     told = refusal(UpdateRule.model_validate({"id": "rule_0", attribute: text}), permissions=all_of_them)
-    assert f"has {len(text)} characters; at most {LONGEST[attribute]}" in told[0]
+    assert f"has {len(text)} characters; at most {MAX_CHARACTERS[attribute]}" in told[0]
     most = UpdateRule.model_validate({"id": "rule_0", attribute: text[1:]})
     assert apply(BOOK, batch(most), all_of_them).on(BOOK) != BOOK
 

@@ -108,7 +108,7 @@ def test_the_most_similar_task_is_of_the_same_type_where_there_is_one() -> None:
     assert most_similar(HEAT, tasks) == 2
     assert most_similar(HEAT, tasks[:1]) == 0
     assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")]) is None
-    assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")], anyway=True) == 0
+    assert most_similar(HEAT, [task("look_at", "examine clock under desklamp")], allow_unrelated=True) == 0
     assert most_similar(HEAT, [task("pick_heat_then_place", "?"), task("pick_heat_then_place", "?")]) == 0
     assert most_similar(HEAT, []) is None
 

@@ -3,7 +3,7 @@
 import pytest
 
 from planbook.rules import BUILDER, CONSOLIDATOR, USER, Case, Permissions, RuleType, apply
-from planbook.rules.system import Edited, RuleSystem, run_edits
+from planbook.rules.system import EditResult, RuleSystem, run_edits
 from planbook.sandbox import Limits, Sandbox
 from tests.rules.given import BOOK
 
@@ -14,7 +14,7 @@ def trajectories(ids: list[str]) -> str:
     return "\n".join(OPENED[id] for id in ids)
 
 
-def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> Edited:
+def edited(sandbox: Sandbox, code: str, permissions: Permissions = USER) -> EditResult:
     system = RuleSystem(BOOK, permissions, trajectories, who="builder", where="task/17/builder/0")
     return run_edits(sandbox, system, code, Limits(wall_seconds=0.5))
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from planbook.planner.agent import AGENT
-from planbook.planner.graph.database import GraphDatabase, calls_in, note, now, steps, table
+from planbook.planner.graph.database import GraphDatabase, calls_in, current_step, note, steps, table
 from planbook.planner.graph.hooking import AfterQueryError, Composing, Finishing, keep_answer_as
 from planbook.planner.graph.templating import value_text
 from planbook.planner.prompts import fenced
@@ -104,7 +104,7 @@ note_observation, note_vitals = keep_answer_as("observation"), keep_answer_as("v
 def note_plan(finishing: Finishing) -> None:
     """Keep the step's plan and its skill."""
     database = finishing.database
-    note(database, now(database), plan=str(finishing.answer), skill=str(database.get("skill.name")))
+    note(database, current_step(database), plan=str(finishing.answer), skill=str(database.get("skill.name")))
 
 
 def note_action(finishing: Finishing) -> None:
@@ -112,9 +112,9 @@ def note_action(finishing: Finishing) -> None:
     database, done = finishing.database, _mapping(finishing.answer)
     result = RESULTS[done["success"]].format(done["causes_of_failure"])
     action = f"{done['action']} x{done['repeats']}, aimed at {done['target']}, {result}"
-    note(database, now(database) - 1, action=action)
-    under_skill = _steps_under_skill(database)
-    due = under_skill and under_skill[-1]["step"] == now(database) - 1 and len(under_skill) % FEEDBACK_EVERY == 0
+    note(database, current_step(database) - 1, action=action)
+    turns = _steps_under_skill(database)
+    due = turns and turns[-1]["step"] == current_step(database) - 1 and len(turns) % FEEDBACK_EVERY == 0
     database.set("skill.due", "yes" if due else "no")
 
 
@@ -183,7 +183,7 @@ def keep_plan(finishing: Finishing) -> None:
     """
     database, plan = finishing.database, dict(_mapping(finishing.answer))
     is_kept = plan.pop("kept") == "yes" and plan_stands(database)
-    since = _mapping(database.get("action_summary"))["since"] if is_kept else now(database)
+    since = _mapping(database.get("action_summary"))["since"] if is_kept else current_step(database)
     database.set("action_summary", {**plan, "since": since})
 
 
@@ -263,7 +263,7 @@ def _last(database: GraphDatabase) -> str:
 def plan_stands(database: GraphDatabase) -> bool:
     """Return True if the actor has a plan that has not expired."""
     plan: Any = database.get("action_summary")
-    return bool(plan) and now(database) - plan["since"] < plan["expires_after"]
+    return bool(plan) and current_step(database) - plan["since"] < plan["expires_after"]
 
 
 def _plan_so_far(database: GraphDatabase) -> str:
@@ -274,7 +274,7 @@ def _plan_so_far(database: GraphDatabase) -> str:
     if not plan_stands(database):
         return f"There is none: the last one was to end after {plan['expires_after']} turns, and has. Write a new one."
     shown = {name: value for name, value in plan.items() if name != "since"}
-    return f"{value_text(shown)}\nIt was made {now(database) - plan['since']} turns ago."
+    return f"{value_text(shown)}\nIt was made {current_step(database) - plan['since']} turns ago."
 
 
 PARTS: Mapping[str, Callable[[GraphDatabase], str]] = {

@@ -22,7 +22,7 @@ DEPTH, DEPTH_IN = 3, {"textcraft": 4}
 
 
 class DepthOptions(ExecutorOptions):
-    """Options of ADaPT and of methods whose budget is ADaPT's maximum. Each level waits in its own process."""
+    """Options of ADaPT and of methods whose budget is ADaPT's maximum. Each open level occupies a sandbox process."""
 
     d_max: int | None = Field(
         default=None,
@@ -76,7 +76,7 @@ class Recursion:
         self._failed: list[str] = []
 
     def achieve(self, subtask: str, depth: int) -> bool:
-        """Work on a subtask. Return True if it was achieved, by the executor's claim. A failure hands nothing on."""
+        """Work on a subtask. Return True if it is claimed to be achieved. A failure hands nothing on."""
         before = self._carried
         claim = self._execute(subtask, depth)
         done = bool(claim.done) or (depth < self._deepest and self.decompose(subtask, depth, claim.note))
@@ -86,7 +86,7 @@ class Recursion:
         return done
 
     def decompose(self, subtask: str, depth: int, note: str = "") -> bool:
-        """Ask the planner for subtasks, and try them in its order, as plan code. Return True if they were enough.
+        """Ask the planner for plan code that tries subtasks, and run it. Return True if they were enough.
 
         ``note`` is the final note of the executor that gave up.
         """
@@ -137,10 +137,10 @@ class Recursion:
         return {"achieve": achieve, "begin": begin, "together": together, "finish": finish}
 
     def _execute(self, subtask: str, depth: int) -> Subtask:
-        episode, begun = self._episode, len(self._episode.steps)
+        episode, first_step = self._episode, len(self._episode.steps)
         task = Subtask(text=subtask, depth=depth, handed=handover(episode, self._carried))
         claim = execute(episode, task, self._options, self._replies)
-        accepted = [step for step in episode.steps[begun:] if step.observation.accepted]
+        accepted = [step for step in episode.steps[first_step:] if step.observation.accepted]
         if claim.done and episode.environment.hands_on == "note":
             self._carried = claim.note or self._carried
         elif claim.done and accepted:
@@ -214,19 +214,19 @@ def reflexion(episode: Episode, options: BaseModel) -> None:
     """Play up to d_max rounds. Each but the first adds a lesson from the round before to the prompt."""
     chosen, environment = DepthOptions.model_validate(options), episode.environment.name
     lessons: list[str] = []
-    begun = 0
+    first_cell = 0
 
     def play(number: int) -> None:
-        nonlocal begun
+        nonlocal first_cell
         if number:
-            lessons.extend(filter(None, [_lesson(episode, chosen, begun, lessons)]))
-            begun = len(episode.cells)
+            lessons.extend(filter(None, [_lesson(episode, chosen, first_cell, lessons)]))
+            first_cell = len(episode.cells)
         execute(episode, whole_task(episode), chosen, chosen.replies(environment), lessons=lessons)
 
     in_rounds(episode, chosen.deepest(environment), play)
 
 
-def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequence[str]) -> str:
+def _lesson(episode: Episode, options: DepthOptions, first_cell: int, lessons: Sequence[str]) -> str:
     """Return the reflector's lesson from the cells of a failed round; empty if it gives none."""
     with episode.frame("reflect") as frame:
         return ask_or_empty(
@@ -236,7 +236,7 @@ def _lesson(episode: Episode, options: DepthOptions, begun: int, lessons: Sequen
             about=episode.environment.about,
             scene=episode.environment.scene(),
             goal=episode.task.goal,
-            cells=episode.cells[begun:],
+            cells=episode.cells[first_cell:],
             lessons=lessons,
             replies=options.replies(episode.environment.name),
             actions_per_reply=options.actions_per_reply,

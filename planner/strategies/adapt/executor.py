@@ -22,10 +22,10 @@ from planbook.planner.types import Ending
 EXECUTOR = "executor"
 TOP = 1
 """Depth of the whole task."""
-CLAIMS = "whoever had the whole task"
+CLAIM_AUTHOR = "whoever had the whole task"
 REPLIES, REPLIES_IN = 20, {"shopping": 15}
 """Number of replies for a subtask (appendix A): the default, and by environment."""
-ACTIONS_FOR_EACH = 10
+REPLY_ACTIONS = 10
 """Number of actions for a subtask, for each of its replies, so that one subtask cannot use up the episode's."""
 SHOWN = {"task": ("task",), "hybrid": ("atomic", "common"), "atomic": ("atomic",)}
 """Demonstrations shown to an executor for each value of its option ``demonstrations`` (section 6.2).
@@ -55,7 +55,7 @@ class ExecutorOptions(Options):
     subtask_actions: int | None = Field(
         default=None,
         ge=1,
-        description=f"Maximum number of actions for a sub-task; null is {ACTIONS_FOR_EACH} for each of its replies.",
+        description=f"Maximum number of actions for a sub-task; null is {REPLY_ACTIONS} for each of its replies.",
     )
     demonstrations: Literal["task", "hybrid", "atomic"] = Field(
         default="hybrid",
@@ -63,7 +63,7 @@ class ExecutorOptions(Options):
     )
 
     def shown(self, available: Collection[str]) -> Sequence[str]:
-        """Return the names of the executor's demonstrations, by those that are ``available``.
+        """Return the names of the executor's demonstrations, given those that are ``available``.
 
         If the environment has no stepwise demonstrations, larger ones are better than none.
         """
@@ -72,7 +72,7 @@ class ExecutorOptions(Options):
         return next((names for names in choices if set(names) & set(available)), SHOWN["hybrid"])
 
     def wanted(self, demonstrations: Sequence[str]) -> Sequence[str]:
-        """Return the executor's demonstrations by the option, and all others."""
+        """Return the demonstrations without the executor's that the option excludes."""
         left_out = set(DEMONSTRATIONS) - set(self.shown(demonstrations))
         return [name for name in demonstrations if name not in left_out]
 
@@ -86,8 +86,8 @@ class ExecutorOptions(Options):
         return self.iterations or REPLIES_IN.get(environment, REPLIES)
 
     def most_actions(self, replies: int) -> int:
-        """Return the maximum number of actions for a subtask with so many replies."""
-        return self.subtask_actions or ACTIONS_FOR_EACH * replies
+        """Return the maximum number of actions for a subtask with that many replies."""
+        return self.subtask_actions or REPLY_ACTIONS * replies
 
 
 class Subtask(Payload):
@@ -118,10 +118,10 @@ class Subtask(Payload):
 
 
 def end_span(episode: Episode, span: Span[Subtask], **changes: object) -> Subtask:
-    """End the span of a subtask and return the subtask. A claim about the whole task is also one of the method."""
+    """End the span of a subtask and return the subtask. A claim about the whole task is also the method's."""
     subtask = span.end(**changes)
     if subtask.depth == TOP:
-        episode.claim(subtask.done, CLAIMS)
+        episode.claim(subtask.done, CLAIM_AUTHOR)
     return subtask
 
 
@@ -154,7 +154,7 @@ def execute(
     Without a claim in time, it has failed. ``lessons`` describe earlier failures.
     """
     claims: list[Subtask] = []
-    begun, most_actions = len(episode.steps), options.most_actions(replies)
+    first_step, most_actions = len(episode.steps), options.most_actions(replies)
 
     def finish(done: bool, note: str = "") -> None:
         """End your work on this sub-task and say whether it is done."""
@@ -174,7 +174,7 @@ def execute(
                 return 0 if claims or actions_left() == 0 else replies - frame.scope.asked
 
             def actions_left() -> int:
-                return max(0, most_actions + begun - len(episode.steps))
+                return max(0, most_actions + first_step - len(episode.steps))
 
             def actions() -> int:
                 return min(options.actions_per_reply or most_actions, actions_left())
@@ -327,12 +327,12 @@ class DecompositionFigures(Figures):
         executor, planner = self.executor_claims, self.planner_claims
         yield (
             f"Executors said done {executor.done}, failed {executor.failed}, nothing {executor.none}; of what was "
-            f"taken apart, the parts were enough {planner.done}, not enough {planner.failed}, cut short {planner.none}."
+            f"decomposed, {planner.done} succeeded, {planner.failed} failed, {planner.none} were cut short."
         )
 
 
 def _top_claim(subtasks: Sequence[Subtask]) -> bool | None:
-    """Return the last claim about the whole task, which is that of the last round."""
+    """Return the last claim about the whole task, made in the last round."""
     return next((subtask.done for subtask in reversed(subtasks) if subtask.depth == TOP), None)
 
 

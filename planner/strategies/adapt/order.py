@@ -25,9 +25,9 @@ GRAMMAR = r"""
     %import common.WS
     %ignore WS
 """
-LONGEST = 40
+MAX_QUOTED = 40
 """Maximum number of characters quoted from a faulty order."""
-DEEPEST = 50
+MAX_NESTING = 50
 """Maximum nesting of brackets; Python's own limit is 200."""
 _STEP = re.compile(r"step\s*(\d{1,4})[\s*_]*[:.)](.*)", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,4})[.:)]\s(.*)")
@@ -120,8 +120,8 @@ def _grammar() -> Lark:
 def _parse(order: str) -> Tree[Token]:
     if not order:
         raise ValueError("the execution order is empty; join the steps in it by AND or OR")
-    if (depth := max(_bracket_depths(order))) > DEEPEST:
-        raise ValueError(f"the execution order has brackets {depth} deep, more than {DEEPEST}; write a simpler one")
+    if (depth := max(_bracket_depths(order))) > MAX_NESTING:
+        raise ValueError(f"the execution order has brackets {depth} deep, more than {MAX_NESTING}; write a simpler one")
     try:
         tree = _grammar().parse(order)
     except UnexpectedInput as unexpected:
@@ -142,14 +142,14 @@ def _explain(order: str, unexpected: UnexpectedInput) -> str:
         if other in unexpected.expected:
             return (
                 "the execution order mixes AND and OR without brackets; "
-                f"say what belongs together, as in (Step 1 OR Step 2) AND Step 3: {order[: LONGEST * 3]!r}"
+                f"say what belongs together, as in (Step 1 OR Step 2) AND Step 3: {order[: MAX_QUOTED * 3]!r}"
             )
     if brackets:
         missing = "a closing" if brackets > 0 else "an opening"
-        return f"the execution order lacks {missing} bracket: {order[: LONGEST * 3]!r}"
+        return f"the execution order lacks {missing} bracket: {order[: MAX_QUOTED * 3]!r}"
     ended = isinstance(unexpected, UnexpectedToken) and unexpected.token.type == "$END"
     at = len(order) if ended else unexpected.pos_in_stream or 0
-    where = f"at {order[at : at + LONGEST]!r}" if order[at:] else "at its end"
+    where = f"at {order[at : at + MAX_QUOTED]!r}" if order[at:] else "at its end"
     return f"the execution order cannot be read {where}; it holds only steps ('Step 1'), AND, OR and brackets"
 
 

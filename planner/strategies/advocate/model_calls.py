@@ -23,9 +23,9 @@ from planbook.planner.thought import as_plan
 from planbook.planner.types import Plan
 from planbook.sandbox import Fault, parse
 
-MOST_PARTS = 30
+MAX_PARTS = 30
 NONE = "NONE"
-BEST = 10
+MAX_VALUE = 10
 """Highest value that an evaluator can give."""
 _MARKS = "*_` \t"
 _BULLETS = f"#>-{_MARKS}"
@@ -70,13 +70,13 @@ def read_outline(text: str) -> Outline:
             parts[-1] = f"{parts[-1]} {line.strip()}"
     if not parts:
         raise ValueError("the plan is missing; write each sub-task as a line of its own, '1. ...', '2. ...'")
-    if len(parts) > MOST_PARTS:
-        raise ValueError(f"the plan has {len(parts)} sub-tasks, more than {MOST_PARTS}; put together what is alike")
+    if len(parts) > MAX_PARTS:
+        raise ValueError(f"the plan has {len(parts)} sub-tasks, more than {MAX_PARTS}; put together what is alike")
     return Outline("\n".join(lines[:start]).strip(), tuple(parts))
 
 
 def read_other(text: str) -> Plan | None:
-    """Return other code; None if the reply is NONE."""
+    """Return the alternative code; None if the reply is NONE."""
     return None if text.strip(f"{_END}\n").upper() == NONE else as_plan(text)
 
 
@@ -92,10 +92,10 @@ def read_alignment(text: str) -> Evaluation:
 
 def read_value(text: str) -> Evaluation:
     """Return the effect of an action, with its value for the task."""
-    value = _line(text, "Value").rstrip(_END).removesuffix(f"/{BEST}")
-    if not value.isdecimal() or int(value) > BEST:
-        raise ValueError(f"the value is {value!r}; write 'Value: ' and a whole number from 0 to {BEST}")
-    return Evaluation(_line(text, "Did"), _line(text, "Why"), int(value) / BEST)
+    value = _line(text, "Value").rstrip(_END).removesuffix(f"/{MAX_VALUE}")
+    if not value.isdecimal() or int(value) > MAX_VALUE:
+        raise ValueError(f"the value is {value!r}; write 'Value: ' and a whole number from 0 to {MAX_VALUE}")
+    return Evaluation(_line(text, "Did"), _line(text, "Why"), int(value) / MAX_VALUE)
 
 
 def read_answer(text: str) -> str:
@@ -163,8 +163,8 @@ class AdvocateOptions(Options):
 
 
 NO_EVALUATION = Evaluation("", "The evaluator gave no usable verdict.", 0.0)
-CLAIMS = "the evaluator's last judgement"
-WORDS = 200
+CLAIM_AUTHOR = "the evaluator's last judgement"
+SUMMARY_WORDS = 200
 """Maximum number of words of a summary; about this number fits into the tokens of a reply."""
 Read = TypeVar("Read")
 Default = TypeVar("Default")
@@ -188,7 +188,7 @@ class ModelCalls:
         self._tree, self._notes, self._sample = tree, notes, Sample(sample)
         self._summaries: dict[str, str] = {}
         self.line_only = False
-        """True if prompts only show the branches that led to the present moment."""
+        """True if prompts only show the branches that led to the current moment."""
         self.parts: Sequence[str] = ()
 
     def plan(self, start: Moment, earlier: Sequence[FailedRound]) -> Outline:
@@ -222,7 +222,7 @@ class ModelCalls:
         return answer.value, answer.history
 
     def adapt(self, code: str, moment: Moment) -> str | None:
-        """Return the code adapted to the present page; None if its objects are gone (section 3.3.2)."""
+        """Return the code adapted to the current page; None if its objects are gone (section 3.3.2)."""
         try:
             other = self._ask(PLANNER_ROLE, "map", read_other, code=code, then=moment.written_for, now=moment.page)
         except UnusableReply:
@@ -241,7 +241,7 @@ class ModelCalls:
         """Return True if the evaluator considers the task complete."""
         done = self._verdict("task_done", moment, answering=self._episode.environment.answering)
         if done is not None:
-            self._episode.claim(done, CLAIMS)
+            self._episode.claim(done, CLAIM_AUTHOR)
         return bool(done)
 
     def subtask_done(self, moment: Moment) -> bool:
@@ -270,7 +270,7 @@ class ModelCalls:
         if most is None or len(moment.seen) <= most:
             return moment.seen
         if moment.seen not in self._summaries:
-            variables = {"goal": self._episode.task.goal, "seen": moment.seen, "words": WORDS}
+            variables = {"goal": self._episode.task.goal, "seen": moment.seen, "words": SUMMARY_WORDS}
             beginning = f"{moment.seen[:most]} ... (there is more)"
             self._summaries[moment.seen] = self._ask_or(beginning, SUMMARIZER, "summary", as_text, **variables)
         return self._summaries[moment.seen]

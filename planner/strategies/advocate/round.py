@@ -19,7 +19,7 @@ from planbook.planner.strategies.base import in_rounds, model_task
 from planbook.planner.types import Feedback, FeedbackKind, Plan, Step
 
 NOTE_DOWN = "note_down"
-LONGEST_NOTE, MOST_NOTES = 1_000, 50
+MAX_NOTE, MAX_NOTES = 1_000, 50
 
 
 class Notebook:
@@ -37,10 +37,10 @@ class Notebook:
 
     def note_down(self, text: str) -> str:
         """Keep a piece of information that will be needed later."""
-        if not text.strip() or len(text) > LONGEST_NOTE:
-            return f"Not noted: a note has 1 to {LONGEST_NOTE} characters."
-        if len(self.taken) >= MOST_NOTES:
-            return f"Not noted: there are {MOST_NOTES} notes already."
+        if not text.strip() or len(text) > MAX_NOTE:
+            return f"Not noted: a note has 1 to {MAX_NOTE} characters."
+        if len(self.taken) >= MAX_NOTES:
+            return f"Not noted: there are {MAX_NOTES} notes already."
         if text not in self.taken:
             self.taken.append(text)
         return "Noted."
@@ -49,21 +49,21 @@ class Notebook:
         """Keep the notes that actions of the environment took."""
         for step in steps:
             if step.action.name == NOTE_DOWN and step.observation.accepted and step.action.args:
-                self.note_down(str(step.action.args[0])[:LONGEST_NOTE])
+                self.note_down(str(step.action.args[0])[:MAX_NOTE])
 
 
-MOST_IDLE = 30
+MAX_IDLE = 30
 """Maximum number of cells without an action in a round."""
 GONE = "What the code works on is no longer there."
-HELD_COMPLETE = "The task was held to be complete."
+CONSIDERED_COMPLETE = "The task was held to be complete."
 
 
 class AdvocateRound:
-    """A round in progress. ``here`` is the present moment; None after code that failed."""
+    """A round in progress. ``here`` is the current moment; None after code that failed."""
 
     def __init__(self, episode: Episode, frame: Frame, options: AdvocateOptions, notes: Notebook, number: int) -> None:
         self._episode, self._frame, self._options, self._notes = episode, frame, options, notes
-        self.number, self._idle, self._begun = number, 0, len(episode.steps)
+        self.number, self._idle, self._first_step = number, 0, len(episode.steps)
         self._span: Span[PlanMade] | None = None
         self.tree = Tree(frame.scope, number)
         self.model_calls = ModelCalls(episode, frame, options, self.tree, notes.taken, number)
@@ -103,7 +103,7 @@ class AdvocateRound:
         return [self.idea(moment, number, distinct) for number, distinct in enumerate(plans.values())]
 
     def mark(self, moment: Moment) -> None:
-        """Make it possible to return to the present moment."""
+        """Make it possible to return to the current moment."""
         moment.mark = self._episode.mark()
 
     def return_to(self, moment: Moment) -> None:
@@ -111,11 +111,11 @@ class AdvocateRound:
         assert moment.mark is not None, "only moments with several ideas are returned to"
         page = self._episode.rewind(moment.mark).text
         moment.update_page(page, self._seen("", page))
-        self.tree.back_to(moment)
+        self.tree.return_to(moment)
         self.here = moment
 
     def carry_out(self, moment: Moment, branch: Branch) -> Moment | None:
-        """Run a branch's code at its moment, adapted to the present page. Return None if that failed."""
+        """Run a branch's code at its moment, adapted to the current page. Return None if that failed."""
         self._check_idle()
         code = branch.code if moment.page == moment.written_for else self.model_calls.adapt(branch.code, moment)
         is_first = branch not in self.tree.tried
@@ -124,15 +124,15 @@ class AdvocateRound:
         if code is None:
             branch.fate, branch.why = "failed", GONE
             return None
-        branch.ran_as(code, is_first=is_first)
-        begun = len(self._episode.steps)
+        branch.record_run(code, is_first=is_first)
+        first_step = len(self._episode.steps)
         try:
             feedback = self._run(branch, code)
         except EpisodeOver as over:
             branch.fate, branch.why = "over", str(over)
             raise
         finally:
-            steps = self._count(branch, begun)
+            steps = self._count(branch, first_step)
         if feedback.kind is not FeedbackKind.CHECK:
             self.here = None
         if feedback.is_error:
@@ -151,12 +151,12 @@ class AdvocateRound:
         answer = self.model_calls.answer(moment) if answering else None
         if answer is not None:
             self._episode.run(f"agent.{answering}({answer!r})", source=PLANNER_ROLE)
-        raise (RoundOver if self._options.until_solved else EpisodeOver)(HELD_COMPLETE)
+        raise (RoundOver if self._options.until_solved else EpisodeOver)(CONSIDERED_COMPLETE)
 
     def end(self, ended: str) -> FailedRound:
         """Record the branches, and return the round for the prompt of the next plan."""
         self.tree.end()
-        steps = self._episode.steps[self._begun :]
+        steps = self._episode.steps[self._first_step :]
         lasting = [step for step in steps if step.observation.lasting]
         if self._span is not None:
             self._span.end(
@@ -172,11 +172,11 @@ class AdvocateRound:
 
     def _check_idle(self) -> None:
         """End a round whose code has stopped acting. Otherwise it would never end."""
-        if self._idle >= MOST_IDLE:
-            raise RoundOver(f"{MOST_IDLE} pieces of code of this round took no action.")
+        if self._idle >= MAX_IDLE:
+            raise RoundOver(f"{MAX_IDLE} pieces of code of this round took no action.")
 
-    def _count(self, branch: Branch, begun: int) -> Sequence[Step]:
-        steps = self._episode.steps[begun:]
+    def _count(self, branch: Branch, first_step: int) -> Sequence[Step]:
+        steps = self._episode.steps[first_step:]
         counted = sum(step.counted for step in steps)
         self._idle += not counted
         branch.actions += counted
@@ -226,7 +226,7 @@ def play_rounds(
             except EpisodeOver as over:
                 earlier.append(playing.end(str(over)))
                 if _answered(episode) and not options.until_solved:
-                    raise EpisodeOver(HELD_COMPLETE) from over
+                    raise EpisodeOver(CONSIDERED_COMPLETE) from over
                 raise
             earlier.append(playing.end(NOTHING_LEFT))
 

@@ -24,12 +24,12 @@ class DevilsAdvocateOptions(AdvocateOptions):
 
 
 def devils_advocate(episode: Episode, options: BaseModel) -> None:
-    """Plan, act with remedies at hand, turn back if an action does not fit its subtask; then plan again."""
+    """Plan, act with remedies ready, turn back if an action does not fit its subtask; then plan again."""
     chosen = DevilsAdvocateOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, chosen.remedies))
+    play_rounds(episode, chosen, lambda playing: search_with_stack(playing, chosen.remedies))
 
 
-def use_the_stack(playing: AdvocateRound, remedies: int) -> None:
+def search_with_stack(playing: AdvocateRound, remedies: int) -> None:
     """Carry out a plan. Return when no branch is left; raise EpisodeOver when the task is considered complete.
 
     An entry of the stack is a moment and a branch to try there; the first has no branch. A moment is marked if it has
@@ -84,7 +84,7 @@ class PlanActOptions(AdvocateOptions):
 def plan_act(episode: Episode, options: BaseModel) -> None:
     """Plan, act step by step, and plan again as soon as an action does not fit its subtask."""
     chosen = PlanActOptions.model_validate(options)
-    play_rounds(episode, chosen, lambda playing: use_the_stack(playing, 0), reflects=chosen.reflects)
+    play_rounds(episode, chosen, lambda playing: search_with_stack(playing, 0), reflects=chosen.reflects)
 
 
 class LatsOptions(AdvocateOptions):
@@ -145,12 +145,12 @@ class SearchNode:
 
 
 class Search:
-    """The search of one round. ``_line`` holds the nodes, from the root on, whose marks are still valid."""
+    """The search of one round. ``_marked_path`` holds the nodes, from the root on, whose marks are still valid."""
 
     def __init__(self, playing: AdvocateRound, options: LatsOptions) -> None:
         self._playing, self._options = playing, options
         self._root = SearchNode(playing.start)
-        self._line: list[SearchNode] = []
+        self._marked_path: list[SearchNode] = []
         playing.model_calls.line_only = True
 
     def search(self) -> None:
@@ -182,9 +182,9 @@ class Search:
         if node.moment is self._playing.here:
             return node.moment
         path = node.path
-        while self._line[-1] not in path:
-            self._line.pop()
-        last = self._line[-1]
+        while self._marked_path[-1] not in path:
+            self._marked_path.pop()
+        last = self._marked_path[-1]
         assert last.moment is not None
         self._playing.return_to(last.moment)
         for step in path[path.index(last) + 1 :]:
@@ -208,9 +208,9 @@ class Search:
         return True
 
     def _mark(self, node: SearchNode, moment: Moment) -> None:
-        if node not in self._line:
+        if node not in self._marked_path:
             self._playing.mark(moment)
-            self._line.append(node)
+            self._marked_path.append(node)
 
     def _expand(self, node: SearchNode, moment: Moment) -> bool:
         """Try the samples for a moment. Return False if there are none."""
@@ -222,7 +222,7 @@ class Search:
         for branch in self._samples(moment):
             if moment is not self._playing.here:
                 self._playing.return_to(moment)
-                del self._line[self._line.index(node) + 1 :]
+                del self._marked_path[self._marked_path.index(node) + 1 :]
             node.children.append(SearchNode(None, branch, node))
             self._simulate(node.children[-1], moment)
         return bool(node.children)

@@ -109,7 +109,7 @@ class Branch(BranchTried):
         """The fields of its span."""
         return {name: getattr(self, name) for name in BranchTried.model_fields}
 
-    def ran_as(self, code: str, *, is_first: bool) -> None:
+    def record_run(self, code: str, *, is_first: bool) -> None:
         """Record the code of a run, if it differs from the original or is not the first run."""
         if not is_first:
             self.again = (*self.again, code)
@@ -151,7 +151,7 @@ class Moment:
 
 
 class Tree:
-    """All branches of a round. ``path`` holds those that led to the present moment.
+    """All branches of a round. ``path`` holds those that led to the current moment.
 
     The span of a branch begins with its first trial and ends when that of the next branch begins. Later changes of its
     fate update it. Spans of branches that were never needed are moments at the end of the round.
@@ -177,7 +177,7 @@ class Tree:
         self.path.append(branch)
         self.record_changes()
 
-    def back_to(self, moment: Moment) -> None:
+    def return_to(self, moment: Moment) -> None:
         """Mark the branches kept since a moment as abandoned."""
         for branch in self.path[moment.depth :]:
             branch.fate = "abandoned"
@@ -236,7 +236,7 @@ class SearchFigures(Figures):
     solved_by_round: tuple[int, ...]
     """Numbers of tasks solved within one round, two, and so on."""
     success_by_round: tuple[float, ...]
-    """The same as a share of all tasks."""
+    """Shares of all tasks solved within one round, two, and so on."""
     branches: dict[Fate, int]
     """Numbers of branches by fate, remedies that were never needed included."""
     remedies_tried: int
@@ -251,7 +251,7 @@ class SearchFigures(Figures):
     @classmethod
     def count(cls, episodes: Sequence[Played]) -> Self | None:
         """Count over a run. Return None without rounds and branches."""
-        searches = [Searched(episode.ending, episode.held(PlanMade), episode.held(BranchTried)) for episode in episodes]
+        searches = [SearchRecord(played.ending, played.held(PlanMade), played.held(BranchTried)) for played in episodes]
         if not any(search.plans or search.branches for search in searches):
             return None
         played = [search for search in searches if search.ending.outcome.played]
@@ -292,7 +292,7 @@ class SearchFigures(Figures):
             )
 
 
-class Searched(NamedTuple):
+class SearchRecord(NamedTuple):
     """One episode with its plans and branches."""
 
     ending: Ending

@@ -1,6 +1,6 @@
 """Read the goals of a plan (DEPS, appendix C.4) by running its code with functions that only collect goals.
 
-Nothing happens in the environment. Text that is no valid call of a goal is mapped to the most similar known goal
+Nothing happens in the environment. Text that is not a valid call of a goal is mapped to the most similar known goal
 (text_matching.py), and marked as such.
 """
 
@@ -16,22 +16,22 @@ from planbook.planner.agent import AGENT, ActionDocs, action_doc, action_docs_of
 from planbook.planner.episode import Episode
 from planbook.planner.errors import CellOver
 from planbook.planner.frames import Frame, Functions
-from planbook.planner.strategies.deps.text_matching import LONGEST, GoalMatcher
+from planbook.planner.strategies.deps.text_matching import MAX_LINE, GoalMatcher
 from planbook.planner.thought import read_thought
 from planbook.planner.types import FeedbackKind, Record
 from planbook.sandbox import Fault, check, parse, read_reply
 
-MOST = 100
+MAX_GOALS = 100
 """Maximum number of goals in a plan."""
 UNCLEAR = "unclear"
 JSON_NAMES = "null, true, false = None, True, False"
 """Definitions of JSON's constants, which planners also write."""
-_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
+_LIST_MARK = re.compile(r"^\s*(?:[-*•]|#?\s*(?:step\s*)?\d{1,3}\s*[.):]?)\s+", re.IGNORECASE)
 _NO_GOAL = re.compile(r"\s*(?:def |return\b|from |import |```|#|$)")
 
 
 class Goal(Record):
-    """A goal of a plan. ``said`` is the original text, if it was no valid call."""
+    """A goal of a plan. ``said`` is the original text, if it was not a valid call."""
 
     action: Action
     line: int | None
@@ -61,8 +61,8 @@ def goal_docs(environment: Environment) -> ActionDocs:
 def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
     """Read the goals of a plan. Raises ValueError if the reply is not a plan.
 
-    A line that is no valid call stands for the most similar goal (appendix C.4). A line similar to none names no goal;
-    the other lines are not affected.
+    A line that is not a valid call stands for the most similar goal (appendix C.4). A line similar to none names no
+    goal; the other lines are not affected.
     """
     parsed = read_reply(reply)
     code = parsed.code if parsed.problem is None else _line_by_line(parsed.code, reply, str(parsed.problem))
@@ -73,8 +73,8 @@ def collect(episode: Episode, role: str, reply: str) -> GoalPlan:
         feedback = episode.run(code, source=role, thought=read_thought(parsed.before))
     if collector.too_many:
         raise ValueError(
-            f"the plan names more than {MOST} goals. Nothing happens while they are listed, so a loop that waits for "
-            "the effect of a goal does not end: name each goal as often as it is wanted"
+            f"the plan names more than {MAX_GOALS} goals. Nothing happens while they are listed, so a loop that waits "
+            "for the effect of a goal does not end: name each goal as often as it is wanted"
         )
     if feedback.kind is not FeedbackKind.UNFINISHED:
         raise ValueError(f"{feedback.text}\nThe goals are only listed at first; their calls return nothing.")
@@ -101,7 +101,7 @@ class _Collector:
         self.lines: Sequence[str] = ()
 
     def functions(self) -> Functions:
-        """Return the collecting functions, under ``agent`` and bare. Actions that are no goals raise ValueError."""
+        """Return the collecting functions, under ``agent`` and bare. Actions that are not goals raise ValueError."""
         goals = {name: plan_function(spec, self._collect) for name, spec in self._goal_specs.items()}
         bare = {name: function for name, function in goals.items() if not hasattr(builtins, name)}
         actions = {name: plan_function(spec, self._refuse) for name, spec in self._environment.offer.actions.items()}
@@ -137,19 +137,19 @@ class _Collector:
             self._add(goal, said)
         else:
             self._check_count()
-            self.unmatched.append(said[:LONGEST])
+            self.unmatched.append(said[:MAX_LINE])
 
     def _check_count(self) -> None:
         """Raise CellOver if the plan has too many goals."""
-        if len(self.goals) + len(self.unmatched) == MOST:
+        if len(self.goals) + len(self.unmatched) == MAX_GOALS:
             self.too_many = True
-            raise CellOver(f"These are more than {MOST} goals.")
+            raise CellOver(f"These are more than {MAX_GOALS} goals.")
 
     def _add(self, action: Action, said: str = "") -> None:
         self._check_count()
         line = self.frame.session.line
         source = self.lines[line - 1].strip() if line and line <= len(self.lines) else ""
-        self.goals.append(Goal(action=action, line=line, source=said[:LONGEST] or source, said=said[:LONGEST]))
+        self.goals.append(Goal(action=action, line=line, source=said[:MAX_LINE] or source, said=said[:MAX_LINE]))
 
 
 def _last_function(code: str) -> str:
@@ -198,8 +198,8 @@ def _line_by_line(code: str, reply: str, problem: str) -> str:
     if code:
         listed = [line for line in code.split("\n") if not line.lstrip().startswith("#")]
     else:
-        listed = [line for line in reply.split("\n") if _MARK.match(line)]
-    goals = [goal for goal in (_MARK.sub("", line).strip() for line in listed) if not _NO_GOAL.match(goal)]
+        listed = [line for line in reply.split("\n") if _LIST_MARK.match(line)]
+    goals = [goal for goal in (_LIST_MARK.sub("", line).strip() for line in listed) if not _NO_GOAL.match(goal)]
     if not goals:
         raise ValueError(problem)
     return "\n".join(goal if _is_call(goal) else f"{UNCLEAR}({goal!r})" for goal in goals)

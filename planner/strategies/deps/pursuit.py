@@ -37,8 +37,8 @@ class Move(NamedTuple):
     why: str = ""
 
 
-def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
-    """Try to reach a goal with at most ``most`` actions. Return the success, and the controller's reason.
+def control(episode: Episode, goal: Action, max_actions: int) -> tuple[bool, str]:
+    """Try to reach a goal with at most ``max_actions`` actions. Return the success, and the controller's reason.
 
     Raises EpisodeOver if the episode ends on the way.
     """
@@ -46,8 +46,8 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
     history: Sequence[Message] = [PROMPTS["deps/controller"].system(about=environment.about)]
     seen = episode.steps[-1].observation.text if episode.steps else environment.scene()
     with episode.frame("control") as frame:
-        for left in reversed(range(most + 1)):
-            possible = _possible(episode)
+        for left in reversed(range(max_actions + 1)):
+            possible = _possible_actions(episode)
             try:
                 answer = frame.scope.ask(
                     CONTROLLER,
@@ -67,11 +67,11 @@ def control(episode: Episode, goal: Action, most: int) -> tuple[bool, str]:
             if left:
                 feedback = episode.run(call_of(possible[answer.value.number]), source=CONTROLLER)
                 seen, history = episode.steps[-1].observation.text if episode.steps else feedback.text, answer.history
-    return False, f"The goal was not reached within {most} actions."
+    return False, f"The goal was not reached within {max_actions} actions."
 
 
 def read_move(text: str, count: int) -> Move:
-    """Return the decision in a reply's last line. Raises ValueError if there is none, or no action of that number."""
+    """Return the decision in a reply's last line. Raises ValueError if there is none, or no action with that number."""
     lines = [line for line in text.splitlines() if line.strip()]
     match = _ANSWER.match(lines[-1]) if lines else None
     if match is None:
@@ -86,7 +86,7 @@ def read_move(text: str, count: int) -> Move:
     return Move(None, done, match[2].strip() or ("" if done else "The controller found it impossible."))
 
 
-def _possible(episode: Episode) -> Sequence[Action]:
+def _possible_actions(episode: Episode) -> Sequence[Action]:
     possible = episode.environment.possible_actions()
     if possible is None:
         raise EpisodeBroken(
@@ -97,7 +97,7 @@ def _possible(episode: Episode) -> Sequence[Action]:
 
 
 GOAL = "goal"
-CLAIMS = "the goals of the last plan"
+CLAIM_AUTHOR = "the goals of the last plan"
 
 
 class GoalTried(Payload):
@@ -124,7 +124,7 @@ class GoalTried(Payload):
     predicted: tuple[float | None, ...] = ()
     """Number of time steps predicted for each candidate; None for never. Empty if the selector predicts none."""
     said: str = ""
-    """Text of the plan that was no valid call and was mapped to this goal; empty for a valid call."""
+    """Text of the plan that was not a valid call and was mapped to this goal; empty for a valid call."""
     features: dict[str, JsonValue] = {}
     """Features for the prediction."""
     horizon: float | None = None
@@ -150,7 +150,7 @@ class PursuitOptions(Options):
     )
 
 
-class Tried(NamedTuple):
+class GoalResult(NamedTuple):
     """A goal and its result. ``call`` is the goal as it was tried, which may differ from the plan's."""
 
     goal: Goal
@@ -159,16 +159,16 @@ class Tried(NamedTuple):
     reason: str = ""
 
 
-class Pursued(NamedTuple):
+class PursuitResult(NamedTuple):
     """The result of a plan: the goals tried and the goals left. Only the last goal tried may have failed."""
 
-    tried: Sequence[Tried]
+    tried: Sequence[GoalResult]
     left: Sequence[Goal]
     controlled: bool = False
     """True if a controller reached the goals. Then its reasons are the only report."""
 
     @property
-    def failed(self) -> Tried | None:
+    def failed(self) -> GoalResult | None:
         """The goal that failed and ended the plan; None if none did."""
         return self.tried[-1] if self.tried and not self.tried[-1].done else None
 
@@ -178,7 +178,7 @@ class Pursued(NamedTuple):
         return self.tried[-1].done if self.tried else None
 
     @property
-    def done(self) -> Sequence[Tried]:
+    def done(self) -> Sequence[GoalResult]:
         """The goals that were reached."""
         return [tried for tried in self.tried if tried.done]
 
@@ -195,22 +195,22 @@ class Pursuit:
         self._episode, self._scope, self._options, self._selector = episode, scope, options, selector
         self._plans = 0
 
-    def follow(self, plan: GoalPlan) -> Pursued:
+    def follow(self, plan: GoalPlan) -> PursuitResult:
         """Try the goals until one fails. Raises EpisodeOver if the episode ends."""
-        tried: list[Tried] = []
+        tried: list[GoalResult] = []
         left = list(plan.goals)
         self._plans += 1
         while left and (not tried or tried[-1].done):
-            choice = self._choice([goal.action for goal in left])
+            choice = self._choose([goal.action for goal in left])
             tried.append(self._try(left.pop(choice.chosen.place), choice))
-        return Pursued(tried, left, controlled=not self._episode.environment.goals.direct)
+        return PursuitResult(tried, left, controlled=not self._episode.environment.goals.direct)
 
-    def _choice(self, left: Sequence[Action]) -> Choice:
+    def _choose(self, left: Sequence[Action]) -> Choice:
         if self._selector is None:
             return Choice(Candidate(0, left[0]), ())
         return select(self._episode.environment.goals, left, self._selector)
 
-    def _try(self, goal: Goal, choice: Choice) -> Tried:
+    def _try(self, goal: Goal, choice: Choice) -> GoalResult:
         """Try one goal, and record the data from which selectors learn."""
         action, goals = choice.chosen.action, self._episode.environment.goals
         span = self._scope.span(
@@ -227,30 +227,30 @@ class Pursuit:
                 horizon=_rounded(goals.horizon(action)),
             )
         )
-        begun = len(self._episode.steps)
+        first_step = len(self._episode.steps)
         try:
             done, reason = self._reach(action)
         except EpisodeOver as over:
-            last = self._episode.steps[begun:][-1:]
+            last = self._episode.steps[first_step:][-1:]
             done = self._episode.environment.ended and all(step.observation.accepted for step in last)
-            self._end(span, begun, done, last[0].observation.text if done and last else str(over))
+            self._end(span, first_step, done, last[0].observation.text if done and last else str(over))
             raise
-        self._end(span, begun, done, reason)
-        return Tried(goal, call_of(action), done, reason)
+        self._end(span, first_step, done, reason)
+        return GoalResult(goal, call_of(action), done, reason)
 
     def _reach(self, action: Action) -> tuple[bool, str]:
         """Try to reach the goal. Return the success, and the reason."""
         episode = self._episode
         if not episode.environment.goals.direct:
             return control(episode, action, self._options.controller_steps)
-        begun = len(episode.steps)
+        first_step = len(episode.steps)
         feedback = episode.run(call_of(action), source=GOAL)
-        if len(episode.steps) == begun:
+        if len(episode.steps) == first_step:
             return False, feedback.text
         return episode.steps[-1].observation.accepted, episode.steps[-1].observation.text
 
-    def _end(self, span: Span[GoalTried], begun: int, done: bool, reason: str) -> None:
-        span.end(actions=len(self._episode.steps) - begun, done=done, reason=reason)
+    def _end(self, span: Span[GoalTried], first_step: int, done: bool, reason: str) -> None:
+        span.end(actions=len(self._episode.steps) - first_step, done=done, reason=reason)
 
 
 def _rounded(number: float) -> float | None:
@@ -258,7 +258,7 @@ def _rounded(number: float) -> float | None:
     return round(number, 3) if isfinite(number) else None
 
 
-MOST_REASONS, SHOWN_REASONS, LONGEST_REASON = 20, 3, 200
+MAX_REASONS, SHOWN_REASONS, MAX_REASON_LENGTH = 20, 3, 200
 """Number of reasons counted, number of those shown in the terminal, and maximum characters of each."""
 
 
@@ -280,7 +280,7 @@ class GoalFigures(Figures):
     done: int
     failed: int
     mapped: int
-    """Number of plan lines that were no valid calls and were mapped to a known goal."""
+    """Number of plan lines that were not valid calls and were mapped to a known goal."""
     selectors: tuple[str, ...]
     reasons: dict[str, int]
     """Numbers of failed goals by reason (its first sentence), for the most frequent reasons."""
@@ -304,7 +304,7 @@ class GoalFigures(Figures):
             failed=len(failed),
             mapped=sum(bool(goal.said) for goal in goals),
             selectors=tuple(sorted({goal.selector for goal in goals if goal.selector})),
-            reasons=dict(Counter(_first_sentence(goal.reason) for goal in failed).most_common(MOST_REASONS)),
+            reasons=dict(Counter(_first_sentence(goal.reason) for goal in failed).most_common(MAX_REASONS)),
         )
 
     def tell(self) -> Iterable[str]:
@@ -322,7 +322,7 @@ class GoalFigures(Figures):
 
 def _first_sentence(reason: str) -> str:
     """Return the first sentence. The rest describes the moment, such as the inventory."""
-    return reason.partition(". ")[0].partition("\n")[0][:LONGEST_REASON]
+    return reason.partition(". ")[0].partition("\n")[0][:MAX_REASON_LENGTH]
 
 
 def rounds(goals: Sequence[GoalTried]) -> int:

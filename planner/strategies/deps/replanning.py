@@ -16,7 +16,7 @@ from planbook.planner.roles import PLANNER_ROLE
 from planbook.planner.scope import Scope
 from planbook.planner.strategies.base import ask_or_empty
 from planbook.planner.strategies.deps.goals import GoalPlan, collect, goal_docs
-from planbook.planner.strategies.deps.pursuit import CLAIMS, Pursued, Pursuit, PursuitOptions
+from planbook.planner.strategies.deps.pursuit import CLAIM_AUTHOR, Pursuit, PursuitOptions, PursuitResult
 from planbook.planner.strategies.deps.selectors import Selector, SelectorName, selector_of
 
 EXPLAINER = "explainer"
@@ -90,10 +90,10 @@ def follow_plans(
 
     An unusable reply costs its round. Raises NoPlan if the replies of the last round are unusable.
     """
-    history: Sequence[Message] = [system(episode, manner.system, manner.demonstration)]
+    history: Sequence[Message] = [system_message(episode, manner.system, manner.demonstration)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, options, selector)
-        prompt, variables = PROMPTS["deps/task"], situation(episode)
+        prompt, variables = PROMPTS["deps/task"], task_variables(episode)
         for left in reversed(range(replans + 1)):
             explanation, description = "", ""
             try:
@@ -105,7 +105,7 @@ def follow_plans(
             else:
                 pursued = pursuit.follow(plan)
                 if not left:
-                    episode.claim(pursued.claim, CLAIMS)
+                    episode.claim(pursued.claim, CLAIM_AUTHOR)
                 description = describe(episode, PROMPTS[manner.failure], pursued, plan.no_goals)
                 if left and manner.explains:
                     explanation = explain(episode, frame.scope, history[-1].content, description)
@@ -126,7 +126,7 @@ def ask_for_plan(
     return answer.value, answer.history
 
 
-def describe(episode: Episode, prompt: Prompt, pursued: Pursued, no_goals: Sequence[str]) -> str:
+def describe(episode: Episode, prompt: Prompt, pursued: PursuitResult, no_goals: Sequence[str]) -> str:
     """Return the description of a plan's result, without asking a model. Some prompts do not show the state.
 
     ``no_goals`` are the lines of the plan without a goal.
@@ -143,7 +143,7 @@ def explain(episode: Episode, scope: Scope, plan: str, description: str) -> str:
     return ask_or_empty(scope, EXPLAINER, PROMPTS["deps/explain"], **variables)
 
 
-def system(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
+def system_message(episode: Episode, template: str, demonstration: str, docs: ActionDocs | None = None) -> Message:
     """Return the system message of a planner: its role, the environment, and the goals it may use."""
     variables = environment_variables(episode, docs or goal_docs(episode.environment))
     shown = episode.recall().demonstrations.get(demonstration, "")
@@ -155,7 +155,7 @@ def environment_variables(episode: Episode, docs: ActionDocs) -> dict[str, Any]:
     return {"about": episode.environment.about, "action_docs": docs, "knowledge": episode.recall().text}
 
 
-def situation(episode: Episode) -> dict[str, Any]:
+def task_variables(episode: Episode) -> dict[str, Any]:
     """Return the prompt variables for the task."""
     environment = episode.environment
     return {"scene": environment.scene(), "state": environment.state(), "goal": episode.task.goal}
@@ -172,7 +172,7 @@ def zero_shot(episode: Episode, options: BaseModel) -> None:
 
 
 def zero_shot_replan(episode: Episode, options: BaseModel) -> None:
-    """Plan like ``zero_shot``, and replan on the bare message of each failure."""
+    """Plan like ``zero_shot``, and replan on only the message of each failure."""
     chosen = ReplanningOptions.model_validate(options)
     follow_plans(episode, ZERO_SHOT, chosen, chosen.replans)
 
@@ -184,10 +184,10 @@ def chain_of_thought(episode: Episode, options: BaseModel) -> None:
 
 def inner_monologue(episode: Episode, options: BaseModel) -> None:
     """Name one goal, see the result, and name the next, until the planner declares the task done."""
-    history: Sequence[Message] = [system(episode, "deps/inner_monologue", LISTS)]
+    history: Sequence[Message] = [system_message(episode, "deps/inner_monologue", LISTS)]
     with episode.frame("plan") as frame:
         pursuit = Pursuit(episode, frame.scope, PursuitOptions.model_validate(options), None)
-        prompt, variables = PROMPTS["deps/task"], situation(episode)
+        prompt, variables = PROMPTS["deps/task"], task_variables(episode)
         for _ in range(episode.settings.actions):
             try:
                 plan, history = ask_for_plan(episode, frame.scope, prompt, history, variables, _first_goal)
@@ -224,6 +224,6 @@ def code_as_policies(episode: Episode, options: BaseModel) -> None:
 
 
 def _run_program(episode: Episode, template: str, demonstration: str) -> None:
-    message = system(episode, template, demonstration, action_docs_of(episode.environment))
+    message = system_message(episode, template, demonstration, action_docs_of(episode.environment))
     with episode.frame("plan"):
-        episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **situation(episode))
+        episode.stream(PLANNER_ROLE, PROMPTS["deps/task"], history=[message], **task_variables(episode))

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planbook.envs import Action, Features, Goals, MissingRequirement
 
-TREES, DEPTH, RATE, LEAST_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
+TREES, DEPTH, RATE, MIN_ROWS, SHARE = 150, 3, 0.1, 10, 0.3
 """Number of trees, their depth, the learning rate, the minimum number of rows in a leaf, and the share of columns tried
 at a split.
 """
@@ -62,7 +62,7 @@ class HorizonPredictor(BaseModel):
             n_estimators=TREES,
             max_depth=DEPTH,
             learning_rate=RATE,
-            min_samples_leaf=LEAST_ROWS,
+            min_samples_leaf=MIN_ROWS,
             max_features=SHARE,
             random_state=seed,
         ).fit(table, [*map(log1p, steps)])
@@ -276,7 +276,7 @@ def _choose_least(candidates: Sequence[Candidate], horizons: Sequence[float]) ->
 
 
 def selector_of(goals: Goals, name: SelectorName | None, seed: str) -> Selector:
-    """Return the selector of that name. None means ``horizon`` if the environment has recorded goals, else ``fixed``.
+    """Return the selector with that name. None means ``horizon`` if the environment has recorded goals, else ``fixed``.
 
     Raises MissingRequirement for ``horizon`` in an environment without recorded goals.
     """

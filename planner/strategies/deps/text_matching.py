@@ -1,11 +1,11 @@
-"""Map a plan line that is no valid call, but a phrase or a faulty call, to the known goal that it means.
+"""Map a plan line that is not a valid call but a phrase or a faulty call, to the known goal that it means.
 
 Whole words are compared. The line must contain the goal's verb and name its object; counts are carried over. An
 ambiguous line matches nothing, so its author is asked again.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from planbook.envs import Action, Goals
 
-ALIKE = 0.6
+MIN_SHARE = 0.6
 """Minimum share of a line's words that belong to the goal."""
-LONGEST = 200
+MAX_LINE = 200
 """Maximum number of characters of a line that are compared."""
 COUNTS = range(1, 10_000)
 _TYPO = 0.8
@@ -39,15 +39,15 @@ _ALIASES = tuple(
     )
 )
 """Synonyms of verbs. A verb that fits two goals of an environment matches neither."""
-_BETWEEN = frozenset("from of with without using for out in on at by to into onto under via and then".split())
+_PREPOSITIONS = frozenset("from of with without using for out in on at by to into onto under via and then".split())
 """Words after which a line names something other than the object."""
-_FILLING = frozenset(
+_FILLERS = frozenset(
     "a an the some more up agent none null step tool num number count amount quantity obj object item material "
     "hand bare target place it time".split()
 )
 _PART = re.compile(r"[a-z]+\d*|\d+|[,;]")
 _NAME = re.compile(r"[a-z]+\d*(?:_\d+(?![a-z\d]))?")
-_LEADING = re.compile(r"\s*(\d+)\s")
+_LEADING_NUMBER = re.compile(r"\s*(\d+)\s")
 Name = frozenset[str]
 
 
@@ -59,7 +59,7 @@ class _Item(NamedTuple):
     part: int
 
 
-class _Known(NamedTuple):
+class _KnownGoal(NamedTuple):
     """The names in a goal. A line must contain one of its ``objects`` and all ``needed`` names."""
 
     action: Action
@@ -80,7 +80,7 @@ class GoalMatcher:
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
-        self._known: dict[str, list[_Known]] = {}
+        self._known: dict[str, list[_KnownGoal]] = {}
         for action in goals.known():
             self._known.setdefault(action.name, []).append(self._read(action))
         self._words: dict[str, set[str]] = {}
@@ -90,11 +90,11 @@ class GoalMatcher:
 
     def nearest(self, text: str) -> Action | None:
         """Return the goal that a text means, the first if several match equally; None if none matches."""
-        verb, parts = self._verb(_PART.findall(text[:LONGEST].partition("#")[0].lower()))
+        verb, parts = self._verb(_PART.findall(text[:MAX_LINE].partition("#")[0].lower()))
         line = self._line(parts, verb.split("_"))
         if not verb or not line.items:
             return None
-        best_rank: tuple[float, ...] = (ALIKE,)
+        best_rank: tuple[float, ...] = (MIN_SHARE,)
         best: Action | None = None
         objects = {name for known in self._known[verb] for name in known.objects}
         for known in self._known[verb]:
@@ -103,12 +103,12 @@ class GoalMatcher:
                 best_rank, best = rank, action
         return best
 
-    def _read(self, action: Action) -> _Known:
+    def _read(self, action: Action) -> _KnownGoal:
         parameters = list(self._goals.specs[action.name].signature.parameters.values())
         pairs = list(zip(parameters, action.args, strict=False))[1:]
         needed = [pair for pair in pairs if isinstance(pair[1], str) and pair[0].default is pair[0].empty]
         sources = [name for source in self._goals.names(action) for name in _names(source)]
-        return _Known(
+        return _KnownGoal(
             action,
             [*_names(action.args[0]), *sources],
             [name for _, argument in needed for name in _names(argument)],
@@ -137,11 +137,11 @@ class GoalMatcher:
         numbers: list[tuple[int, int]] = []
         place = 0
         for part, after in zip(parts, (*parts[1:], ""), strict=False):
-            if part in ",;" or part in _BETWEEN:
+            if part in ",;" or part in _PREPOSITIONS:
                 place += 1
             elif part.isdecimal():
                 numbers.append((int(part), place))
-            elif _singular(part) not in _FILLING and part not in verb:
+            elif _singular(part) not in _FILLERS and part not in verb:
                 word = self._correct_spelling(_singular(part))
                 items.append(_Item(word, int(after) if after.isdecimal() else None, place))
         return _Line(items, numbers)
@@ -154,7 +154,7 @@ class GoalMatcher:
         ranked = [(ratio, other) for other in sorted(known) if (ratio := _similarity(word, other)) > _TYPO]
         return max(ranked)[1] if ranked else word
 
-    def _match(self, known: _Known, line: _Line, objects: Iterable[Name]) -> tuple[Action | None, tuple[float, ...]]:
+    def _match(self, known: _KnownGoal, line: _Line, objects: Set[Name]) -> tuple[Action | None, tuple[float, ...]]:
         """Return the goal with the line's count, and the rank of the match; None if it does not match."""
         line_words = {form for item in line.items for form in _forms(item)}
         named = [name for name in known.objects if name <= line_words]
@@ -208,7 +208,7 @@ def _names(argument: JsonValue) -> list[Name]:
     """Return the names in an argument of a goal, without counts."""
     texts = argument.split(",") if isinstance(argument, str) else argument if isinstance(argument, dict) else ()
     words = [map(_singular, _NAME.findall(text)) for text in texts]
-    names = [frozenset(name) - _FILLING - _BETWEEN for name in words]
+    names = [frozenset(name) - _FILLERS - _PREPOSITIONS for name in words]
     return [name for name in names if name]
 
 
@@ -218,7 +218,7 @@ def _numbers(action: Action) -> Iterator[int]:
         if isinstance(argument, dict):
             yield from (count for count in argument.values() if isinstance(count, int))
         elif isinstance(argument, str):
-            yield from (int(match[1]) for part in argument.split(",") if (match := _LEADING.match(part)))
+            yield from (int(match[1]) for part in argument.split(",") if (match := _LEADING_NUMBER.match(part)))
 
 
 def _singular(word: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from planbook.planner.errors import ModelError, ModelUnavailable, NotRecorded, UnknownModel
 from planbook.planner.models import Finish, Message, OnText, RecordedModel, Reply, Sampling, ScriptedModel, Usage
-from planbook.planner.models.types import labelled, request_key
+from planbook.planner.models.types import question_label, request_key
 from tests.ear import Ear
 
 
@@ -40,7 +40,7 @@ class Ending:
 def test_what_was_recorded_replays_without_the_model(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "a.jsonl"
     inner = ScriptedModel(echo, name="mine")
-    with labelled("plan.j2"):
+    with question_label("plan.j2"):
         first = RecordedModel(path, inner).complete(say("hello\u2028\nthere"), Sampling())
     assert not first.replayed
     replay = RecordedModel(path)
@@ -198,9 +198,9 @@ def test_a_line_that_is_no_entry_is_named(tmp_path: Path) -> None:
     RecordedModel(path, ScriptedModel(echo)).complete(say("a"), Sampling())
     header, entry = path.read_bytes().splitlines(keepends=True)
     for content, told in (
-        (header + b"{broken\n" + entry, r"a\.jsonl:2 is no recorded reply: Expecting"),
-        (header + entry + b'{"key": 1}\n', r"a\.jsonl:3 is no recorded reply: key"),
-        (entry, r"a\.jsonl:1 is no header of a recording"),
+        (header + b"{broken\n" + entry, r"a\.jsonl:2 is not a recorded reply: Expecting"),
+        (header + entry + b'{"key": 1}\n', r"a\.jsonl:3 is not a recorded reply: key"),
+        (entry, r"a\.jsonl:1 is not a header of a recording"),
         (b'{"recording": 9}\n', "format 9; this version reads format 1"),
     ):
         path.write_bytes(content)
@@ -213,13 +213,13 @@ def test_a_line_that_is_no_entry_is_named(tmp_path: Path) -> None:
 def test_a_miss_names_the_nearest_and_where_they_part(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     model = RecordedModel(path, ScriptedModel(echo))
-    with labelled("plan.j2"):
+    with question_label("plan.j2"):
         model.complete(say("rules", "yes", "Your task is 1"), Sampling())
         model.complete(say("rules", "yes", "Your task is 1", "code", "Go on"), Sampling())
     model.complete(say("others"), Sampling())
     replay = RecordedModel(path)
 
-    with labelled("plan.j2"), pytest.raises(NotRecorded) as told:
+    with question_label("plan.j2"), pytest.raises(NotRecorded) as told:
         replay.complete(say("rules", "yes", "Your task is 1", "code", "Go on!"), Sampling())
     assert (
         "prompt of plan.j2 (5 messages, the last: (user, 'Go on!', 6 characters)); the nearest of its 3 (of plan.j2) "
@@ -230,10 +230,10 @@ def test_a_miss_names_the_nearest_and_where_they_part(tmp_path: Path) -> None:
     with pytest.raises(NotRecorded, match=r"has the same messages, drawn otherwise: seed 0 was recorded, 1 is asked"):
         replay.complete(say("others"), Sampling(seed=1))
     long = "The rules now are these. " * 40
-    with labelled("plan.j2"):
+    with question_label("plan.j2"):
         model.complete(say("rules", "yes", f"{long}A"), Sampling())
     with (
-        labelled("plan.j2"),
+        question_label("plan.j2"),
         pytest.raises(NotRecorded, match=r"message 3 on: \(user, 'The rules.*1002 characters\), recorded was .*1001"),
     ):
         RecordedModel(path).complete(say("rules", "yes", f"{long}BC"), Sampling())
