@@ -21,7 +21,7 @@ from planbook.knowledge.state import (
     with_manual,
     without_single,
 )
-from planbook.manuals import Demonstrating, ProcedureLibrary, excerpt, read_knowledge, usual_starts
+from planbook.manuals import DemonstratingMemory, ProcedureLibrary, excerpt, read_knowledge, usual_starts
 from planbook.planner import Memory, Recall, method
 from planbook.rules import Knowledge, LearnedMemory, Rule, ablated, spare_code, tell_rules
 from planbook.runs import Run, is_run
@@ -62,7 +62,7 @@ def known_parts(config: Config) -> list[str]:
 def with_demonstrations(config: Config, memory: Memory) -> Memory:
     """Return the memory with the demonstrations that the run's method shows."""
     names = method(config.planner).demonstrations
-    return Demonstrating(memory, names, config.library_folder) if names else memory
+    return DemonstratingMemory(memory, names, config.library_folder) if names else memory
 
 
 def _library_memory(config: Config, folder: Path) -> Memory:

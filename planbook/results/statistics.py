@@ -113,7 +113,7 @@ def _beta_share(x: float, a: float, b: float) -> float:
 
 
 def holm(chances: Sequence[float]) -> list[float]:
-    """Return the p values of several tests, corrected after Holm: they bound the chance of any false positive."""
+    """Return the p values of several tests, corrected by Holm's method: they bound the chance of a false positive."""
     corrected, least = [0.0] * len(chances), 0.0
     for rank, place in enumerate(sorted(range(len(chances)), key=lambda place: chances[place])):
         least = max(least, min(1.0, (len(chances) - rank) * chances[place]))
