@@ -69,7 +69,7 @@ def _library_memory(config: Config, folder: Path) -> Memory:
     if is_run(folder):
         return _run_memory(config, folder)
     if config.after is not None:
-        raise BadArgument(f"--after counts the tasks of a building run, and {folder} is none; name one with --library")
+        raise BadArgument(f"--after counts tasks of a building run, and {folder} is not one; name one with --library")
     if config.planner == PROCEDURES and config.types != FOUND:
         return _procedure_library(config, folder)
     knowledge = read_knowledge(folder, config.environment, config.environment_options)
