@@ -142,7 +142,7 @@ def _drawing_format(requested: str | None, out: Path | None) -> str:
     if not fitting or (requested and requested not in fitting):
         known = "; ".join(f"{name}: {', '.join(ENDINGS[name])}" for name in ([requested] if requested else ENDINGS))
         example = out.with_suffix(ENDINGS[requested or "svg"][0]).name
-        raise BadArgument(f"{out}: its ending is not that of a drawing ({known}); name it {example}, for example")
+        raise BadArgument(f"{out}: its ending is not that of a drawing ({known}); name it {example}, say")
     return fitting[0]
 
 
