@@ -150,7 +150,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "another round": (changed(lambda t: t["rounds"][0].update(number=3)), "rounds.0.number does not fit"),
     "a long scope": (
         changed(lambda t: t["rounds"][0]["cells"][0].update(scope="round/0" + "/a/0" * 200)),
-        "is no scope; one is written like",
+        "is not a scope; write one like",
     ),
     "a step before its round": (
         changed(lambda t: t["rounds"][0].update(order=1, steps=[{**_step(t), "order": 0}])),
